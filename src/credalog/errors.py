@@ -1,0 +1,91 @@
+"""Everything a user can do wrong, said in words: what was found, where, and what to do.
+
+Enters: a message, and where known its place in the source text. Leaves: one exception family whose
+members carry the exit code of the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "CredalogError",
+    "GroundingTooLarge",
+    "ImpossibleEvidence",
+    "InconsistentNetwork",
+    "LanguageError",
+    "MissingLibrary",
+    "Place",
+    "ProblemTooLarge",
+    "UnknownName",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Point at one column of one line of a source text (lines and columns count from 1)."""
+
+    line: int
+    column: int = 1
+    text: str = ""
+    file: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file or 'text'}, line {self.line}, column {self.column}"
+        if not self.text:
+            return where
+        # Tabs stay tabs in the caret line, so that the caret stands under its character.
+        margin = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
+        return f"{where}\n    {self.text}\n    {margin}^"
+
+
+class CredalogError(Exception):
+    """Report something a user can put right; the root of all errors raised on purpose."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, place: Place | None = None, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.advice = advice
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.place is not None:
+            parts.append(f"  at {self.place}")
+        if self.advice:
+            parts.append(f"  {self.advice}")
+        return "\n".join(parts)
+
+
+class LanguageError(CredalogError):
+    """A text is not in the language, or says something that has no meaning in it."""
+
+
+class UnknownName(CredalogError):
+    """A name is used that was never introduced."""
+
+
+class GroundingTooLarge(CredalogError):
+    """A first-order theory would ground to more sentences than the limit allows."""
+
+
+class ProblemTooLarge(CredalogError):
+    """A method would need more memory than it may take; another method is advised."""
+
+
+class MissingLibrary(CredalogError):
+    """An optional library is asked for and not installed."""
+
+
+class InconsistentNetwork(CredalogError):
+    """No distribution satisfies every sentence and every independence."""
+
+    exit_code = 3
+
+
+class ImpossibleEvidence(CredalogError):
+    """Every model gives the evidence probability zero."""
+
+    exit_code = 4

@@ -1,0 +1,1 @@
+"""The questions: bounds, propagation, explanations, entropy, consistency, Nilsson's logic."""

@@ -1,0 +1,71 @@
+"""What is asked of an inference, and what it answers.
+
+Enters: options. Leaves: `Answer`, an interval with its warranty, its status and its cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from credalog.markov import Markov
+from credalog.model import Query
+from credalog.numerics import TOLERANCE, Interval, Status
+
+__all__ = ["Answer", "Options", "Progress", "Report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A glance at work under way: what is proved so far, what is attained, and since when."""
+
+    task: str
+    bound: float
+    witnessed: float | None
+    seconds: float
+
+
+Report: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How long to work, how closely, and under which Markov condition."""
+
+    tolerance: float = TOLERANCE
+    timeout: float = 30.0
+    method: str = "auto"
+    markov: Markov = Markov.LOCAL
+    report: Report | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The interval of one query, how it was found and how far it can be trusted."""
+
+    query: Query
+    interval: Interval
+    status: Status
+    method: str
+    seconds: float
+
+    @property
+    def lower(self) -> float:
+        """Return the lower bound: no model gives less."""
+        return self.interval.lower.bound
+
+    @property
+    def upper(self) -> float:
+        """Return the upper bound: no model gives more."""
+        return self.interval.upper.bound
+
+    @property
+    def lower_witnessed(self) -> float | None:
+        """Return the least value that a checked model attains."""
+        return self.interval.lower.witnessed
+
+    @property
+    def upper_witnessed(self) -> float | None:
+        """Return the greatest value that a checked model attains."""
+        return self.interval.upper.witnessed
