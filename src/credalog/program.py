@@ -1,0 +1,117 @@
+"""An optimization problem over nonnegative columns, and what a solver claims about it.
+
+Enters: matrices. Leaves: `Program` and `Claim`. This room knows no logic: a column is a number, not a
+probability of anything.
+
+Every row is homogeneous, so a program describes a cone. An `Objective` cuts it with a normalization and
+thus asks for the range of a ratio: a marginal where the denominator is the total mass, a posterior where
+it is the mass of the evidence (Charnes and Cooper, 1962). No floor under the denominator is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+__all__ = ["Box", "Claim", "Floats", "Objective", "Outcome", "Program", "Ratios"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Unknown ratios, each the same in several contexts.
+
+    Context c says: numerator[c] @ x == ratio[of[c]] * (denominator[c] @ x). This is the only nonlinear
+    constraint a program has; an independence is its most common source. `lower` and `upper` are proved
+    bounds on each ratio, and `at_vertex` marks those of which some optimum uses only the two ends.
+    """
+
+    lower: Floats
+    upper: Floats
+    at_vertex: NDArray[np.bool_]
+    of: NDArray[np.intp]
+    numerator: sp.csr_array
+    denominator: sp.csr_array
+
+    @property
+    def box(self) -> Box:
+        """Return the bounds the program itself puts on its ratios."""
+        return Box(self.lower, self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of the search space: bounds on every ratio."""
+
+    lower: Floats
+    upper: Floats
+
+    def split(self, ratio: int, at: float) -> tuple[Box, Box]:
+        """Cut one ratio's range in two."""
+        return self.restrict(ratio, self.lower[ratio], at), self.restrict(ratio, at, self.upper[ratio])
+
+    def restrict(self, ratio: int, lower: float, upper: float) -> Box:
+        """Return the box with other bounds on one ratio."""
+        lowers, uppers = self.lower.copy(), self.upper.copy()
+        lowers[ratio], uppers[ratio] = lower, upper
+        return Box(lowers, uppers)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The cone of all x >= 0 with inequalities @ x >= 0, equalities @ x == 0, and the ratios.
+
+    `tables` are the column ranges that each hold the whole mass. `origin[i]` tells whoever built the
+    program where inequality i comes from.
+    """
+
+    columns: int
+    tables: tuple[tuple[int, int], ...]
+    inequalities: sp.csr_array
+    equalities: sp.csr_array
+    ratios: Ratios
+    origin: tuple[int, ...]
+
+    @property
+    def mass(self) -> Floats:
+        """Return the row that adds up the total mass."""
+        start, stop = self.tables[0]
+        row = np.zeros(self.columns)
+        row[start:stop] = 1.0
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """The ratio (numerator @ x) / (denominator @ x), and a proved bound on the mass where the denominator is 1."""
+
+    numerator: Floats
+    denominator: Floats
+    mass_bound: float = 1.0
+
+
+class Outcome(Enum):
+    """Say how a solver ended."""
+
+    OPTIMAL = "an optimum is claimed"
+    INFEASIBLE = "no point exists, it is claimed"
+    STOPPED = "a limit was reached first"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a linear solver says: a point, and multipliers from which anyone can check a bound.
+
+    The multipliers belong to inequalities, lower box rows, upper box rows, equalities, normalization, in
+    this order. Where the program is infeasible they are a Farkas ray.
+    """
+
+    outcome: Outcome
+    value: float
+    point: Floats
+    multipliers: Floats
