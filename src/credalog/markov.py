@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from credalog.logic import TRUE, Formula, Is, Variable, canonical
+from credalog.logic import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.model import Independence, Network, Sentence
 
 __all__ = ["Combination", "DependencyGraph", "Markov", "Node", "dependency_graph", "independences"]
@@ -145,49 +145,49 @@ class _Stamps:
         self.formulas: dict[Formula | Combination, int] = {}
         # A dictionary serves as an ordered set: many sentences repeat the same edge.
         self.edges: dict[tuple[int, int], None] = {}
-        self._written: dict[Formula, int] = {}
+        self._conditions: dict[Formula, int] = {}
 
     def add(self, sentence: Sentence) -> None:
         """Add one sentence's stamp: condition to claim, claim to its variables, and back if tau."""
         claim = self._claim(sentence)
         if sentence.given != TRUE:
-            given = self._formula(sentence.given)
-            self._edges_from(self._numbers(sentence.given_scope), given)
-            self._edges_from((given,), claim)
+            self._connect(self._condition(sentence.given), claim)
         elif not sentence.tau:
             return
-        for x in self._numbers(sentence.claim_scope):
-            if x != claim:
-                self.edges[claim, x] = None
+        if claim >= len(self.index):
+            for x in sentence.claim_scope:
+                self._connect(claim, self.index[x])
                 if sentence.tau:
-                    self.edges[x, claim] = None
+                    self._connect(self.index[x], claim)
 
     def _claim(self, sentence: Sentence) -> int:
         if sentence.is_atomic:
             # A negated literal's bounds are the atom's, so its node is the atom's too.
-            return self.index[sentence.claim_scope[0]]
+            return self.index[next(atoms(sentence.claims[0][1])).variable]
         if len(sentence.claims) == 1:
             return self._formula(sentence.claims[0][1])
-        claims = {canonical(formula): None for _, formula in sentence.claims}
+        claims = {canonical(formula) for _, formula in sentence.claims}
         return self._node(Combination(tuple(sorted(claims, key=repr))))
+
+    def _condition(self, formula: Formula) -> int:
+        node = self._conditions.get(formula)
+        if node is None:
+            node = self._conditions[formula] = self._formula(formula)
+            for x in scope(formula):
+                self._connect(self.index[x], node)
+        return node
 
     def _formula(self, formula: Formula) -> int:
         if isinstance(formula, Is):
             return self.index[formula.variable]
-        if formula not in self._written:
-            self._written[formula] = self._node(canonical(formula))
-        return self._written[formula]
+        return self._node(canonical(formula))
 
     def _node(self, formula: Formula | Combination) -> int:
         return self.formulas.setdefault(formula, len(self.index) + len(self.formulas))
 
-    def _numbers(self, variables: Iterable[Variable]) -> list[int]:
-        return [self.index[x] for x in variables]
-
-    def _edges_from(self, sources: Iterable[int], target: int) -> None:
-        for source in sources:
-            if source != target:
-                self.edges[source, target] = None
+    def _connect(self, source: int, target: int) -> None:
+        if source != target:
+            self.edges[source, target] = None
 
 
 def _parents(count: int, edges: Iterable[tuple[int, int]]) -> tuple[Indices, ...]:
