@@ -1,4 +1,4 @@
-"""The dependency graph and the Markov condition: the paper's statements, and its definitions by brute force."""
+"""The dependency graph and the Markov condition: the paper's statements, its definitions by brute force."""
 
 import random
 import time
