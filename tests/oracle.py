@@ -1,0 +1,573 @@
+"""Brute force over all worlds, written from the paper alone: what the engine is judged by.
+
+Enters: a small ground network and a query. Leaves: the interval of the query with, for either end, a bound
+that a global solver claims and a joint distribution that attains a value; or the verdict that there is no
+model, or none that gives the evidence any probability. Nothing here comes from the engine: formulas are
+evaluated world by world, the dependency graph is searched by hand, and every independence is imposed
+on the joint distribution itself.
+
+Three ways to the truth, each with its own reach:
+
+- `interval`: the paper's program over all worlds, solved by SCIP (five or six propositions);
+- `nilsson`: the same without independences, one linear program (ten or so);
+- `strong_extension`: credal networks with unique assessments, all vertices tried in exact rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from itertools import product
+from math import inf, prod
+from typing import Literal, TypeAlias, assert_never
+
+import numpy as np
+import pyscipopt
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from credalog.logic import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
+from credalog.model import Network, Query, Sentence
+
+Floats: TypeAlias = NDArray[np.float64]
+Events: TypeAlias = NDArray[np.bool_]
+Block: TypeAlias = tuple[Variable, ...]
+Node: TypeAlias = Variable | tuple[object, ...]
+Graph: TypeAlias = dict[Node, set[Node]]
+Sense: TypeAlias = Literal["minimize", "maximize"]
+
+MASSLESS = 1e-8
+"""The largest P(evidence) that the program over all worlds cannot tell from zero."""
+
+
+class Verdict(Enum):
+    """Say what brute force found."""
+
+    ANSWERED = "the query has an interval"
+    INCONSISTENT = "no distribution satisfies the network"
+    IMPOSSIBLE = "every model gives the evidence probability zero"
+    UNKNOWN = "the time ran out before a model was found or excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of the interval: what the solver claims nothing passes, and what `joint` attains."""
+
+    proved: float
+    attained: float | None = None
+    joint: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrueInterval:
+    """The verdict and, where there is one, the interval."""
+
+    verdict: Verdict
+    lower: End = End(0.0)
+    upper: End = End(1.0)
+
+
+# --- Definitions 1 to 3 of the paper ----------------------------------------------------------------------
+
+
+def holds(formula: Formula, world: dict[Variable, str]) -> bool:
+    """Evaluate a formula in one world."""
+    match formula:
+        case Truth(value):
+            return value
+        case Is(variable, value):
+            return world[variable] == value
+        case Not(operand):
+            return not holds(operand, world)
+        case And(operands):
+            return all(holds(part, world) for part in operands)
+        case Or(operands):
+            return any(holds(part, world) for part in operands)
+        case Xor(operands):
+            return sum(holds(part, world) for part in operands) % 2 == 1
+        case Implies(premise, conclusion):
+            return not holds(premise, world) or holds(conclusion, world)
+        case Iff(left, right):
+            return holds(left, world) == holds(right, world)
+        case _:
+            assert_never(formula)
+
+
+def _shape(formula: Formula) -> tuple[object, ...]:
+    """Describe a formula up to the order and nesting of commutative connectives."""
+    match formula:
+        case Truth(value):
+            return ("truth", value)
+        case Is(variable, value):
+            return ("is", variable.name, value)
+        case Not(operand):
+            return ("not", _shape(operand))
+        case And(operands) | Or(operands) | Xor(operands):
+            name = type(formula).__name__
+            parts: list[tuple[object, ...]] = []
+            for shape in map(_shape, operands):
+                parts.extend(shape[1:] if shape[0] == name else [shape])  # type: ignore[arg-type]
+            return (name, *sorted(parts, key=repr))
+        case Implies(premise, conclusion):
+            return ("implies", _shape(premise), _shape(conclusion))
+        case Iff(left, right):
+            return ("iff", *sorted((_shape(left), _shape(right)), key=repr))
+        case _:
+            assert_never(formula)
+
+
+def _mentioned(formula: Formula) -> set[Variable]:
+    match formula:
+        case Truth():
+            return set()
+        case Is(variable, _):
+            return {variable}
+        case Not(operand):
+            return _mentioned(operand)
+        case And(operands) | Or(operands) | Xor(operands):
+            return set().union(*map(_mentioned, operands))
+        case Implies(left, right) | Iff(left, right):
+            return _mentioned(left) | _mentioned(right)
+        case _:
+            assert_never(formula)
+
+
+def dependency_graph(network: Network) -> Graph:
+    """Draw the stamps of Figure 1: successors of each node, atomic nodes being the variables themselves."""
+    graph: Graph = {variable: set() for variable in network.variables}
+    for sentence in network.sentences:
+        for tail, head in _stamp(sentence):
+            graph.setdefault(tail, set()).add(head)
+            graph.setdefault(head, set())
+    return graph
+
+
+def _stamp(sentence: Sentence) -> Iterator[tuple[Node, Node]]:
+    conditional = sentence.given != Truth(True)
+    claims = [claim for _, claim in sentence.claims]
+    atoms = set().union(*map(_mentioned, claims))
+    atomic = len(claims) == 1 and _is_literal(claims[0])
+    node: Node
+    if atomic:
+        (node,) = atoms
+    else:
+        node = _shape(claims[0]) if len(claims) == 1 else ("linear", *map(_shape, claims))
+        if sentence.tau or conditional:
+            yield from ((node, x) for x in atoms)
+        if sentence.tau:
+            yield from ((x, node) for x in atoms)
+    if conditional:
+        condition: Node = _shape(sentence.given)
+        if isinstance(sentence.given, Is):
+            condition = sentence.given.variable
+        else:
+            yield from ((a, condition) for a in _mentioned(sentence.given))
+        yield condition, node
+
+
+def _is_literal(formula: Formula) -> bool:
+    inner = formula.operand if isinstance(formula, Not) else formula
+    return isinstance(inner, Is)
+
+
+def _reach(graph: Graph, start: Node, closed: set[Variable]) -> set[Variable]:
+    """Return the variables met on paths from `start` whose intermediate nodes are not in `closed`."""
+    seen: set[Node] = set()
+    frontier = list(graph[start])
+    while frontier:
+        node = frontier.pop()
+        if node not in seen:
+            seen.add(node)
+            if node not in closed:
+                frontier.extend(graph[node])
+    return {node for node in seen if isinstance(node, Variable)}
+
+
+def parents(network: Network, x: Variable) -> set[Variable]:
+    """Return the atomic nodes with a path to x through non-atomic nodes only."""
+    graph, everyone = dependency_graph(network), set(network.variables)
+    return {a for a in everyone - {x} if x in _reach(graph, a, everyone)}
+
+
+def descendants(network: Network, x: Variable) -> set[Variable]:
+    """Return the atomic nodes with a path from x that has no intermediate node in parents(x)."""
+    return _reach(dependency_graph(network), x, parents(network, x)) - {x}
+
+
+def independences(network: Network) -> Iterator[tuple[Block, Block, Block]]:
+    """Yield the Markov condition and the declared independences as (left, right, given)."""
+    for x in network.variables:
+        given = parents(network, x)
+        others = set(network.variables) - given - descendants(network, x) - {x}
+        if others:
+            yield (x,), _ordered(network, others), _ordered(network, given)
+    for declared in network.independences:
+        yield declared.left, declared.right, declared.given
+
+
+def _ordered(network: Network, chosen: set[Variable]) -> Block:
+    return tuple(v for v in network.variables if v in chosen)
+
+
+# --- Worlds, events and rows ------------------------------------------------------------------------------
+
+
+def worlds(network: Network) -> list[dict[Variable, str]]:
+    """List all worlds, the last variable changing fastest."""
+    values = product(*(v.values for v in network.variables))
+    return [dict(zip(network.variables, world, strict=True)) for world in values]
+
+
+def event(network: Network, formula: Formula) -> Events:
+    """Mark the worlds in which a formula holds."""
+    return np.array([holds(formula, world) for world in worlds(network)])
+
+
+def _assignments(network: Network, block: Block) -> list[Events]:
+    """Return the event of every assignment to a block; the only event of an empty block is sure."""
+    every = worlds(network)
+    return [
+        np.array([all(w[v] == value for v, value in zip(block, values, strict=True)) for w in every])
+        for values in product(*(v.values for v in block))
+    ]
+
+
+def _rows(network: Network) -> Floats:
+    """Return the sentences as rows that must be nonnegative on a distribution (or any multiple of one)."""
+    rows = [np.zeros(prod(len(v.values) for v in network.variables))]
+    for sentence in network.sentences:
+        given = event(network, sentence.given)
+        claimed = sum(
+            (float(weight) * (event(network, claim) & given) for weight, claim in sentence.claims),
+            start=np.zeros(len(given)),
+        )
+        rows.append(claimed - float(sentence.lower) * given)
+        rows.append(float(sentence.upper) * given - claimed)
+    return np.array(rows)
+
+
+def _squares(network: Network) -> list[tuple[Events, Events, Events, Events]]:
+    """Return events (xsz, z, xz, sz) of every P(x,s,z)P(z) = P(x,z)P(s,z) that the others do not imply.
+
+    Summing the equation over all s is an identity, and so over all x; hence one value of each is left out.
+    """
+    squares = []
+    for left, right, given in independences(network):
+        for z, x, s in product(
+            _assignments(network, given), _assignments(network, left)[1:], _assignments(network, right)[1:]
+        ):
+            squares.append((x & s & z, z, x & z, s & z))
+    return squares
+
+
+# --- How far a distribution is from being a model ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Violations:
+    """The largest violation of a sentence and of an independence, measured as probabilities."""
+
+    sentence: float
+    independence: float
+    mass: float
+
+    @property
+    def worst(self) -> float:
+        """Return the largest of all."""
+        return max(self.sentence, self.independence, self.mass)
+
+
+def violations(joint: Floats, network: Network) -> Violations:
+    """Measure how far an explicit joint distribution is from satisfying the network.
+
+    `joint` has one axis per variable, or is flat with the last variable fastest. The defect of an
+    independence is that of P(x,s,z) = P(x,z)P(s,z) / P(z) over all values, wherever P(z) > 0.
+    """
+    p = np.asarray(joint, dtype=float).ravel()
+    sentence = max(0.0, float(-(_rows(network) @ p).min()))
+    mass = max(abs(p.sum() - 1.0), -float(p.min()), 0.0)
+    return Violations(sentence, _worst_dependence(p, network), mass)
+
+
+def _worst_dependence(p: Floats, network: Network) -> float:
+    worst = 0.0
+    for left, right, given in independences(network):
+        for z in _assignments(network, given):
+            mass = p[z].sum()
+            if mass <= 0.0:
+                continue
+            for x, s in product(_assignments(network, left), _assignments(network, right)):
+                defect = p[x & s & z].sum() - p[x & z].sum() * p[s & z].sum() / mass
+                worst = max(worst, abs(float(defect)))
+    return worst
+
+
+# --- The paper's program, solved globally -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """What SCIP said of one end: a status, its bound, and its best point scaled to a distribution."""
+
+    status: str
+    proved: float
+    joint: Floats | None
+
+
+def interval(network: Network, query: Query, *, seconds: float = 20.0) -> TrueInterval:
+    """Bound P(claim | given) over all models, `seconds` for each end.
+
+    A posterior is asked of the cone of all multiples of models, cut where the evidence has mass one: no
+    floor under P(given), and evidence that is impossible leaves the cut empty.
+    """
+    given = event(network, query.given)
+    claimed = event(network, query.claim) & given
+    senses: tuple[Sense, Sense] = ("minimize", "maximize")
+    ends = [_extreme(network, claimed, given, sense, seconds) for sense in senses]
+    if "infeasible" in (ends[0].status, ends[1].status):
+        return TrueInterval(_why_empty(network, given, seconds))
+    lower, upper = (_end(end, network, claimed, given) for end in ends)
+    found = lower.joint is not None or upper.joint is not None
+    return TrueInterval(Verdict.ANSWERED if found else Verdict.UNKNOWN, lower, upper)
+
+
+def _end(solved: _Solved, network: Network, claimed: Events, given: Events) -> End:
+    proved = min(1.0, max(0.0, solved.proved))
+    joint = None if solved.joint is None else polish(solved.joint, network)
+    if joint is None or joint[given].sum() <= 0.0:
+        return End(proved)
+    return End(proved, float(joint[claimed].sum() / joint[given].sum()), joint)
+
+
+def _why_empty(network: Network, given: Events, seconds: float) -> Verdict:
+    sure = np.ones(len(given), dtype=bool)
+    likeliest = _extreme(network, given, sure, "maximize", seconds)
+    if likeliest.status == "infeasible":
+        return Verdict.INCONSISTENT
+    return Verdict.IMPOSSIBLE if likeliest.proved <= MASSLESS else Verdict.UNKNOWN
+
+
+def _extreme(network: Network, goal: Events, unit: Events, sense: Sense, seconds: float) -> _Solved:
+    """Optimize the mass of one event over all multiples of models that give another event mass one."""
+    if not unit.any():
+        return _Solved("infeasible", 0.0, None)
+    model = _quiet_model(seconds)
+    masses = _Masses(model, len(unit), 1.0 if unit.all() else None)
+    model.addCons(masses.total(unit) == 1.0)
+    for row in _rows(network):
+        if row.any():
+            model.addCons(masses.weighted(row) >= 0.0)
+    for xsz, z, xz, sz in _squares(network):
+        model.addCons(masses.of(xsz) * masses.of(z) == masses.of(xz) * masses.of(sz))
+    model.setObjective(masses.total(goal), sense)
+    model.optimize()
+    return _Solved(model.getStatus(), _proved(model, sense), masses.joint() if model.getNSols() else None)
+
+
+def _quiet_model(seconds: float) -> pyscipopt.Model:
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.setParam("numerics/feastol", 1e-9)
+    model.setParam("limits/absgap", 1e-7)
+    model.setParam("limits/time", seconds)
+    return model
+
+
+def _proved(model: pyscipopt.Model, sense: Sense) -> float:
+    bound = float(model.getDualbound())
+    if not model.isInfinity(abs(bound)):
+        return bound
+    return -inf if sense == "minimize" else inf
+
+
+class _Masses:
+    """SCIP variables for the masses of worlds and, made when first asked for, of events."""
+
+    def __init__(self, model: pyscipopt.Model, count: int, most: float | None) -> None:
+        self.model, self.most = model, most
+        self.worlds = [model.addVar(lb=0.0, ub=most) for _ in range(count)]
+        self._events: dict[bytes, pyscipopt.Variable] = {}
+
+    def total(self, chosen: Events) -> pyscipopt.Expr:
+        """Return the mass of an event as a sum over its worlds."""
+        return self.weighted(chosen.astype(float))
+
+    def weighted(self, row: Floats) -> pyscipopt.Expr:
+        """Return a weighted sum over all worlds."""
+        return sum((float(a) * p for a, p in zip(row, self.worlds, strict=True) if a), start=pyscipopt.Expr())
+
+    def of(self, chosen: Events) -> pyscipopt.Variable:
+        """Return the mass of an event as one variable, so that a product of masses has one term."""
+        key = chosen.tobytes()
+        if key not in self._events:
+            self._events[key] = self.model.addVar(lb=0.0, ub=self.most)
+            self.model.addCons(self._events[key] == self.total(chosen))
+        return self._events[key]
+
+    def joint(self) -> Floats:
+        """Return the best solution as a distribution."""
+        masses: Floats = np.maximum(0.0, [self.model.getVal(p) for p in self.worlds])
+        return masses / float(masses.sum())
+
+
+# --- From a solver's point to a true model ----------------------------------------------------------------
+
+POLISHED = 1e-10
+"""The largest violation of a joint distribution that counts as attaining its value."""
+
+
+def polish(joint: Floats, network: Network, *, rounds: int = 30) -> Floats | None:
+    """Move a nearly feasible distribution onto the network's models by Newton steps; return None in vain."""
+    rows, squares = _rows(network), _squares(network)
+    p, best, least = joint.copy(), None, POLISHED
+    binding = np.zeros(len(rows), dtype=bool)
+    for _ in range(rounds):
+        worst = violations(p, network).worst
+        if worst <= least:
+            best, least = p, worst
+        if worst <= 1e-15:
+            break
+        binding |= rows @ p < 0.0
+        p = _newton_step(p, rows[binding], squares)
+    return best
+
+
+def _newton_step(p: Floats, rows: Floats, squares: Sequence[tuple[Events, Events, Events, Events]]) -> Floats:
+    residuals, gradients = [p.sum() - 1.0, *(rows @ p)], [np.ones(len(p)), *rows]
+    for xsz, z, xz, sz in squares:
+        mass = p[z].sum()
+        if mass > 0.0:
+            product_xz, product_sz, corner = p[xz].sum(), p[sz].sum(), p[xsz].sum()
+            residuals.append(corner - product_xz * product_sz / mass)
+            slope = xsz + z * (product_xz * product_sz / mass**2) - (product_sz * xz + product_xz * sz) / mass
+            gradients.append(slope)
+    support = p > 0.0
+    jacobian = np.array(gradients, dtype=float)[:, support]
+    step = np.linalg.lstsq(jacobian, np.array(residuals), rcond=1e-9)[0]
+    moved = p.copy()
+    moved[support] -= step
+    return np.maximum(moved, 0.0)
+
+
+# --- Nilsson: no independences ----------------------------------------------------------------------------
+
+
+def nilsson(network: Network, query: Query) -> TrueInterval:
+    """Bound P(claim | given) over all distributions that satisfy the sentences: a linear program an end."""
+    given = event(network, query.given)
+    claimed = event(network, query.claim) & given
+    ends = [_linear_end(network, claimed, given, sign) for sign in (1.0, -1.0)]
+    if None not in ends:
+        lower, upper = ends
+        assert lower is not None and upper is not None
+        return TrueInterval(Verdict.ANSWERED, lower, upper)
+    sure = np.ones(len(given), dtype=bool)
+    consistent = _linear_end(network, sure, sure, 1.0) is not None
+    return TrueInterval(Verdict.IMPOSSIBLE if consistent else Verdict.INCONSISTENT)
+
+
+def _linear_end(network: Network, goal: Events, unit: Events, sign: float) -> End | None:
+    rows = _rows(network)
+    mass = unit[None, :].astype(float)
+    found = linprog(sign * goal, A_ub=-rows, b_ub=np.zeros(len(rows)), A_eq=mass, b_eq=[1.0])
+    if found.status == 2:
+        return None
+    assert found.status == 0 and found.x is not None, found.message
+    value = float(goal @ found.x)
+    return End(value, value, found.x / found.x.sum())
+
+
+# --- Credal networks: every vertex, exactly ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExactInterval:
+    """The verdict and the two ends as exact rationals."""
+
+    verdict: Verdict
+    lower: Fraction = Fraction(0)
+    upper: Fraction = Fraction(1)
+
+
+def strong_extension(network: Network, query: Query, *, most: int = 5000) -> ExactInterval:
+    """Try every vertex of the strong extension of a credal network with unique assessments.
+
+    P(claim | given) is linear-fractional in each local distribution, and a combination that gives the
+    evidence no mass gives the claim none, so the ends are attained at combinations of local vertices.
+    """
+    families = list(_families(network))
+    if prod(len(choices) for _, choices in families) > most:
+        raise ValueError("too many vertices to try them all")
+    given, claimed = event(network, query.given), event(network, query.claim)
+    ratios = []
+    for chosen in product(*(choices for _, choices in families)):
+        joint = _product([cells for cells, _ in families], chosen)
+        mass = sum((p for p, g in zip(joint, given, strict=True) if g), Fraction(0))
+        if mass > 0:
+            hit = sum((p for p, g, c in zip(joint, given, claimed, strict=True) if g and c), Fraction(0))
+            ratios.append(hit / mass)
+    if not ratios:
+        return ExactInterval(Verdict.IMPOSSIBLE)
+    return ExactInterval(Verdict.ANSWERED, min(ratios), max(ratios))
+
+
+Vertex: TypeAlias = tuple[Fraction, ...]
+
+
+def _families(network: Network) -> Iterator[tuple[list[int | None], list[Vertex]]]:
+    """Yield, per variable and parent configuration, the value it has in each world, and its vertices."""
+    every = worlds(network)
+    for x in network.variables:
+        above = _ordered(network, parents(network, x))
+        for values in product(*(v.values for v in above)):
+            configuration = dict(zip(above, values, strict=True))
+            applies = [all(w[v] == c for v, c in configuration.items()) for w in every]
+            cells = [x.values.index(w[x]) if a else None for w, a in zip(every, applies, strict=True)]
+            yield cells, _vertices(*_box(network, x, configuration))
+
+
+def _product(cells: Sequence[Sequence[int | None]], chosen: Sequence[Vertex]) -> list[Fraction]:
+    joint = [Fraction(1)] * len(cells[0])
+    for cell, vertex in zip(cells, chosen, strict=True):
+        joint = [p if k is None else p * vertex[k] for p, k in zip(joint, cell, strict=True)]
+    return joint
+
+
+def _box(
+    network: Network, x: Variable, configuration: dict[Variable, str]
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Return the bounds that sentences put on each value of x in one parent configuration."""
+    lower, upper = [Fraction(0)] * len(x.values), [Fraction(1)] * len(x.values)
+    for sentence in network.sentences:
+        if not (sentence.is_atomic and sentence.claim_scope == (x,)):
+            continue
+        if _mentioned(sentence.given) != set(configuration):
+            raise ValueError(f"not a unique assessment: {sentence}")
+        if holds(sentence.given, configuration):
+            _narrow(sentence, x, lower, upper)
+    return lower, upper
+
+
+def _narrow(sentence: Sentence, x: Variable, lower: list[Fraction], upper: list[Fraction]) -> None:
+    low, high, claim = sentence.lower, sentence.upper, sentence.claim
+    if isinstance(claim, Not):
+        low, high, claim = 1 - high, 1 - low, claim.operand
+    assert isinstance(claim, Is)
+    k = x.values.index(claim.value)
+    lower[k], upper[k] = max(lower[k], low), min(upper[k], high)
+
+
+def _vertices(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> list[Vertex]:
+    """List the vertices of the distributions between two bounds: all values but one sit at an end."""
+    found = set()
+    for free in range(len(lower)):
+        others = [k for k in range(len(lower)) if k != free]
+        for ends in product(*((lower[k], upper[k]) for k in others)):
+            rest = 1 - sum(ends, Fraction(0))
+            if lower[free] <= rest <= upper[free]:
+                found.add((*ends[:free], rest, *ends[free:]))
+    if not found:
+        raise ValueError("a local polytope is empty")
+    return sorted(found)
