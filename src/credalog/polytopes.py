@@ -35,6 +35,7 @@ __all__ = [
     "Vertex",
     "facets",
     "local_polytopes",
+    "local_row",
     "vacuous",
     "vertices",
 ]
@@ -88,11 +89,17 @@ class LocalAssessment:
 
     `polytopes[x]` maps a parent configuration (state indices, in the order of the graph's
     `parent_indices[x]`) to what is said about theta(x | configuration); where nothing is said the
-    configuration is missing. `rest` lists the indices of the sentences that say anything else.
+    configuration is missing. `places[i]` is the variable and configuration that sentence i is local to,
+    None for the sentences that say anything else, which `rest` lists.
     """
 
     polytopes: tuple[Mapping[Configuration, LocalPolytope], ...]
-    rest: tuple[int, ...]
+    places: tuple[tuple[int, Configuration] | None, ...]
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """Return the indices of the sentences that are not local."""
+        return tuple(i for i, place in enumerate(self.places) if place is None)
 
 
 def vacuous(size: int) -> LocalPolytope:
@@ -285,21 +292,18 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
     """
     index = {variable: i for i, variable in enumerate(network.variables)}
     rows: list[dict[Configuration, list[Row]]] = [{} for _ in network.variables]
-    rest = []
-    for number, sentence in enumerate(network.sentences):
-        place = _local_place(sentence, network.variables, graph, index)
-        if place is None:
-            rest.append(number)
-        else:
+    places = tuple(_local_place(sentence, network.variables, graph, index) for sentence in network.sentences)
+    for sentence, place in zip(network.sentences, places, strict=True):
+        if place is not None:
             child, configuration = place
-            rows[child].setdefault(configuration, []).append(_local_row(sentence, network.variables[child]))
+            rows[child].setdefault(configuration, []).append(local_row(sentence, network.variables[child]))
     polytopes = tuple(
         MappingProxyType(
             {key: LocalPolytope(len(x.values), tuple(found)) for key, found in by_parents.items()}
         )
         for x, by_parents in zip(network.variables, rows, strict=True)
     )
-    return LocalAssessment(polytopes, tuple(rest))
+    return LocalAssessment(polytopes, places)
 
 
 def _local_place(
@@ -328,8 +332,8 @@ def _only_configuration(sentence: Sentence, parents: Sequence[Variable]) -> Conf
     return tuple(int(state) for state in holds[0]) if len(holds) == 1 else None
 
 
-def _local_row(sentence: Sentence, x: Variable) -> Row:
-    """Write a local sentence as a row on the values of its variable."""
+def local_row(sentence: Sentence, x: Variable) -> Row:
+    """Write the claims of a sentence about x alone as a row on the values of x."""
     coefficients = [Fraction(0)] * len(x.values)
     for weight, claim in sentence.claims:
         for state in np.flatnonzero(truth_table(claim, (x,))):

@@ -66,8 +66,8 @@ class Box:
 class Program:
     """The cone of all x >= 0 with inequalities @ x >= 0, equalities @ x == 0, and the ratios.
 
-    `tables` are the column ranges that each hold the whole mass. `origin[i]` tells whoever built the
-    program where inequality i comes from.
+    `tables` are the column ranges none of which holds more than the whole mass, which the first one is.
+    The origins tell whoever built the program where a row comes from; -1 is the structure itself.
     """
 
     columns: int
@@ -75,7 +75,8 @@ class Program:
     inequalities: sp.csr_array
     equalities: sp.csr_array
     ratios: Ratios
-    origin: tuple[int, ...]
+    inequality_origin: tuple[int, ...]
+    equality_origin: tuple[int, ...]
 
     @property
     def mass(self) -> Floats:

@@ -1,0 +1,352 @@
+"""From cliques to a program: one column per state of a clique, one row per thing said.
+
+Enters: a `Problem` and its `Factorization`. Leaves: `Encoding`: the `Program`, and the way back from its
+columns to tables and conditional probabilities.
+
+A condition "left independent of right given given" becomes ratios theta(left | given), the same for
+every state of right. What is said about theta(x | configuration) of a variable holds in every context of
+its clique, not only on average: these rows make the linear relaxation strong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import inf, nextafter, prod
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.factorization import Agreement, Clique, Factorization, Separator
+from credalog.logic import Formula, truth_table
+from credalog.polytopes import LocalPolytope, vertices
+from credalog.program import Floats, Objective, Program, Ratios
+from credalog.problem import Problem, Statement
+
+__all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
+
+Columns = NDArray[np.intp]
+
+
+def below(value: Fraction) -> float:
+    """Return the greatest float that is not above a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else nextafter(nearest, -inf)
+
+
+def above(value: Fraction) -> float:
+    """Return the least float that is not below a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
+
+
+class RatioKey(NamedTuple):
+    """Which conditional probability a ratio is: P(left = states | given = configuration)."""
+
+    left: tuple[int, ...]
+    given: tuple[int, ...]
+    states: tuple[int, ...]
+    configuration: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A program and the way back from its columns."""
+
+    problem: Problem
+    factorization: Factorization
+    evidence: Mapping[int, int]
+    program: Program
+    keys: tuple[RatioKey, ...]
+    columns: tuple[Columns, ...]
+
+    def table(self, point: Floats, clique: int) -> Floats:
+        """Return the table of one clique; axes in the order of its scope."""
+        return point[self.columns[clique]]
+
+    def objective(self, claim: Formula, given: Formula, *, mass_bound: float = 1.0) -> Objective:
+        """Return P(claim | given), read off the clique that shows the query and what is observed."""
+        number = self.factorization.query_clique
+        event = self._truth(given, number)
+        numerator = np.zeros(self.program.columns)
+        denominator = np.zeros(self.program.columns)
+        columns = self.columns[number]
+        numerator[columns[event & self._truth(claim, number)]] = 1.0
+        denominator[columns[event]] = 1.0
+        return Objective(numerator, denominator, mass_bound)
+
+    def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
+        scope = self.factorization.cliques[clique].scope
+        return _truth(formula, self.problem, scope, self.evidence)
+
+
+def _truth(
+    formula: Formula, problem: Problem, scope: Sequence[int], evidence: Mapping[int, int]
+) -> NDArray[np.bool_]:
+    """Evaluate a formula on the states of a table, observed variables at their only state."""
+    table = truth_table(formula, [problem.variables[x] for x in scope])
+    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in evidence else slice(None) for x in scope)
+    return table[pick]
+
+
+def encode(problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> Encoding:
+    """Write the program of a factorization."""
+    return _Encoder(problem, factorization, evidence).run()
+
+
+class _Rows:
+    """Sparse homogeneous rows under construction."""
+
+    def __init__(self) -> None:
+        self.columns: list[Columns] = []
+        self.values: list[Floats] = []
+        self.lengths: list[int] = []
+
+    def add(self, columns: Columns, values: Floats) -> None:
+        """Add one row."""
+        self.columns.append(columns)
+        self.values.append(values)
+        self.lengths.append(len(columns))
+
+    def matrix(self, width: int) -> sp.csr_array:
+        """Return the rows as a matrix; entries of one column add up."""
+        start = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.intp)])
+        columns = np.concatenate([*self.columns, np.zeros(0, np.intp)])
+        values = np.concatenate([*self.values, np.zeros(0)])
+        matrix = sp.csr_array((values, columns, start), shape=(len(self.lengths), width))
+        matrix.sum_duplicates()
+        return matrix
+
+
+class _Encoder:
+    def __init__(
+        self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]
+    ) -> None:
+        self.problem = problem
+        self.factorization = factorization
+        self.evidence = evidence
+        self.columns = self._number_columns()
+        self.width = sum(columns.size for columns in self.columns)
+        self.inequalities, self.equalities = _Rows(), _Rows()
+        self.origin: list[int] = []
+        self.equal_origin: list[int] = []
+        self.ratio_of: dict[RatioKey, int] = {}
+        self.of: list[int] = []
+        self.numerator, self.denominator = _Rows(), _Rows()
+
+    def run(self) -> Encoding:
+        """Write all rows, then all ratios."""
+        for separator in self.factorization.separators:
+            self._separate(separator)
+        for number, clique in enumerate(self.factorization.cliques):
+            self._encode_clique(number, clique)
+        for statement in self.problem.all_statements:
+            self._state(statement)
+        self._declare()
+        program = Program(
+            self.width,
+            tuple((int(c.flat[0]), int(c.flat[-1]) + 1) for c in (self.columns[-1], *self.columns[:-1])),
+            self.inequalities.matrix(self.width),
+            self.equalities.matrix(self.width),
+            self._ratios(),
+            tuple(self.origin),
+            tuple(self.equal_origin),
+        )
+        keys = tuple(self.ratio_of)
+        return Encoding(self.problem, self.factorization, self.evidence, program, keys, tuple(self.columns))
+
+    def _number_columns(self) -> list[Columns]:
+        """Give each clique its columns; the total mass, the last clique, comes first."""
+        found: list[Columns] = []
+        next_column = 1
+        for clique in self.factorization.cliques[:-1]:
+            shape = tuple(1 if x in clique.fixed else self.problem.structure.sizes[x] for x in clique.scope)
+            found.append(np.arange(next_column, next_column + prod(shape), dtype=np.intp).reshape(shape))
+            next_column += prod(shape)
+        return [*found, np.zeros((), dtype=np.intp)]
+
+    def _arranged(self, number: int, *groups: Iterable[int], fixed: Iterable[int] = ()) -> Columns:
+        """Return a clique's columns with one axis per group of variables, and a last one for the rest.
+
+        A variable in `fixed` that the clique does not fix is taken at its observed state.
+        """
+        clique = self.factorization.cliques[number]
+        columns = self.columns[number]
+        for axis, x in enumerate(clique.scope):
+            if x in fixed and x not in clique.fixed:
+                columns = columns.take([self.evidence[x]], axis=axis)
+        axis_of = {x: axis for axis, x in enumerate(clique.scope)}
+        lists = [[axis_of[x] for x in group] for group in groups]
+        lists.append([a for a in range(len(clique.scope)) if not any(a in found for found in lists)])
+        shape = [prod(columns.shape[a] for a in found) for found in lists]
+        return columns.transpose([a for found in lists for a in found]).reshape(shape)
+
+    def _separate(self, separator: Separator) -> None:
+        if separator.agreement is Agreement.DENOMINATOR:
+            return
+        fixed = self.factorization.cliques[separator.first].fixed
+        first = self._arranged(separator.first, separator.scope)
+        second = self._arranged(separator.second, separator.scope, fixed=fixed)
+        add = self._equal if separator.agreement is Agreement.EQUAL else self._unequal
+        values = np.repeat([1.0, -1.0], [second.shape[1], first.shape[1]])
+        for plus, minus in zip(second, first, strict=True):
+            add(np.concatenate([plus, minus]), values)
+
+    def _encode_clique(self, number: int, clique: Clique) -> None:
+        if any(x in clique.fixed for x in clique.block):
+            self._observe(number, clique.block[0])
+            return
+        for condition in clique.conditions:
+            self._relate(number, condition.left, condition.right, condition.given)
+        right_of = {c.left: c.right for c in clique.conditions}
+        for x in clique.block:
+            if self.problem.polytopes[x]:
+                given = self.problem.structure.parents[x]
+                if (x,) not in right_of:
+                    self._relate(number, (x,), (), given)
+                self._bound_in_context(number, x, right_of.get((x,), ()))
+
+    def _states(self, variables: Sequence[int], clique: Clique) -> list[tuple[int, ...]]:
+        """List the states of some variables of a clique, in the order of its columns."""
+        sizes = self.problem.structure.sizes
+        ranges = ([self.evidence[x]] if x in clique.fixed else range(sizes[x]) for x in variables)
+        return list(product(*ranges))
+
+    def _relate(self, number: int, left: Sequence[int], right: Sequence[int], given: Sequence[int]) -> None:
+        """Add the ratios P(left | given), the same in every context right.
+
+        Of a two-valued variable one ratio says all.
+        """
+        clique = self.factorization.cliques[number]
+        columns = self._arranged(number, given, right, left)
+        states = list(enumerate(self._states(left, clique)))
+        for g, configuration in enumerate(self._states(given, clique)):
+            for s, state in states[1:] if len(states) == 2 else states:
+                ratio = self._ratio(RatioKey(tuple(left), tuple(given), state, configuration))
+                for context in columns[g]:
+                    self._context(ratio, context[s], context.ravel())
+
+    def _observe(self, number: int, x: int) -> None:
+        """Add the ratio P(x = observed | parents); another clique holds its denominators.
+
+        Where only P(x = 1 | parents) is kept and 0 was observed, its numerator is the difference.
+        """
+        clique = self.factorization.cliques[number]
+        lean = next(
+            s
+            for s in self.factorization.separators
+            if s.first == number and s.agreement is Agreement.DENOMINATOR
+        )
+        given = self.problem.structure.parents[x]
+        right = [y for y in lean.scope if y not in given]
+        ours, theirs = self._arranged(number, given, right), self._arranged(lean.second, given, right)
+        state, complement = self.evidence[x], self.problem.structure.sizes[x] == 2 and self.evidence[x] == 0
+        for g, configuration in enumerate(self._states(given, clique)):
+            ratio = self._ratio(RatioKey((x,), given, (1 if complement else state,), configuration))
+            for part, whole in zip(ours[g], theirs[g], strict=True):
+                difference = np.concatenate([whole, part])
+                signs = np.repeat([1.0, -1.0], [len(whole), len(part)])
+                self._unequal(difference, signs)
+                if complement:
+                    self._context(ratio, difference, whole, signs)
+                else:
+                    self._context(ratio, part, whole)
+
+    def _ratio(self, key: RatioKey) -> int:
+        return self.ratio_of.setdefault(key, len(self.ratio_of))
+
+    def _context(self, ratio: int, part: Columns, whole: Columns, signs: Floats | None = None) -> None:
+        self.of.append(ratio)
+        self.numerator.add(part, np.ones(len(part)) if signs is None else signs)
+        self.denominator.add(whole, np.ones(len(whole)))
+
+    def _unequal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
+        self.inequalities.add(columns, values)
+        self.origin.append(origin)
+
+    def _equal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
+        self.equalities.add(columns, values)
+        self.equal_origin.append(origin)
+
+    def _bound_in_context(self, number: int, x: int, right: Sequence[int]) -> None:
+        """State in every context what a local polytope says beyond bounds on single values."""
+        clique = self.factorization.cliques[number]
+        given = self.problem.structure.parents[x]
+        columns = self._arranged(number, given, right, (x,))
+        for g, configuration in enumerate(self._states(given, clique)):
+            polytope = self.problem.polytopes[x].get(configuration)
+            for normal in _normals(polytope) if polytope is not None else ():
+                for context in columns[g]:
+                    values = np.repeat(normal, context.shape[1])
+                    self._unequal(context.ravel(), values)
+
+    def _state(self, statement: Statement) -> None:
+        """State a sentence that is not local on a clique that shows it."""
+        number = self.factorization.smallest_covering(statement.scope)
+        scope = self.factorization.cliques[number].scope
+        sentence = statement.sentence
+        given = _truth(sentence.given, self.problem, scope, {})
+        sums = sum(
+            (weight * _truth(claim, self.problem, scope, {}).astype(object) for weight, claim in sentence.claims),
+            start=np.zeros(given.shape, dtype=object),
+        )
+        columns, totals = self.columns[number][given], sums[given]
+        if sentence.lower == sentence.upper:
+            self._equal(columns, (totals - sentence.lower).astype(float), statement.number)
+            return
+        if len(totals) and min(totals) < sentence.lower:
+            self._unequal(columns, (totals - sentence.lower).astype(float), statement.number)
+        if len(totals) and max(totals) > sentence.upper:
+            self._unequal(columns, (sentence.upper - totals).astype(float), statement.number)
+
+    def _declare(self) -> None:
+        for condition in self.problem.declared:
+            scope = (*condition.left, *condition.right, *condition.given)
+            number = self.factorization.smallest_covering(scope)
+            self._relate(number, condition.left, condition.right, condition.given)
+
+    def _ratios(self) -> Ratios:
+        boxes = [self._box(key) for key in self.ratio_of]
+        free = self.problem.free_variables()
+        at_vertex = [self._at_vertex(key, free) for key in self.ratio_of]
+        return Ratios(
+            np.array([low for low, _ in boxes], dtype=float),
+            np.array([high for _, high in boxes], dtype=float),
+            np.array(at_vertex, dtype=bool),
+            np.array(self.of, dtype=np.intp),
+            self.numerator.matrix(self.width),
+            self.denominator.matrix(self.width),
+        )
+
+    def _is_family(self, key: RatioKey) -> bool:
+        return len(key.left) == 1 and key.given == self.problem.structure.parents[key.left[0]]
+
+    def _box(self, key: RatioKey) -> tuple[float, float]:
+        """Bound a ratio by its local polytope, rounding outwards."""
+        if not self._is_family(key):
+            return 0.0, 1.0
+        polytope = self.problem.polytopes[key.left[0]].get(key.configuration)
+        if polytope is None:
+            return 0.0, 1.0
+        values = [vertex[key.states[0]] for vertex in vertices(polytope)]
+        return max(0.0, below(min(values))), min(1.0, above(max(values)))
+
+    def _at_vertex(self, key: RatioKey, free: frozenset[int]) -> bool:
+        """Tell whether some optimum has this ratio at an end: its theta is an interval of its own."""
+        x = key.left[0]
+        return self._is_family(key) and x in free and self.problem.structure.sizes[x] == 2
+
+
+def _normals(polytope: LocalPolytope) -> Iterator[Floats]:
+    """Yield the rows a with a @ theta >= 0 of a polytope that are not bounds on one value."""
+    for row in polytope.rows:
+        if polytope.size == 2 or sum(c != 0 for c in row.coefficients) <= 1:
+            continue
+        for sign, bound in ((1, row.lower), (-1, row.upper)):
+            normal = [sign * (c - bound) for c in row.coefficients]
+            if min(normal) < 0:
+                yield np.array([float(c) for c in normal])

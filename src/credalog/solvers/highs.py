@@ -1,0 +1,149 @@
+"""Linear relaxations by HiGHS.
+
+Enters: a program, a box on its ratios, an objective. Leaves: a `Claim` about the linear relaxation, in
+which numerator[c] == ratio * denominator[c] is replaced by lower * denominator <= numerator <= upper *
+denominator in every context c. That relaxation is exact where a ratio's range is a point.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from credalog.program import Box, Claim, Floats, Objective, Outcome, Program
+
+__all__ = ["Basis", "Relaxation", "linear_model", "quiet_highs"]
+
+Basis = Any
+"""HiGHS's own record of a basis, handed back to warm-start a neighbouring box."""
+
+
+class Relaxation:
+    """The linear relaxation of one program, kept ready for many boxes and objectives."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        ratios = program.ratios
+        # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
+        self._contexts = sp.csr_array(ratios.numerator + 1j * ratios.denominator)
+        self._context_of = np.repeat(ratios.of, np.diff(self._contexts.indptr))
+        self._highs = quiet_highs()
+
+    def minimize(
+        self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
+    ) -> tuple[Claim, Basis]:
+        """Minimize the ratio over the relaxed box."""
+        return self._solve(objective.numerator, objective, box, basis, timeout)
+
+    def maximize(
+        self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
+    ) -> tuple[Claim, Basis]:
+        """Maximize the ratio over the relaxed box."""
+        claim, found = self._solve(-objective.numerator, objective, box, basis, timeout)
+        return Claim(claim.outcome, -claim.value, claim.point, claim.multipliers), found
+
+    def _solve(
+        self, cost: Floats, objective: Objective, box: Box, basis: Basis, timeout: float
+    ) -> tuple[Claim, Basis]:
+        highs = self._highs
+        highs.passModel(self._model(cost, objective, box))
+        if basis is None:
+            highs.setOptionValue("presolve", "choose")
+        else:
+            highs.setOptionValue("presolve", "off")
+            highs.setBasis(basis)
+        highs.setOptionValue("time_limit", float(min(timeout, 1e7)))
+        highs.run()
+        if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+            return self._infeasible(), None
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return _nothing(self.program.columns, highs.getNumRow()), None
+        solution = highs.getSolution()
+        claim = Claim(
+            Outcome.OPTIMAL,
+            highs.getInfo().objective_function_value,
+            np.array(solution.col_value),
+            np.array(solution.row_dual),
+        )
+        return claim, highs.getBasis()
+
+    def _infeasible(self) -> Claim:
+        """Fetch the Farkas ray, which presolve does not leave behind."""
+        highs = self._highs
+        _, exists = highs.getDualRayExist()
+        if not exists:
+            highs.clearSolver()
+            highs.setOptionValue("presolve", "off")
+            highs.run()
+        _, exists, ray = highs.getDualRay()
+        if not exists:
+            return _nothing(self.program.columns, highs.getNumRow())
+        return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.array(ray))
+
+    def _model(self, cost: Floats, objective: Objective, box: Box) -> highspy.HighsLp:
+        matrix, lower, upper = self._rows(objective, box)
+        columns = np.zeros(self.program.columns), np.full(self.program.columns, np.inf)
+        return linear_model(cost, columns, matrix, (lower, upper))
+
+    def _rows(self, objective: Objective, box: Box) -> tuple[sp.csr_array, Floats, Floats]:
+        program, ratios, contexts = self.program, self.program.ratios, self._contexts
+        low, high = box.lower[ratios.of], box.upper[ratios.of]
+        part, whole = contexts.data.real, contexts.data.imag
+        at_least = _with_data(contexts, part - box.lower[self._context_of] * whole)
+        at_most = _with_data(contexts, box.upper[self._context_of] * whole - part)
+        norm = sp.csr_array(objective.denominator[None, :])
+        matrix = sp.vstack(
+            [program.inequalities, at_least, at_most, program.equalities, norm], format="csr"
+        )
+        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
+        # A box row at 0 or 1 follows from x >= 0: left free, it costs the simplex method nothing.
+        lower = np.concatenate(
+            [
+                np.zeros(inequalities),
+                np.where(low > 0.0, 0.0, -np.inf),
+                np.where(high < 1.0, 0.0, -np.inf),
+                np.zeros(equalities),
+                [1.0],
+            ]
+        )
+        upper = np.concatenate(
+            [np.full(inequalities + 2 * len(low), np.inf), np.zeros(equalities), [1.0]]
+        )
+        return sp.csr_array(matrix), lower, upper
+
+
+def quiet_highs() -> highspy.Highs:
+    """Return a silent solver with tight tolerances."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    return highs
+
+
+def linear_model(
+    cost: Floats, columns: tuple[Floats, Floats], matrix: sp.csr_array, rows: tuple[Floats, Floats]
+) -> highspy.HighsLp:
+    """Hand a linear program to HiGHS: minimize the cost with bounds on columns and rows."""
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = columns
+    lp.row_lower_, lp.row_upper_ = rows
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = matrix.indptr
+    lp.a_matrix_.index_ = matrix.indices
+    lp.a_matrix_.value_ = matrix.data
+    return lp
+
+
+def _with_data(template: sp.csr_array, data: Floats) -> sp.csr_array:
+    return sp.csr_array((data, template.indices, template.indptr), shape=template.shape)
+
+
+def _nothing(columns: int, rows: int) -> Claim:
+    return Claim(Outcome.STOPPED, np.nan, np.zeros(columns), np.zeros(rows))
