@@ -1,0 +1,1 @@
+"""Reproduction of the paper's experiments: one folder and one command per table."""
