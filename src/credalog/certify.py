@@ -8,8 +8,8 @@ any y >= 0, any z and any t, with the reduced costs r = c - R'y - E'z - t d,
 
     c @ x  =  t + y @ (R @ x) + z @ (E @ x) + r @ x  >=  t + r @ x.
 
-The columns of one table add up to at most the mass bound M, so r @ x >= M * (sum over tables of the
-smallest negative r_j, or 0). Every sum is computed in floating point with a bound on its rounding error,
+The columns of table T add up to at most its mass bound M_T, so r @ x >= sum over tables of M_T times the
+smallest negative r_j in it, or 0. Every sum is computed in floating point with a bound on its rounding error,
 the coefficients' own rounding included (each is a rational rounded once or twice), and rounded outwards.
 
 With c = 0 a positive bound is a contradiction: the program has no point (Farkas).
@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from credalog.numerics import round_down, round_up
+from credalog.numerics import round_down
 from credalog.program import Box, Floats, Objective, Program
 
 __all__ = ["lower_bound", "proves_empty", "upper_bound"]
@@ -57,12 +57,12 @@ def _dual_bound(program: Program, objective: Objective, box: Box, cost: Floats, 
     terms = np.diff(rows.tocsc().indptr) + 8
     # (terms) * UNIT bounds the relative error of a sum of products; 2 covers the coefficients' rounding.
     safe = reduced - 2.0 * terms * UNIT * size
-    negative = np.minimum(safe, 0.0)
-    loss = sum(float(negative[start:stop].min()) for start, stop in program.tables)
-    if loss == 0.0:
-        return round_down(shift)
-    slack = round_down(loss * (1.0 + len(program.tables) * UNIT)) * round_up(objective.mass_bound)
-    return round_down(round_down(slack) + shift)
+    loss = 0.0
+    for (start, stop), mass in zip(program.tables, objective.mass_bounds, strict=True):
+        least = float(safe[start:stop].min())
+        if least < 0.0:
+            loss = round_down(loss + round_down(least * mass))
+    return round_down(shift + loss)
 
 
 def _rows(program: Program, box: Box) -> sp.csr_array:

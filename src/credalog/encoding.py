@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from credalog.factorization import Agreement, Clique, Factorization, Separator
 from credalog.logic import Formula, truth_table
+from credalog.numerics import round_up
 from credalog.polytopes import LocalPolytope, vertices
 from credalog.program import Floats, Objective, Program, Ratios
 from credalog.problem import Problem, Statement
@@ -68,7 +69,7 @@ class Encoding:
         """Return the table of one clique; axes in the order of its scope."""
         return point[self.columns[clique]]
 
-    def objective(self, claim: Formula, given: Formula, *, mass_bound: float = 1.0) -> Objective:
+    def objective(self, claim: Formula, given: Formula) -> Objective:
         """Return P(claim | given), read off the clique that shows the query and what is observed."""
         number = self.factorization.query_clique
         event = self._truth(given, number)
@@ -77,11 +78,85 @@ class Encoding:
         columns = self.columns[number]
         numerator[columns[event & self._truth(claim, number)]] = 1.0
         denominator[columns[event]] = 1.0
-        return Objective(numerator, denominator, mass_bound)
+        return Objective(numerator, denominator, self._mass_bounds(number, bool(event.all())))
+
+    def unconditional(self, claim: Formula) -> Objective:
+        """Return P(claim and what is observed), the total mass being one."""
+        number = self.factorization.query_clique
+        numerator = np.zeros(self.program.columns)
+        numerator[self.columns[number][self._truth(claim, number)]] = 1.0
+        return Objective(numerator, self.program.mass, np.ones(len(self.columns)))
+
+    def _mass_bounds(self, query: int, is_whole: bool) -> Floats:
+        """Bound what each table holds where the query's evidence has mass one.
+
+        An observation x = v divides the mass of the table before it by P(x = v | parents), which its
+        bounds keep away from zero; tables that agree hold the same.
+        """
+        bounds = np.full(len(self.columns), np.inf)
+        bounds[query] = 1.0 if is_whole else np.inf
+        for number, clique in enumerate(self.factorization.cliques):
+            for s in self.factorization.separators:
+                if s.first == number and s.agreement is not Agreement.BELOW:
+                    factor = 1.0
+                    if s.agreement is Agreement.DENOMINATOR:
+                        factor = self._least_likelihood(clique.block[0])
+                    if factor > 0.0:
+                        grown = bounds[number] if factor == 1.0 else round_up(bounds[number] / factor)
+                        bounds[s.second] = min(bounds[s.second], grown)
+        # Nothing holds more than the total mass, which the last clique is.
+        bounds = np.minimum(bounds, bounds[-1])
+        return np.concatenate([bounds[-1:], bounds[:-1]])
+
+    def _least_likelihood(self, x: int) -> float:
+        """Return a lower bound on P(x = observed | parents) in any configuration."""
+        state = self.evidence[x]
+        polytopes = self.problem.polytopes[x]
+        if len(polytopes) < prod(self.problem.structure.sizes[p] for p in self.problem.structure.parents[x]):
+            return 0.0
+        return min(below(min(v[state] for v in vertices(polytope))) for polytope in polytopes.values())
 
     def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
         scope = self.factorization.cliques[clique].scope
         return _truth(formula, self.problem, scope, self.evidence)
+
+    def arranged(self, number: int, *groups: Iterable[int]) -> Columns:
+        """Return a clique's columns with one axis per group of variables, and a last one for the rest."""
+        return _arranged(self.columns[number], self.factorization.cliques[number].scope, *groups)
+
+    def lean(self, number: int) -> int:
+        """Return the clique that holds the denominators of an observation."""
+        return _lean(self.factorization, number).second
+
+    def width_of(self, x: int, clique: Clique) -> int:
+        """Return the number of states of a variable in a clique."""
+        return 1 if x in clique.fixed else self.problem.structure.sizes[x]
+
+    def state_numbers(self, variables: Sequence[int], clique: Clique) -> Columns:
+        """Return the numbers of the states of some variables that a clique shows, among all their states."""
+        sizes = [self.problem.structure.sizes[x] for x in variables]
+        numbers = np.arange(prod(sizes), dtype=np.intp).reshape(sizes)
+        pick = tuple(
+            slice(self.evidence[x], self.evidence[x] + 1) if x in clique.fixed else slice(None)
+            for x in variables
+        )
+        return numbers[pick].ravel()
+
+
+def _arranged(columns: Columns, scope: Sequence[int], *groups: Iterable[int]) -> Columns:
+    axis_of = {x: axis for axis, x in enumerate(scope)}
+    lists = [[axis_of[x] for x in group] for group in groups]
+    lists.append([a for a in range(len(scope)) if not any(a in found for found in lists)])
+    shape = [prod(columns.shape[a] for a in found) for found in lists]
+    return columns.transpose([a for found in lists for a in found]).reshape(shape)
+
+
+def _lean(factorization: Factorization, number: int) -> Separator:
+    return next(
+        s
+        for s in factorization.separators
+        if s.first == number and s.agreement is Agreement.DENOMINATOR
+    )
 
 
 def _truth(
@@ -179,11 +254,7 @@ class _Encoder:
         for axis, x in enumerate(clique.scope):
             if x in fixed and x not in clique.fixed:
                 columns = columns.take([self.evidence[x]], axis=axis)
-        axis_of = {x: axis for axis, x in enumerate(clique.scope)}
-        lists = [[axis_of[x] for x in group] for group in groups]
-        lists.append([a for a in range(len(clique.scope)) if not any(a in found for found in lists)])
-        shape = [prod(columns.shape[a] for a in found) for found in lists]
-        return columns.transpose([a for found in lists for a in found]).reshape(shape)
+        return _arranged(columns, clique.scope, *groups)
 
     def _separate(self, separator: Separator) -> None:
         if separator.agreement is Agreement.DENOMINATOR:
@@ -236,11 +307,7 @@ class _Encoder:
         Where only P(x = 1 | parents) is kept and 0 was observed, its numerator is the difference.
         """
         clique = self.factorization.cliques[number]
-        lean = next(
-            s
-            for s in self.factorization.separators
-            if s.first == number and s.agreement is Agreement.DENOMINATOR
-        )
+        lean = _lean(self.factorization, number)
         given = self.problem.structure.parents[x]
         right = [y for y in lean.scope if y not in given]
         ours, theirs = self._arranged(number, given, right), self._arranged(lean.second, given, right)

@@ -76,12 +76,14 @@ class Condition:
 class Clique:
     """A table over `scope`; in it the variables of `fixed` have their observed state only.
 
-    `block` is what the clique was built to eliminate; the total mass eliminates nothing.
+    `block` is what the clique was built to eliminate; the total mass eliminates nothing. `rest` is what it
+    leaves, in parts that are independent of each other.
     """
 
     scope: Indices
     fixed: frozenset[int]
     block: Indices
+    rest: tuple[Indices, ...]
     conditions: tuple[Condition, ...]
 
 
@@ -329,11 +331,12 @@ class _Elimination:
         conditions = tuple(self._conditions(b, scope, rest))
         if len(parts) > 1:
             conditions += tuple(_mutually_independent(parts))
-        number = self._add(Clique(tuple(sorted(scope)), demand.fixed, self.blocks[b], conditions), demand)
+        leaves = tuple(tuple(sorted(part)) for part in parts)
+        clique = Clique(tuple(sorted(scope)), demand.fixed, self.blocks[b], leaves, conditions)
+        number = self._add(clique, demand)
         agreement = Agreement.DENOMINATOR if is_observation else Agreement.EQUAL
-        for part in parts:
-            asker = (number, tuple(sorted(part)), agreement)
-            self.demand(_Demand(frozenset(part), demand.fixed & part, [asker]))
+        for part in leaves:
+            self.demand(_Demand(frozenset(part), demand.fixed & set(part), [(number, part, agreement)]))
 
     def _add(self, clique: Clique, demand: _Demand) -> int:
         number = len(self.cliques)
@@ -399,7 +402,7 @@ class _Elimination:
     def _close(self) -> None:
         """Add the total mass, on which everything rests, and lay evidence tables against the prior."""
         (total,) = self.demands or [_Demand(frozenset(), frozenset())]
-        self._add(Clique((), frozenset(), (), ()), total)
+        self._add(Clique((), frozenset(), (), (), ()), total)
         prior = [i for i, c in enumerate(self.cliques) if not c.fixed and c.scope]
         for i, clique in enumerate(self.cliques):
             if clique.fixed and prior:

@@ -89,11 +89,15 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """The ratio (numerator @ x) / (denominator @ x), and a proved bound on the mass where the denominator is 1."""
+    """The ratio (numerator @ x) / (denominator @ x).
+
+    `mass_bounds` are proved bounds on what each table can hold where the denominator is 1; infinity where
+    nothing is proved.
+    """
 
     numerator: Floats
     denominator: Floats
-    mass_bound: float = 1.0
+    mass_bounds: Floats
 
 
 class Outcome(Enum):

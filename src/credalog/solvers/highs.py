@@ -147,3 +147,72 @@ def _with_data(template: sp.csr_array, data: Floats) -> sp.csr_array:
 
 def _nothing(columns: int, rows: int) -> Claim:
     return Claim(Outcome.STOPPED, np.nan, np.zeros(columns), np.zeros(rows))
+
+
+class Linearization:
+    """A program linearized around a point: the step of sequential linear programming.
+
+    With ratio values theta0 and the denominators den0 at the point, numerator == theta * denominator is
+    replaced by numerator - theta0 * denominator == den0 * (theta - theta0). Rows that have an origin, the
+    statements, may be missed at a price, so that a step always exists.
+    """
+
+    PRICE = 100.0
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._highs = quiet_highs()
+        self._elastic_inequalities = np.flatnonzero(np.array(program.inequality_origin, dtype=int) >= 0)
+        self._elastic_equalities = np.flatnonzero(np.array(program.equality_origin, dtype=int) >= 0)
+
+    def step(
+        self, cost: Floats, objective: Objective, point: Floats, ratios: Floats, radius: float
+    ) -> Floats | None:
+        """Return the best point of the linearized program in which no ratio moves more than the radius."""
+        program = self.program
+        box = program.ratios
+        slack = len(self._elastic_inequalities) + 2 * len(self._elastic_equalities)
+        moves = (
+            np.maximum(np.minimum(box.lower - ratios, 0.0), -radius),
+            np.minimum(np.maximum(box.upper - ratios, 0.0), radius),
+        )
+        columns = (
+            np.concatenate([np.zeros(program.columns), moves[0], np.zeros(slack)]),
+            np.concatenate([np.full(program.columns, np.inf), moves[1], np.full(slack, np.inf)]),
+        )
+        price = np.concatenate([cost, np.zeros(len(ratios)), np.full(slack, self.PRICE)])
+        matrix, rows = self._rows(objective, point, ratios)
+        self._highs.passModel(linear_model(price, columns, matrix, rows))
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        found: Floats = np.array(self._highs.getSolution().col_value)[: program.columns]
+        return found
+
+    def _rows(
+        self, objective: Objective, point: Floats, ratios: Floats
+    ) -> tuple[sp.csr_array, tuple[Floats, Floats]]:
+        program, of = self.program, self.program.ratios.of
+        contexts = program.ratios.numerator - sp.diags_array(ratios[of]) @ program.ratios.denominator
+        mass = program.ratios.denominator @ point
+        turn = sp.csr_array((-mass, (np.arange(len(of)), of)), shape=(len(of), len(ratios)))
+        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
+        give = _unit_columns(inequalities, self._elastic_inequalities)
+        swing = _unit_columns(equalities, self._elastic_equalities)
+        matrix = sp.block_array(
+            [
+                [program.inequalities, None, give, None, None],
+                [program.equalities, None, None, swing, -swing],
+                [contexts, turn, None, None, None],
+                [sp.csr_array(objective.denominator[None, :]), None, None, None, None],
+            ],
+            format="csr",
+        )
+        lower = np.concatenate([np.zeros(inequalities + equalities + len(of)), [1.0]])
+        upper = np.concatenate([np.full(inequalities, np.inf), np.zeros(equalities + len(of)), [1.0]])
+        return sp.csr_array(matrix), (lower, upper)
+
+
+def _unit_columns(rows: int, chosen: Floats) -> sp.csr_array:
+    ones = np.ones(len(chosen))
+    return sp.csr_array((ones, (chosen, np.arange(len(chosen)))), shape=(rows, len(chosen)))

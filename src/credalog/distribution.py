@@ -1,0 +1,146 @@
+"""A distribution held as a product of conditional tables, and whether it is a model.
+
+Enters: tables P(block | parents), parents first. Leaves: probabilities of formulas, and for a network the
+largest violation of any sentence or independence. Nothing here knows how the distribution was found: this
+is the second pair of eyes on every witness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.logic import TRUE, Formula, Variable, scope, truth_table
+from credalog.markov import DependencyGraph
+from credalog.model import Independence, Network, Sentence
+
+__all__ = ["Distribution", "Factor", "violation"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """The table P(block | parents); its axes are the parents, then the block."""
+
+    block: tuple[Variable, ...]
+    parents: tuple[Variable, ...]
+    table: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The product of its factors, each after the factors of its parents."""
+
+    factors: tuple[Factor, ...]
+
+    def probability(self, claim: Formula, given: Formula = TRUE) -> float:
+        """Return P(claim | given); not a number where P(given) = 0."""
+        over = scope(claim, given)
+        joint = self.marginal(over)
+        event = truth_table(given, over)
+        mass = float(joint[event].sum())
+        return float(joint[event & truth_table(claim, over)].sum()) / mass if mass > 0.0 else float("nan")
+
+    def marginal(self, over: Sequence[Variable]) -> Floats:
+        """Return the joint table of some variables, by variable elimination among their ancestors."""
+        needed = self._ancestral(over)
+        tables = [(factor.parents + factor.block, factor.table) for factor in needed]
+        for x in self._elimination_order(tables, over):
+            touching = [t for t in tables if x in t[0]]
+            merged, table = _product(touching)
+            axis = merged.index(x)
+            tables = [t for t in tables if x not in t[0]]
+            tables.append((merged[:axis] + merged[axis + 1 :], table.sum(axis=axis)))
+        merged, table = _product(tables)
+        return table.transpose([merged.index(x) for x in over])
+
+    def _ancestral(self, over: Iterable[Variable]) -> list[Factor]:
+        wanted = set(over)
+        found = []
+        for factor in reversed(self.factors):
+            if not wanted.isdisjoint(factor.block):
+                found.append(factor)
+                wanted.update(factor.parents, factor.block)
+        return found
+
+    @staticmethod
+    def _elimination_order(
+        tables: list[tuple[tuple[Variable, ...], Floats]], over: Sequence[Variable]
+    ) -> Iterator[Variable]:
+        scopes = [set(t[0]) for t in tables]
+        rest = {x: None for found, _ in tables for x in found if x not in over}
+        while rest:
+            unions = {x: set[Variable]().union(*(s for s in scopes if x in s)) for x in rest}
+            best = min(rest, key=lambda x: prod(len(v.values) for v in unions[x]))
+            scopes = [s for s in scopes if best not in s] + [unions[best] - {best}]
+            del rest[best]
+            yield best
+
+
+def _product(tables: list[tuple[tuple[Variable, ...], Floats]]) -> tuple[tuple[Variable, ...], Floats]:
+    over = tuple(dict.fromkeys(x for found, _ in tables for x in found))
+    result = np.ones((1,) * len(over))
+    for found, table in tables:
+        order = sorted(range(len(found)), key=lambda i: over.index(found[i]))
+        shape = [len(x.values) if x in found else 1 for x in over]
+        result = result * table.transpose(order).reshape(shape)
+    return over, result
+
+
+def violation(distribution: Distribution, network: Network, graph: DependencyGraph | None) -> float:
+    """Return how far a distribution is from being a model: the largest violation of anything.
+
+    A sentence's violation is measured on probabilities given its condition; an independence's on joint
+    probabilities. Without a graph only the declared independences count (Nilsson's logic). A variable in
+    a block of its own satisfies its local condition by construction; for one in a larger block the
+    condition is checked among block and parents, which implies it in full (ARCHITECTURE.md).
+    """
+    worst = max((_sentence_violation(distribution, s) for s in network.sentences), default=0.0)
+    stated = list(network.independences)
+    if graph is not None:
+        stated.extend(_local_conditions(distribution, graph))
+    return max([worst, *(_dependence(distribution, i) for i in stated)])
+
+
+def _sentence_violation(distribution: Distribution, sentence: Sentence) -> float:
+    over = sentence.scope
+    joint = distribution.marginal(over)
+    given = truth_table(sentence.given, over)
+    mass = float(joint[given].sum())
+    value = sum(
+        float(weight) * float(joint[given & truth_table(claim, over)].sum())
+        for weight, claim in sentence.claims
+    )
+    excess = max(float(sentence.lower) * mass - value, value - float(sentence.upper) * mass, 0.0)
+    # Where the condition has hardly any mass, rounding alone would look like a violation.
+    return excess / max(mass, 1e-6)
+
+
+def _local_conditions(distribution: Distribution, graph: DependencyGraph) -> Iterator[Independence]:
+    for factor in distribution.factors:
+        if len(factor.block) == 1 and set(factor.parents) == set(graph.parents(factor.block[0])):
+            continue
+        near = (*factor.parents, *factor.block)
+        for x in factor.block:
+            ndnp = set(graph.ndnp(x))
+            right = tuple(y for y in near if y in ndnp)
+            if right:
+                yield Independence((x,), right, graph.parents(x))
+
+
+def _dependence(distribution: Distribution, independence: Independence) -> float:
+    """Return the largest |P(l,r,g) P(g) - P(l,g) P(r,g)|, relative to P(g)."""
+    left, right, given = independence.left, independence.right, independence.given
+    joint = distribution.marginal((*given, *left, *right))
+    sizes = [prod(len(x.values) for x in group) for group in (given, left, right)]
+    table = joint.reshape(sizes)
+    mass = table.sum(axis=(1, 2), keepdims=True)
+    gap = table * mass - table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
+    return float(np.max(np.abs(gap) / np.maximum(mass, 1e-6)))
+
+

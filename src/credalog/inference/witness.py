@@ -1,0 +1,230 @@
+"""Witnesses: distributions that attain a value and have been checked.
+
+Enters: a point of a linear relaxation. Leaves: a `Distribution` in which every independence of the
+factorization holds by construction, moved by sequential linear programming towards satisfying every
+statement and improving the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from scipy.optimize import nnls
+
+from credalog.distribution import Distribution, Factor
+from credalog.encoding import Encoding
+from credalog.factorization import Agreement, Clique, Reading
+from credalog.numerics import FEASIBILITY
+from credalog.polytopes import LocalPolytope, vertices
+from credalog.program import Floats, Objective
+from credalog.solvers.highs import Linearization
+
+__all__ = ["Candidate", "WitnessSearch"]
+
+STEPS = 25
+SMALLEST_RADIUS = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A distribution of the factorization, its tables as a point, its value and what it violates."""
+
+    distribution: Distribution
+    point: Floats
+    value: float
+    violation: float
+
+    @property
+    def is_feasible(self) -> bool:
+        """Tell whether all statements hold."""
+        return self.violation <= FEASIBILITY
+
+
+class WitnessSearch:
+    """Turn points of the relaxation of one encoding into distributions, and improve them."""
+
+    def __init__(self, encoding: Encoding, objective: Objective) -> None:
+        self.encoding = encoding
+        self.objective = objective
+        self._linearization = Linearization(encoding.program)
+
+    def from_point(self, point: Floats, *, maximize: bool, steps: int = STEPS) -> Candidate | None:
+        """Search from a point of the relaxation; return the best feasible candidate met."""
+        sign = -1.0 if maximize else 1.0
+        here = self._candidate(point)
+        best, radius = None, 0.5
+        for _ in range(steps):
+            if here is None:
+                return best
+            if here.is_feasible and (best is None or sign * here.value < sign * best.value):
+                best = here
+            if radius < SMALLEST_RADIUS:
+                return best
+            there = self._step(here, sign, radius)
+            gain = 0.0 if there is None else _merit(here, sign) - _merit(there, sign)
+            if there is not None and gain > 1e-12:
+                here, radius = there, min(1.0, 2.0 * radius)
+                if gain < 1e-10 and here.is_feasible:
+                    radius = 0.0
+            else:
+                radius *= 0.2
+        return best
+
+    def _step(self, here: Candidate, sign: float, radius: float) -> Candidate | None:
+        cost = sign * self.objective.numerator
+        ratios = ratio_values(self.encoding, here.point)
+        found = self._linearization.step(cost, self.objective, here.point, ratios, radius)
+        return None if found is None else self._candidate(found)
+
+    def _candidate(self, point: Floats) -> Candidate | None:
+        distribution = distribution_at(self.encoding, point)
+        tables = tables_of(self.encoding, distribution)
+        mass = float(self.objective.denominator @ tables)
+        if mass <= 0.0:
+            return None
+        value = float(self.objective.numerator @ tables) / mass
+        return Candidate(distribution, tables / mass, value, _violation(self.encoding, tables))
+
+
+def _merit(candidate: Candidate, sign: float) -> float:
+    return sign * candidate.value + Linearization.PRICE * candidate.violation
+
+
+def _violation(encoding: Encoding, tables: Floats) -> float:
+    """Return by how much tables of total mass one miss a row or a ratio."""
+    program = encoding.program
+    short = float(np.maximum(-(program.inequalities @ tables), 0.0).max(initial=0.0))
+    off = float(np.abs(program.equalities @ tables).max(initial=0.0))
+    ratios = program.ratios
+    values = ratio_values(encoding, tables)
+    apart = ratios.numerator @ tables - values[ratios.of] * (ratios.denominator @ tables)
+    outside = np.maximum(np.maximum(ratios.lower - values, values - ratios.upper), 0.0)
+    return max(short, off, float(np.abs(apart).max(initial=0.0)), float(outside.max(initial=0.0)))
+
+
+def ratio_values(encoding: Encoding, point: Floats) -> Floats:
+    """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
+    ratios = encoding.program.ratios
+    count = len(ratios.lower)
+    part = np.bincount(ratios.of, ratios.numerator @ point, count)
+    whole = np.bincount(ratios.of, ratios.denominator @ point, count)
+    middle = (ratios.lower + ratios.upper) / 2.0
+    return np.divide(part, whole, out=middle, where=whole > 1e-300)
+
+
+def distribution_at(encoding: Encoding, point: Floats) -> Distribution:
+    """Read P(block | parents) off the tables of a point, each pulled into its local polytope."""
+    owners: dict[tuple[int, ...], list[int]] = {}
+    for number, clique in enumerate(encoding.factorization.cliques[:-1]):
+        owners.setdefault(clique.block, []).append(number)
+    if encoding.factorization.reading is Reading.FREE:
+        order = [clique.block for clique in reversed(encoding.factorization.cliques[:-1])]
+    else:
+        order = [block for block in encoding.factorization.blocks if block in owners]
+    return Distribution(tuple(_factor(encoding, point, block, owners[block]) for block in order))
+
+
+def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: list[int]) -> Factor:
+    problem, sizes = encoding.problem, encoding.problem.structure.sizes
+    parents = _parents(encoding, block, owners)
+    shape = tuple(sizes[p] for p in parents), tuple(sizes[x] for x in block)
+    counts = np.zeros((prod(shape[0]), prod(shape[1])))
+    for number in owners:
+        _add_counts(encoding, point, number, parents, counts)
+    polytopes = problem.polytopes[block[0]] if len(block) == 1 else {}
+    for g, configuration in enumerate(np.ndindex(*shape[0])):
+        counts[g] = _conditional(counts[g], polytopes.get(configuration))
+    return Factor(
+        tuple(problem.variables[x] for x in block),
+        tuple(problem.variables[p] for p in parents),
+        counts.reshape(shape[0] + shape[1]),
+    )
+
+
+def _parents(encoding: Encoding, block: tuple[int, ...], owners: list[int]) -> tuple[int, ...]:
+    if encoding.factorization.reading is Reading.FREE:
+        return tuple(x for x in encoding.factorization.cliques[owners[0]].scope if x not in block)
+    found = {p for x in block for p in encoding.problem.structure.parents[x]}
+    return tuple(sorted(found - set(block)))
+
+
+def _add_counts(
+    encoding: Encoding, point: Floats, number: int, parents: tuple[int, ...], counts: Floats
+) -> None:
+    """Add the mass that one clique gives to each state of its block under each parent configuration."""
+    clique = encoding.factorization.cliques[number]
+    rows = encoding.state_numbers(parents, clique)
+    if not any(x in clique.fixed for x in clique.block):
+        columns = encoding.arranged(number, parents, clique.block)
+        counts[rows] += np.maximum(point[columns].sum(axis=2), 0.0)
+        return
+    (x,) = clique.block
+    lean = encoding.lean(number)
+    part = point[encoding.arranged(number, parents)].sum(axis=1)
+    whole = point[encoding.arranged(lean, parents)].sum(axis=1)
+    others = np.maximum(whole - part, 0.0) / (counts.shape[1] - 1)
+    added = np.repeat(others[:, None], counts.shape[1], axis=1)
+    added[:, encoding.evidence[x]] = np.maximum(part, 0.0)
+    counts[rows] += added
+
+
+def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
+    """Normalize counts and pull the result into the local polytope."""
+    total = counts.sum()
+    if polytope is None:
+        return counts / total if total > 1e-300 else np.full(len(counts), 1.0 / len(counts))
+    corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
+    if total <= 1e-300:
+        return corners.mean(axis=0)
+    theta = counts / total
+    if len(theta) == 2:
+        first = np.clip(theta[0], corners[:, 0].min(), corners[:, 0].max())
+        return np.array([first, 1.0 - first])
+    weights, _ = nnls(np.vstack([corners.T, np.full(len(corners), 10.0)]), np.append(theta, 10.0))
+    pulled: Floats = weights @ corners / weights.sum()
+    return pulled
+
+
+def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:
+    """Compute the table of every clique from a distribution, the total mass being one."""
+    point = np.zeros(encoding.program.columns)
+    point[0] = 1.0
+    number_of = {v: i for i, v in enumerate(encoding.problem.variables)}
+    factor_of = {tuple(number_of[v] for v in f.block): f for f in distribution.factors}
+    for number in reversed(range(len(encoding.factorization.cliques) - 1)):
+        clique = encoding.factorization.cliques[number]
+        factor = factor_of[clique.block]
+        table = _rest_table(encoding, point, number, clique)
+        parents = [number_of[v] for v in factor.parents]
+        own = _aligned(factor.table, (*parents, *clique.block), clique, encoding.evidence)
+        point[encoding.columns[number]] = table * own
+    return point
+
+
+def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) -> Floats:
+    """Multiply the tables of the parts that a clique leaves, each read off the clique it leans on."""
+    table: Floats = np.ones((1,) * len(clique.scope))
+    for part in clique.rest:
+        second = next(
+            s.second
+            for s in encoding.factorization.separators
+            if s.first == number and s.scope == part and s.agreement is not Agreement.BELOW
+        )
+        sums = point[encoding.arranged(second, part)].sum(axis=1)
+        shape = [encoding.width_of(x, clique) if x in part else 1 for x in clique.scope]
+        table = table * sums.reshape(shape)
+    return table
+
+
+def _aligned(
+    table: Floats, over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]
+) -> Floats:
+    """Bring a table over some variables of a clique into the shape of the clique's own."""
+    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in clique.fixed else slice(None) for x in over)
+    order = sorted(range(len(over)), key=lambda axis: clique.scope.index(over[axis]))
+    picked = table[pick].transpose(order)
+    sizes = iter(picked.shape)
+    return picked.reshape([next(sizes) if x in over else 1 for x in clique.scope])
