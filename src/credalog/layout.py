@@ -9,6 +9,7 @@ nothing of logic and needs no library.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -24,6 +25,9 @@ SWEEPS = 24
 GAP = 26.0
 """The free space between neighbours in a layer."""
 
+JOINT_WIDTH = 12.0
+"""What a long edge takes up in the layers it passes."""
+
 LAYER_HEIGHT = 92.0
 """The distance between two layers."""
 
@@ -38,10 +42,14 @@ class Layout:
     height: float
 
 
-def lay_out(widths: Sequence[float], edges: Iterable[Edge]) -> Layout:
-    """Place nodes of the given widths; edges are pairs of node numbers, loops left out."""
-    wanted = [edge for edge in dict.fromkeys(edges) if edge[0] != edge[1]]
-    down = _downwards(len(widths), wanted)
+def lay_out(
+    widths: Sequence[float], edges: Iterable[Edge], *, upwards: AbstractSet[Edge] = frozenset()
+) -> Layout:
+    """Place nodes of the given widths; edges are pairs of node numbers, those in `upwards` point up.
+
+    There is at most one edge between two nodes, and none from a node to itself.
+    """
+    down = _downwards(len(widths), list(edges), upwards)
     layer = _layers(len(widths), down.values())
     board = _Board(list(widths), layer)
     routes = {edge: board.route(turned) for edge, turned in down.items()}
@@ -50,8 +58,15 @@ def lay_out(widths: Sequence[float], edges: Iterable[Edge]) -> Layout:
     return board.layout(len(widths), down, routes)
 
 
-def _downwards(count: int, edges: list[Edge]) -> dict[Edge, Edge]:
-    """Turn round the edges that close a cycle, found by depth-first search."""
+def _downwards(count: int, edges: list[Edge], upwards: AbstractSet[Edge]) -> dict[Edge, Edge]:
+    """Turn round the edges meant to point up, and those that close a cycle, found by depth-first search."""
+    turned = {edge: edge[::-1] if edge in upwards else edge for edge in edges}
+    back = _closing(count, turned.values())
+    return {edge: down[::-1] if down in back else down for edge, down in turned.items()}
+
+
+def _closing(count: int, edges: Iterable[Edge]) -> set[Edge]:
+    """Return edges without which the graph has no cycle."""
     targets: list[list[int]] = [[] for _ in range(count)]
     for source, target in edges:
         targets[source].append(target)
@@ -71,7 +86,7 @@ def _downwards(count: int, edges: list[Edge]) -> dict[Edge, Edge]:
                 path.append((child, iter(targets[child])))
             elif child not in finished:
                 back.add((node, child))
-    return {(s, t): (t, s) if (s, t) in back else (s, t) for s, t in edges}
+    return back
 
 
 def _layers(count: int, edges: Iterable[Edge]) -> list[int]:
@@ -94,7 +109,7 @@ def _layers(count: int, edges: Iterable[Edge]) -> list[int]:
 
 
 class _Board:
-    """The layers being filled: real nodes first, then the joints of long edges, which are one point wide."""
+    """The layers being filled: real nodes first, then the joints of long edges."""
 
     def __init__(self, widths: list[float], layer: list[int]) -> None:
         self.widths = widths
@@ -118,7 +133,7 @@ class _Board:
 
     def _joint(self, row: int) -> int:
         joint = len(self.widths)
-        self.widths.append(0.0)
+        self.widths.append(JOINT_WIDTH)
         self.layer.append(row)
         self.rows[row].append(joint)
         self.above[joint], self.below[joint] = [], []

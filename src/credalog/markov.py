@@ -9,7 +9,7 @@ are computed for one variable when asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -17,7 +17,15 @@ from typing import TypeAlias
 from credalog.logic import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.model import Independence, Network, Sentence
 
-__all__ = ["Combination", "DependencyGraph", "Markov", "Node", "dependency_graph", "independences"]
+__all__ = [
+    "Combination",
+    "DependencyGraph",
+    "Markov",
+    "Node",
+    "dependency_graph",
+    "independences",
+    "strong_components",
+]
 
 Indices: TypeAlias = tuple[int, ...]
 
@@ -103,7 +111,7 @@ class DependencyGraph:
 
     def components(self) -> tuple[Indices, ...]:
         """Return the strongly connected components of the variables, parents first."""
-        return tuple(_components(self.parent_indices))
+        return tuple(strong_components(self.parent_indices))
 
     @property
     def is_cyclic(self) -> bool:
@@ -130,9 +138,12 @@ def dependency_graph(network: Network) -> DependencyGraph:
     )
 
 
-def independences(graph: DependencyGraph) -> Iterator[Independence]:
-    """Yield the local Markov condition: each x independent of ndnp(x), as a block, given parents(x)."""
-    for x in graph.variables:
+def independences(graph: DependencyGraph, of: Iterable[Variable] | None = None) -> Iterator[Independence]:
+    """Yield the local Markov condition: each x independent of ndnp(x), as a block, given parents(x).
+
+    Only the variables in `of` are looked at, if it is given.
+    """
+    for x in graph.variables if of is None else of:
         if ndnp := graph.ndnp(x):
             yield Independence(left=(x,), right=ndnp, given=graph.parents(x))
 
@@ -218,7 +229,7 @@ def _reversed(targets: tuple[Indices, ...]) -> tuple[Indices, ...]:
     return tuple(map(tuple, sources))
 
 
-def _components(parents: tuple[Indices, ...]) -> Iterator[Indices]:
+def strong_components(parents: Sequence[Sequence[int]]) -> Iterator[Indices]:
     """Yield strongly connected components, each after those it depends on (Tarjan 1972, no recursion)."""
     order: dict[int, int] = {}
     low: list[int] = [0] * len(parents)
