@@ -9,7 +9,18 @@ READY := .venv/.ready
 .PHONY: demo test check clean
 
 demo: $(READY)
-	@$(BIN)/python examples/demo.py
+	@echo "Example 1: friends, smoking, cancer"
+	@$(BIN)/credalog check examples/smokers.lcn
+	@echo "What the Markov condition says of Tim"
+	@$(BIN)/credalog independences examples/smokers.lcn "Sm(Tim)" "Ca(Tim)"
+	@$(BIN)/credalog run examples/smokers.lcn
+	@echo "Section 2: the paper says [0.42, 0.58], and [0, 1] without the Markov condition"
+	@$(BIN)/credalog run examples/parity.lcn
+	@$(BIN)/credalog run examples/parity.lcn --markov none
+	@echo "Section 3.3: the paper says [0.3, 0.35]"
+	@$(BIN)/credalog run examples/two_sources.lcn
+	@echo "Appendix A: the paper says [0, 0.33] and [0.85, 1]"
+	@$(BIN)/credalog run examples/appendix.lcn
 
 test: check
 	$(BIN)/pytest -q -n auto
