@@ -1,0 +1,201 @@
+"""Credal networks: LCNs in which every sentence restricts one theta(x | parent configuration).
+
+Enters: a `Network`, its dependency graph and a `Query`. Leaves: `CredalNetwork`, with the vertices of every
+local credal set; `Question`, the query as numbers; the tables of vertices as arrays; and the probability
+that one choice of vertices gives to the query, by plain variable elimination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from credalog.errors import ProblemTooLarge
+from credalog.inference.cones import Array
+from credalog.logic import literals_of, scope, truth_table
+from credalog.markov import DependencyGraph
+from credalog.model import Network, Query
+from credalog.polytopes import (
+    Configuration,
+    LocalAssessment,
+    Vertex,
+    local_polytopes,
+    vacuous,
+    vertices,
+)
+
+__all__ = [
+    "Choice",
+    "CredalNetwork",
+    "Question",
+    "Table",
+    "central_tables",
+    "chosen_tables",
+    "credal_network",
+    "eliminate",
+    "question",
+]
+
+MAX_CELLS = 1 << 22
+"""The largest table of numbers that is built for one family or one step of elimination."""
+
+
+class Choice(NamedTuple):
+    """The choice of one vertex for theta(variable | configuration of its parents)."""
+
+    variable: int
+    configuration: Configuration
+    vertex: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The query P(variable in event | observed), by numbers."""
+
+    target: int
+    event: tuple[bool, ...]
+    observed: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The vertices of one family: axes are its unobserved parents, then vertices, then values of the child.
+
+    Where a credal set has fewer vertices than the axis is long, its first one is repeated.
+    """
+
+    child: int
+    parents: tuple[int, ...]
+    vertices: Array
+    full: tuple[int | None, ...]
+    """For each parent of the network its observed state, None where it is not observed."""
+
+    def configuration(self, states: Sequence[int]) -> Configuration:
+        """Complete the states of the unobserved parents with the observed ones."""
+        rest = iter(states)
+        return tuple(int(next(rest)) if state is None else state for state in self.full)
+
+
+@dataclass(frozen=True)
+class CredalNetwork:
+    """A network whose sentences are all local, on an acyclic graph, with no empty credal set."""
+
+    network: Network
+    parents: tuple[tuple[int, ...], ...]
+    assessment: LocalAssessment
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the number of values of each variable."""
+        return tuple(len(variable.values) for variable in self.network.variables)
+
+    def vertices(self, x: int, configuration: Configuration) -> tuple[Vertex, ...]:
+        """Return the vertices of one local credal set."""
+        polytope = self.assessment.polytopes[x].get(configuration)
+        return vertices(vacuous(self.sizes[x]) if polytope is None else polytope)
+
+    def table(self, x: int, observed: Mapping[int, int]) -> Table:
+        """Lay out the vertices of a family, its observed parents fixed."""
+        full = tuple(observed.get(p) for p in self.parents[x])
+        free = tuple(p for p in self.parents[x] if p not in observed)
+        shape = tuple(self.sizes[p] for p in free)
+        if prod(shape) * self.sizes[x] > MAX_CELLS:
+            raise ProblemTooLarge(f"{self.network.variables[x]} has too many parent configurations")
+        table = Table(x, free, np.empty(0), full)
+        lists = [self.vertices(x, table.configuration(states)) for states in np.ndindex(*shape)]
+        longest = max(map(len, lists))
+        padded = [[*found, *[found[0]] * (longest - len(found))] for found in lists]
+        values = np.array(padded, dtype=np.float64).reshape(*shape, longest, self.sizes[x])
+        return Table(x, free, values, full)
+
+
+def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | None:
+    """Read a network as a credal network; None where it says anything that is not local."""
+    if network.independences or graph.is_cyclic:
+        return None
+    assessment = local_polytopes(network, graph)
+    if assessment.rest or any(p.is_empty for found in assessment.polytopes for p in found.values()):
+        return None
+    return CredalNetwork(network, graph.parent_indices, assessment)
+
+
+def question(network: Network, query: Query) -> Question | None:
+    """Read a query as an event of one variable given literals; None where it is anything else."""
+    asked = scope(query.claim)
+    literals = literals_of(query.given)
+    if len(asked) != 1 or literals is None:
+        return None
+    index = {variable: i for i, variable in enumerate(network.variables)}
+    observed = {index[x]: x.values.index(value) for x, value in literals.items()}
+    event = tuple(bool(b) for b in truth_table(query.claim, asked))
+    return Question(index[asked[0]], event, observed)
+
+
+Factor: TypeAlias = tuple[tuple[int, ...], Array]
+
+
+def chosen_tables(tables: Iterable[Table], choices: Iterable[Choice]) -> list[Factor]:
+    """Return the conditional tables that a choice of vertices selects; the first vertex where none is."""
+    chosen = {(choice.variable, choice.configuration): choice.vertex for choice in choices}
+    factors = []
+    for table in tables:
+        shape = table.vertices.shape[:-2]
+        picks = [chosen.get((table.child, table.configuration(s)), 0) for s in np.ndindex(*shape)]
+        index = np.array(picks).reshape(*shape, 1, 1)
+        theta = np.take_along_axis(table.vertices, index, axis=-2)[..., 0, :]
+        factors.append(((*table.parents, table.child), theta))
+    return factors
+
+
+def central_tables(tables: Iterable[Table]) -> list[Factor]:
+    """Return the mean of the vertices of every credal set: it gives zero only to what always has zero."""
+    return [((*table.parents, table.child), table.vertices.mean(axis=-2)) for table in tables]
+
+
+def eliminate(factors: Sequence[Factor], observed: Mapping[int, int], *, keep: int | None = None) -> Array:
+    """Sum all variables but one out of a product of tables; the result is scaled to at most one."""
+    rest = [_restrict(factor, observed) for factor in factors]
+    while True:
+        neighbours = _neighbours(rest)
+        open_ = [x for x in neighbours if x != keep]
+        if not open_:
+            break
+        x = min(open_, key=lambda x: (prod(neighbours[x].values()), x))
+        touching = [factor for factor in rest if x in factor[0]]
+        rest = [factor for factor in rest if x not in factor[0]]
+        rest.append(_sum_out(touching, x, neighbours[x]))
+    return reduce(np.multiply, [values for _, values in rest])
+
+
+def _restrict(factor: Factor, observed: Mapping[int, int]) -> Factor:
+    members, values = factor
+    index = tuple(observed.get(x, slice(None)) for x in members)
+    return tuple(x for x in members if x not in observed), values[index]
+
+
+def _neighbours(factors: Sequence[Factor]) -> dict[int, dict[int, int]]:
+    """Return for each variable the sizes of all variables that share a factor with it."""
+    found: dict[int, dict[int, int]] = {}
+    for members, values in factors:
+        sizes = dict(zip(members, values.shape, strict=True))
+        for x in members:
+            found.setdefault(x, {}).update(sizes)
+    return found
+
+
+def _sum_out(factors: Sequence[Factor], x: int, sizes: Mapping[int, int]) -> Factor:
+    if prod(sizes.values()) > MAX_CELLS:
+        raise ProblemTooLarge(f"elimination needs a table of {prod(sizes.values())} numbers")
+    letters = {member: i for i, member in enumerate(sizes)}
+    kept = tuple(member for member in sizes if member != x)
+    operands: list[object] = []
+    for members, values in factors:
+        operands += [values, [letters[member] for member in members]]
+    summed = np.asarray(np.einsum(*operands, [letters[member] for member in kept]))  # type: ignore[call-overload]
+    # Only quotients are asked for, so every step may be scaled to stay clear of underflow.
+    return kept, summed / (summed.max() or 1.0)
