@@ -6,7 +6,7 @@ graph, the factorization and every inference stand; and `Query`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from credalog.logic import TRUE, Formula, Is, Not, Truth, Variable, scope
@@ -40,7 +40,7 @@ class Sentence:
     upper: Fraction
     tau: bool = True
     label: str = ""
-    source: Source | None = None
+    source: Source | None = field(default=None, compare=False)
 
     @classmethod
     def of(

@@ -1,0 +1,313 @@
+"""Guards, and the instances of a prefix that pass them.
+
+Enters: a prefix, such as `x, y in Person, Before(x, y)`. Leaves: `Instances`, every way to bind its logical
+variables, in the order of the domains. The search is nested: a guard is tested as soon as its variables are bound,
+and a relation or an equation proposes candidates, so that facts are followed and not searched.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple, TypeAlias, assert_never
+
+from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, applied
+from credalog.theory import (
+    Application,
+    Binder,
+    Boolean,
+    Comparison,
+    Compound,
+    Connective,
+    Misstatement,
+    Name,
+    Order,
+    Pattern,
+    Predicate,
+    Prefix,
+    Quantified,
+    Quantifier,
+    RandomFunction,
+    Relation,
+    Shifted,
+    Term,
+)
+
+__all__ = ["Guards", "Instances", "Test", "holds"]
+
+Test: TypeAlias = bool | Maker[bool]
+
+_ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
+    Order.EQUAL: operator.eq,
+    Order.UNEQUAL: operator.ne,
+    Order.LESS: operator.lt,
+    Order.LESS_OR_EQUAL: operator.le,
+    Order.GREATER: operator.gt,
+    Order.GREATER_OR_EQUAL: operator.ge,
+}
+
+_TRUTHS: dict[Connective, Callable[..., bool]] = {
+    Connective.NOT: operator.not_,
+    Connective.AND: lambda *parts: all(parts),
+    Connective.NAND: lambda *parts: not all(parts),
+    Connective.OR: lambda *parts: any(parts),
+    Connective.XOR: lambda *parts: sum(parts) % 2 == 1,
+    Connective.IMPLIES: operator.le,
+    Connective.IFF: operator.eq,
+}
+
+
+def holds(order: Order, left: str, right: str, ranks: dict[str, int]) -> bool:
+    """Compare two elements: integers by size, others by their places in the domain."""
+    if order in (Order.EQUAL, Order.UNEQUAL):
+        return _ORDERS[order](left, right)
+    try:
+        return _ORDERS[order](int(left), int(right))
+    except ValueError:
+        pass
+    if stranger := next((e for e in (left, right) if e not in ranks), None):
+        raise Misstatement(f"{left} and {right} have no order between them.", lexeme=stranger)
+    return _ORDERS[order](ranks[left], ranks[right])
+
+
+class Level(NamedTuple):
+    """One logical variable: its slot, what it may be bound to, and the guards to test then.
+
+    `most` is the largest number of candidates there can be, whatever was bound before.
+    """
+
+    slot: int
+    candidates: Callable[[Environment], Iterable[str]]
+    most: int
+    tests: tuple[Maker[bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """All instances of a prefix."""
+
+    levels: tuple[Level, ...]
+
+    def of(self, environment: Environment) -> Iterator[None]:
+        """Bind the variables in the environment to each instance in turn."""
+        return self._from(0, environment) if self.levels else iter((None,))
+
+    def _from(self, depth: int, environment: Environment) -> Iterator[None]:
+        slot, candidates, _, tests = self.levels[depth]
+        is_last = depth + 1 == len(self.levels)
+        for element in candidates(environment):
+            environment[slot] = element
+            if all([test(environment) for test in tests]):
+                if is_last:
+                    yield
+                else:
+                    yield from self._from(depth + 1, environment)
+
+    @property
+    def most(self) -> int:
+        """Return a number that the instances do not exceed."""
+        return prod(level.most for level in self.levels)
+
+
+class _Guard(NamedTuple):
+    pattern: Pattern
+    slot: int
+    """The slot with which the guard becomes testable."""
+
+
+class Guards:
+    """A compiler of prefixes and of the patterns that no chance enters."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.width = 0
+        """How many slots an environment needs for every prefix compiled so far."""
+
+    # ---- tests ----------------------------------------------------------------------------------------
+
+    def test(self, pattern: Pattern, scope: Scope) -> Test:
+        """Compile a guard."""
+        match pattern:
+            case Boolean(value):
+                return value
+            case Comparison():
+                return self.comparison(pattern, scope)
+            case Application(name, arguments):
+                return self.fact(name, arguments, scope)
+            case Compound(connective, operands):
+                return _applied_truths(_TRUTHS[connective], [self.test(p, scope) for p in operands])
+            case Quantified():
+                return self._quantified(pattern, scope)
+            case Name(name):
+                raise self._uncertain(name)
+            case Shifted():
+                raise Misstatement("A sum of numbers is not a guard.", advice="Compare it: day + 1 = 3.")
+            case _:
+                assert_never(pattern)
+
+    def fact(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Test:
+        """Compile the question whether a relation holds of its arguments."""
+        relation = self.terms.signature[name]
+        if not isinstance(relation, Relation):
+            raise self._uncertain(name)
+        facts = frozenset(relation.facts)
+        return applied(lambda *found: found in facts, self.terms.arguments(name, relation.sorts, arguments, scope))
+
+    def comparison(self, pattern: Comparison, scope: Scope) -> Test:
+        """Compile a comparison of two terms that are not random; what is undefined compares with nothing."""
+        order, left, right = pattern.order, pattern.left, pattern.right
+        sorts = self.terms.sort_of(left, scope), self.terms.sort_of(right, scope)
+        # A constant takes the sort of the other side; two variables keep their own.
+        sides = [self.terms.term(left, scope, sorts[0] or sorts[1]), self.terms.term(right, scope, sorts[1] or sorts[0])]
+        ranks = self.terms.signature.ranks(sorts[0]) if sorts[0] and sorts[0] == (sorts[1] or sorts[0]) else {}
+
+        def test(first: str | None, second: str | None) -> bool:
+            return first is not None and second is not None and holds(order, first, second, ranks)
+
+        return applied(test, sides)
+
+    def _quantified(self, pattern: Quantified, scope: Scope) -> Test:
+        instances, inner = self.instances(pattern.prefix, scope)
+        body = _as_maker(self.test(pattern.body, inner))
+        found = all if pattern.quantifier is Quantifier.FORALL else any
+        return lambda environment: found(body(environment) for _ in instances.of(environment))
+
+    def _uncertain(self, name: str) -> Misstatement:
+        if isinstance(self.terms.signature[name], Predicate | RandomFunction):
+            return Misstatement(
+                f"{name} is random; a guard may use only relations, functions and comparisons.",
+                lexeme=name,
+                advice="Put it into the condition of P(... | ...).",
+            )
+        return self.terms.signature.unknown(name, "relation", f"Declare it: relation {name}(...) = {{...}}.")
+
+    # ---- prefixes -------------------------------------------------------------------------------------
+
+    def instances(self, prefix: Prefix, scope: Scope) -> tuple[Instances, Scope]:
+        """Compile a prefix; return its instances and the scope of what it governs."""
+        inner = dict(scope)
+        for binder in prefix.binders:
+            for name in binder.names:
+                self._check_new(name, inner)
+                inner[name] = Bound(len(inner), binder.sort)
+        self.width = max(self.width, len(inner))
+        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in _conjuncts(prefix.guard)]
+        levels = [self._level(name, binder, guards, inner) for binder in prefix.binders for name in binder.names]
+        return Instances(tuple(levels)), inner
+
+    def _check_new(self, name: str, scope: Scope) -> None:
+        signature = self.terms.signature
+        if name in scope:
+            raise Misstatement(f"{name} is bound twice.", lexeme=name, advice="Choose another name.")
+        if signature[name] is not None or signature.is_element(name):
+            raise Misstatement(
+                f"{name} is bound here, but it already means something in the declarations.",
+                lexeme=name,
+                advice="Choose another name for the logical variable.",
+            )
+
+    def _level(self, name: str, binder: Binder, guards: list[_Guard], scope: Scope) -> Level:
+        slot = scope[name].slot
+        ready = [guard.pattern for guard in guards if guard.slot == slot]
+        tests = [_as_maker(self.test(pattern, scope)) for pattern in ready]
+        if binder.distinct:
+            tests.insert(0, _differs(slot, [scope[n].slot for n in binder.names if scope[n].slot < slot]))
+        candidates, most = self._candidates(name, [guard.pattern for guard in guards], scope)
+        return Level(slot, candidates, most, tuple(tests))
+
+    def _candidates(
+        self, name: str, guards: list[Pattern], scope: Scope
+    ) -> tuple[Callable[[Environment], Iterable[str]], int]:
+        """Let an equation or a relation propose what a variable is bound to; otherwise its whole domain."""
+        slot, sort = scope[name]
+        for guard in guards:
+            match guard:
+                case Comparison(Order.EQUAL, Name(found), other) | Comparison(Order.EQUAL, other, Name(found)):
+                    if found == name and _last_slot(other, scope, -1) < slot:
+                        return self._equal_to(other, sort, scope), 1
+                case Application(relation, arguments) if Name(name) in arguments:
+                    return self._related(relation, arguments, name, scope)
+                case _:
+                    pass
+        elements = self.terms.signature.elements(sort)
+        return lambda _environment: elements, len(elements)
+
+    def _equal_to(self, term: Term, sort: str, scope: Scope) -> Callable[[Environment], Iterable[str]]:
+        ranks = self.terms.signature.ranks(sort)
+        wanted = self.terms.sort_of(term, scope) or sort
+        value = applied(lambda found: (found,) if found in ranks else (), [self.terms.term(term, scope, wanted)])
+        return value if callable(value) else lambda _environment: value
+
+    def _related(
+        self, name: str, arguments: tuple[Term, ...], variable: str, scope: Scope
+    ) -> tuple[Callable[[Environment], Iterable[str]], int]:
+        """Index a relation's facts by the arguments that are already bound."""
+        self.fact(name, arguments, scope)  # the arguments fit, or a complaint is raised
+        relation = self.terms.signature[name]
+        assert isinstance(relation, Relation)
+        slot, sort = scope[variable]
+        position = arguments.index(Name(variable))
+        bound = [i for i, a in enumerate(arguments) if isinstance(a, Name) and (a.name not in scope or scope[a.name].slot < slot)]
+        ranks = self.terms.signature.ranks(sort)
+        index: dict[tuple[str, ...], set[str]] = {}
+        for fact in relation.facts:
+            if fact[position] in ranks:
+                index.setdefault(tuple(fact[i] for i in bound), set()).add(fact[position])
+        ordered = {key: sorted(found, key=ranks.__getitem__) for key, found in index.items()}
+        keys = [self.terms.term(arguments[i], scope, relation.sorts[i]) for i in bound]
+        candidates = applied(lambda *key: ordered.get(key, ()), keys)
+        most = max(map(len, ordered.values()), default=0)
+        return (candidates if callable(candidates) else lambda _environment: candidates), most
+
+
+def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
+    # A truth value is an integer to Python, and would be taken for a slot.
+    if not any(callable(part) for part in parts):
+        return function(*parts)
+    makers = [_as_maker(part) for part in parts]
+    return lambda environment: function(*[make(environment) for make in makers])
+
+
+def _as_maker(test: Test) -> Maker[bool]:
+    return test if callable(test) else lambda _environment: test
+
+
+def _differs(slot: int, others: list[int]) -> Maker[bool]:
+    return lambda environment: all([environment[slot] != environment[other] for other in others])
+
+
+def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+    if isinstance(pattern, Compound) and pattern.connective is Connective.AND:
+        for operand in pattern.operands:
+            yield from _conjuncts(operand)
+    elif pattern != Boolean(True):
+        yield pattern
+
+
+def _last_slot(pattern: Pattern, scope: Scope, first: int) -> int:
+    """Return the last slot that a pattern reads, or the first of its prefix if it reads none of that."""
+    slots = [scope[name].slot for name in _names(pattern) if name in scope]
+    return max([first, *slots])
+
+
+def _names(pattern: Pattern) -> Iterator[str]:
+    match pattern:
+        case Boolean():
+            return
+        case Name(name):
+            yield name
+        case Application(_, parts) | Compound(_, parts):
+            for part in parts:
+                yield from _names(part)
+        case Shifted(inner):
+            yield from _names(inner)
+        case Comparison(_, left, right):
+            yield from _names(left)
+            yield from _names(right)
+        case Quantified(_, prefix, body):
+            yield from _names(prefix.guard)
+            yield from _names(body)
+        case _:
+            assert_never(pattern)

@@ -1,0 +1,312 @@
+"""Ground a theory.
+
+Enters: a `Theory`. Leaves: a `Network`, with each rule's instances as sentences over ground variables.
+The size is estimated before anything is built, and sentences that come out the same are kept once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain, islice
+from typing import TypeAlias, TypeVar, assert_never
+
+from credalog.errors import GroundingTooLarge, LanguageError
+from credalog.grounding.guards import Instances
+from credalog.grounding.patterns import Compiled, Patterns
+from credalog.grounding.signature import Signature
+from credalog.grounding.terms import Environment, Maker
+from credalog.logic import (
+    FALSE,
+    TRUE,
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Or,
+    Truth,
+    Variable,
+    Xor,
+    conjunction,
+    scope,
+)
+from credalog.model import Independence, Network, Query, Sentence, Source
+from credalog.theory import (
+    IndependenceRule,
+    Misstatement,
+    Name,
+    Pattern,
+    Predicate,
+    QueryRule,
+    RandomFunction,
+    Rule,
+    Theory,
+)
+
+__all__ = ["LIMIT", "Grounder", "ground"]
+
+LIMIT = 2_000_000
+"""How many ground sentences a theory may have, unless the user says otherwise."""
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+T = TypeVar("T")
+
+
+def ground(theory: Theory, *, limit: int = LIMIT) -> Network:
+    """Ground a theory, unless it would have more sentences than the limit."""
+    return Grounder(theory).network(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _CompiledRule:
+    """A rule ready to be instantiated."""
+
+    rule: Rule
+    instances: Instances
+    claims: tuple[tuple[Fraction, Compiled], ...]
+    given: Compiled
+    width: int
+    expansion: int
+
+    @property
+    def most(self) -> int:
+        return self.instances.most * max(1, self.expansion)
+
+    def sentences(self) -> Iterator[Sentence]:
+        rule, environment = self.rule, [""] * self.width
+        bound = sum(len(binder.names) for binder in rule.prefix.binders)
+        assessment = rule.assessment
+        for _ in self.instances.of(environment):
+            label = f"{rule.label}[{','.join(environment[:bound])}]" if rule.label and bound else rule.label
+            yield Sentence(
+                tuple([(weight, _made(claim, environment)) for weight, claim in self.claims]),
+                _made(self.given, environment),
+                assessment.lower,
+                assessment.upper,
+                rule.tau,
+                label,
+                rule.source,
+            )
+
+
+class Grounder:
+    """The ground form of everything a theory says."""
+
+    def __init__(self, theory: Theory) -> None:
+        self.theory = theory
+        with self._placing(None):
+            self._patterns = Patterns(Signature(theory))
+
+    def check(self) -> None:
+        """Complain about every name, arity and sort that does not fit, without grounding the rules."""
+        for rule in self.theory.rules:
+            self._compiled(rule)
+        for independence in self.theory.independences:
+            with self._placing(independence.source):
+                self._blocks(independence)
+        self.queries()
+        self.evidence()
+
+    def network(self, limit: int = LIMIT) -> Network:
+        """Return the ground network, unless it would have more sentences than the limit."""
+        rules = [self._compiled(rule) for rule in self.theory.rules]
+        self._check_size(rules, limit)
+        sentences = tuple(_merged(self._all_sentences(rules)))
+        independences = tuple(dict.fromkeys(self._independences()))
+        return Network(tuple(self._variables(sentences, independences)), sentences, independences)
+
+    def queries(self) -> tuple[Query, ...]:
+        """Return the theory's queries."""
+        return tuple(query for rule in self.theory.queries for query in self.ground_queries(rule))
+
+    def evidence(self) -> Formula:
+        """Return what the theory says was observed, as one formula."""
+        return conjunction(self.formula(e.formula, e.source) for e in self.theory.evidence)
+
+    def formula(self, pattern: Pattern, source: Source | None = None) -> Formula:
+        """Return the ground formula of a pattern without free logical variables."""
+        with self._placing(source):
+            return _made(self._patterns.formula(pattern, {}), [""] * self._patterns.guards.width)
+
+    def ground_queries(self, rule: QueryRule) -> Iterator[Query]:
+        """Yield the instances of one query."""
+        with self._placing(rule.source):
+            instances, inner = self._patterns.guards.instances(rule.prefix, {})
+            claim, given = (self._patterns.formula(p, inner) for p in (rule.claim, rule.given))
+            environment = [""] * self._patterns.guards.width
+            for _ in instances.of(environment):
+                yield Query(_made(claim, environment), _made(given, environment))
+
+    # ---- rules ----------------------------------------------------------------------------------------
+
+    def _compiled(self, rule: Rule) -> _CompiledRule:
+        with self._placing(rule.source):
+            patterns = self._patterns
+            patterns.expansion = 0
+            instances, inner = patterns.guards.instances(rule.prefix, {})
+            claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
+            given = patterns.formula(rule.assessment.given, inner)
+            return _CompiledRule(rule, instances, claims, given, patterns.guards.width, patterns.expansion)
+
+    def _check_size(self, rules: list[_CompiledRule], limit: int) -> None:
+        # An upper bound within the limit settles it; only otherwise are guarded instances counted.
+        if sum(rule.most for rule in rules) <= limit:
+            return
+        count = 0
+        for rule in rules:
+            count += _count(rule, limit - count)
+            if count > limit:
+                raise GroundingTooLarge(
+                    f"The theory grounds to {count:,} sentences or more; the limit is {limit:,}.",
+                    place=self.theory.place(rule.rule.source),
+                    advice="Add guards, make the domains smaller, or raise the limit: ground(limit=...).",
+                )
+
+    def _all_sentences(self, rules: list[_CompiledRule]) -> Iterator[Sentence]:
+        for compiled in rules:
+            with self._placing(compiled.rule.source):
+                for sentence in compiled.sentences():
+                    settled = _settled(sentence)
+                    if settled is not None:
+                        yield settled
+        yield from self.theory.sentences
+
+    # ---- independences and variables ------------------------------------------------------------------
+
+    def _independences(self) -> Iterator[Independence]:
+        for rule in self.theory.independences:
+            with self._placing(rule.source):
+                yield from self._instances_of(rule)
+
+    def _instances_of(self, rule: IndependenceRule) -> Iterator[Independence]:
+        instances, blocks = self._blocks(rule)
+        environment = [""] * self._patterns.guards.width
+        for _ in instances.of(environment):
+            left, right, given = (tuple(_made(v, environment) for v in block) for block in blocks)
+            if shared := next((v for v in left if v in right or v in given), None):
+                raise Misstatement(f"{shared} cannot be independent of itself.", lexeme=shared.name)
+            yield Independence(left, right, given)
+
+    def _blocks(self, rule: IndependenceRule) -> tuple[Instances, _Blocks]:
+        instances, inner = self._patterns.guards.instances(rule.prefix, {})
+        blocks = (rule.left, rule.right, rule.given)
+        return instances, [[self._patterns.variable(term, inner) for term in block] for block in blocks]
+
+    def _variables(
+        self, sentences: Iterable[Sentence], independences: Iterable[Independence]
+    ) -> Iterator[Variable]:
+        """Yield the variables declared without arguments, then those that occur, in order."""
+        found: dict[str, Variable] = {}
+        plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
+        declared = (self._patterns.variable(Name(d.name), {}) for d in plain if not d.sorts)
+        occurring = (variable for sentence in sentences for variable in sentence.scope)
+        blocks = (block for i in independences for block in (i.left, i.right, i.given))
+        evidence = scope(self.evidence())
+        for variable in chain(declared, occurring, chain.from_iterable(blocks), evidence):
+            known = found.setdefault(variable.name, variable)
+            if known is not variable and known != variable:
+                raise LanguageError(f"{variable.name} is used with two different lists of values.")
+        return iter(found.values())
+
+    @contextmanager
+    def _placing(self, source: Source | None) -> Iterator[None]:
+        try:
+            yield
+        except Misstatement as error:
+            raise error.at(self.theory.place(source, error.lexeme)) from None
+
+
+_Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
+
+
+def _made(compiled: T | Maker[T], environment: Environment) -> T:
+    return compiled(environment) if callable(compiled) else compiled
+
+
+def _count(compiled: _CompiledRule, room: int) -> int:
+    """Count a rule's instances, exactly or until there is no room for more."""
+    weight = max(1, compiled.expansion)
+    if not any(level.tests for level in compiled.instances.levels):
+        return compiled.most
+    found = islice(compiled.instances.of([""] * compiled.width), room // weight + 1)
+    return weight * sum(1 for _ in found)
+
+
+# ---- what is constant, and what is said twice -------------------------------------------------------------
+
+
+def _settled(sentence: Sentence) -> Sentence | None:
+    """Take constants out of a ground sentence; return None if nothing is left to say."""
+    if sentence.given == FALSE:
+        return None
+    if not any(isinstance(claim, Truth) for _, claim in sentence.claims) and not sentence.is_linear:
+        return sentence
+    weights: dict[Formula, Fraction] = {}
+    for weight, claim in sentence.claims:
+        weights[claim] = weights.get(claim, _ZERO) + weight
+    certain = weights.pop(TRUE, _ZERO)
+    weights.pop(FALSE, None)
+    claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
+    lower, upper = sentence.lower - certain, sentence.upper - certain
+    return _restated(replace(sentence, claims=claims, lower=lower, upper=upper))
+
+
+def _restated(sentence: Sentence) -> Sentence | None:
+    """Return the paper's form where one claim is left, and P(given) = 0 where nothing can satisfy."""
+    least = sum((min(weight, _ZERO) for weight, _ in sentence.claims), _ZERO)
+    greatest = sum((max(weight, _ZERO) for weight, _ in sentence.claims), _ZERO)
+    if not sentence.claims and sentence.lower <= 0 <= sentence.upper:
+        return None
+    if sentence.lower > greatest or sentence.upper < least:
+        return _impossible(sentence)
+    if len(sentence.claims) > 1:
+        return sentence
+    ((weight, claim),) = sentence.claims
+    bounds = sorted((max(sentence.lower, least) / weight, min(sentence.upper, greatest) / weight))
+    return replace(sentence, claims=((_ONE, claim),), lower=bounds[0], upper=bounds[1])
+
+
+def _impossible(sentence: Sentence) -> Sentence:
+    if sentence.given == TRUE:
+        raise Misstatement("No distribution satisfies this sentence.", advice=f"It grounds to {sentence.name}.")
+    return replace(sentence, claims=((_ONE, sentence.given),), given=TRUE, lower=_ZERO, upper=_ZERO)
+
+
+def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Keep the first of the sentences that say the same."""
+    seen: set[Hashable] = set()
+    for sentence in sentences:
+        claims = frozenset([(weight, _key(claim)) for weight, claim in sentence.claims])
+        key = (claims, _key(sentence.given), sentence.lower, sentence.upper, sentence.tau)
+        if key not in seen:
+            seen.add(key)
+            yield sentence
+
+
+def _key(formula: Formula) -> Hashable:
+    """Return a key that formulas share when they differ only in the order of commutative operands."""
+    match formula:
+        case Is(variable, value):
+            return variable.name if value == "true" else (variable.name, value)
+        case Truth(value):
+            return value
+        case Not(operand):
+            return ("not", _key(operand))
+        case And(operands):
+            return ("and", frozenset(map(_key, operands)))
+        case Or(operands):
+            return ("or", frozenset(map(_key, operands)))
+        case Xor(operands):
+            # An operand that occurs twice cancels, so a set would not do.
+            return ("xor", frozenset(Counter(map(_key, operands)).items()))
+        case Implies(premise, conclusion):
+            return ("implies", _key(premise), _key(conclusion))
+        case Iff(left, right):
+            return ("iff", frozenset((_key(left), _key(right))))
+        case _:
+            assert_never(formula)

@@ -1,0 +1,351 @@
+"""Compile first-order patterns into makers of ground formulas.
+
+Enters: a pattern, and the logical variables in scope. Leaves: the ground formula, where the pattern has
+no logical variable; otherwise a function from an instance to its formula. Names, arities and sorts are
+checked here, once per pattern and not once per instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import TypeAlias, assert_never
+
+from credalog.errors import UnknownName
+from credalog.grounding.guards import Guards, Test, holds
+from credalog.grounding.signature import Signature, nearest
+from credalog.grounding.terms import Environment, Maker, Scope, Terms, Value, applied
+from credalog.logic import (
+    BOOLEAN,
+    FALSE,
+    TRUE,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Truth,
+    Variable,
+    Xor,
+    conjunction,
+    disjunction,
+)
+from credalog.theory import (
+    Application,
+    Boolean,
+    Comparison,
+    Compound,
+    Connective,
+    Declaration,
+    Domain,
+    Function,
+    Misstatement,
+    Name,
+    Order,
+    Pattern,
+    Predicate,
+    Quantified,
+    Quantifier,
+    RandomFunction,
+    Relation,
+    Shifted,
+    Term,
+)
+
+__all__ = ["Compiled", "Patterns"]
+
+Compiled: TypeAlias = Formula | Maker[Formula]
+"""A formula, or its maker where it depends on the instance. A formula is never callable."""
+
+
+class Patterns:
+    """A compiler of patterns; all it makes share their ground variables."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.terms = Terms(signature)
+        self.guards = Guards(self.terms)
+        self.variables: dict[str, Variable] = {}
+        """Every ground variable made so far, by name."""
+        self.expansion = 0
+        """At most how many instances of inner quantifiers were met since this was set to 0."""
+        self._atoms: dict[str, dict[tuple[str | None, ...], Variable]] = {}
+        self._comparisons: dict[tuple[Order, Variable | str, Variable | str], Formula] = {}
+
+    # ---- formulas -------------------------------------------------------------------------------------
+
+    def formula(self, pattern: Pattern, scope: Scope) -> Compiled:
+        """Compile a formula."""
+        match pattern:
+            case Boolean(value):
+                return Truth(value)
+            case Name(name):
+                return self._atom(name, (), scope)
+            case Application(name, arguments):
+                return self._atom(name, arguments, scope)
+            case Comparison():
+                return self._comparison(pattern, scope)
+            case Compound(connective, operands):
+                return applied(_BUILDERS[connective], [self.formula(part, scope) for part in operands])
+            case Quantified():
+                return self._quantified(pattern, scope)
+            case Shifted():
+                raise Misstatement("A sum of numbers is not a formula.", advice="Compare it: day + 1 = 3.")
+            case _:
+                assert_never(pattern)
+
+    def _atom(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Compiled:
+        match self._declared(name, scope):
+            case Predicate() as predicate:
+                return applied(Is, [self._ground(predicate, arguments, scope)])
+            case Relation():
+                return _certain(self.guards.fact(name, arguments, scope))
+            case RandomFunction() as variable:
+                values = ", ".join(self.signature.values(variable)[:4])
+                raise Misstatement(
+                    f"{name} is not true or false; it has values {values}.",
+                    lexeme=name,
+                    advice=f"Compare it with a value: {name} = {self.signature.values(variable)[0]}.",
+                )
+            case Function() | Domain():
+                raise Misstatement(f"{name} is not a predicate, and cannot be a formula.", lexeme=name)
+            case None:
+                return Is(self._undeclared(name, arguments, scope))
+            case other:
+                assert_never(other)
+
+    def _declared(self, name: str, scope: Scope) -> Declaration | None:
+        if name in scope:
+            raise Misstatement(
+                f"{name} is a logical variable, not a formula.",
+                lexeme=name,
+                advice=f"Apply a predicate to it, or compare it: {name} = ...",
+            )
+        return self.signature[name]
+
+    def _quantified(self, pattern: Quantified, scope: Scope) -> Compiled:
+        instances, inner = self.guards.instances(pattern.prefix, scope)
+        before, self.expansion = self.expansion, 0
+        body = self.formula(pattern.body, inner)
+        self.expansion = before + instances.most * max(1, self.expansion)
+        build = _both if pattern.quantifier is Quantifier.FORALL else _either
+
+        def maker(environment: Environment) -> Formula:
+            parts = (body(environment) if callable(body) else body for _ in instances.of(environment))
+            return build(*parts)
+
+        return maker if scope else maker([""] * self.guards.width)
+
+    # ---- random variables -----------------------------------------------------------------------------
+
+    def variable(self, term: Term, scope: Scope) -> Variable | Maker[Variable]:
+        """Compile a term that denotes a random variable."""
+        if isinstance(term, Shifted):
+            raise Misstatement("A sum of numbers is not a random variable.")
+        arguments = term.arguments if isinstance(term, Application) else ()
+        match self._declared(term.name, scope):
+            case Predicate() | RandomFunction() as declaration:
+                return self._ground(declaration, arguments, scope)
+            case None:
+                return self._undeclared(term.name, arguments, scope)
+            case _:
+                raise Misstatement(f"{term.name} is not random.", lexeme=term.name)
+
+    def _ground(
+        self, declaration: Predicate | RandomFunction, arguments: tuple[Term, ...], scope: Scope
+    ) -> Variable | Maker[Variable]:
+        known = self._atoms.setdefault(declaration.name, {})
+        values = self.terms.arguments(declaration.name, declaration.sorts, arguments, scope)
+
+        def variable(*elements: str | None) -> Variable:
+            found = known.get(elements)
+            if found is None:
+                found = known[elements] = self._new_variable(declaration, elements)
+            return found
+
+        return applied(variable, values)
+
+    def _new_variable(
+        self, declaration: Predicate | RandomFunction, elements: tuple[str | None, ...]
+    ) -> Variable:
+        present = self._checked(declaration, elements)
+        values: tuple[str, ...] = BOOLEAN
+        if isinstance(declaration, RandomFunction):
+            values = self.signature.values(declaration)
+        elif declaration.symmetric:
+            present.sort(key=self.signature.ranks(declaration.sorts[0]).__getitem__)
+        name = f"{declaration.name}({','.join(present)})" if present else declaration.name
+        return self.variables.setdefault(name, Variable(name, values))
+
+    def _checked(
+        self, declaration: Predicate | RandomFunction, elements: tuple[str | None, ...]
+    ) -> list[str]:
+        """Return the arguments of an atom, all of them defined and in their domains."""
+        present = [element for element in elements if element is not None]
+        if len(present) < len(elements):
+            raise Misstatement(
+                f"{declaration.name} is applied to a function's value that the table does not give.",
+                lexeme=declaration.name,
+                advice="Complete the table, or guard the sentence: forall x, y in ..., f(x) = y: ...",
+            )
+        for element, sort in zip(present, declaration.sorts, strict=True):
+            if element not in self.signature.ranks(sort):
+                # A constant or variable was checked when compiled: this is a sum that left its range.
+                raise Misstatement(
+                    f"{declaration.name}({','.join(present)}) does not exist: {element} is not in {sort}.",
+                    lexeme=declaration.name,
+                    advice="Guard the sentence, for instance: forall d in Day, d < 7: ...",
+                )
+        return present
+
+    def _undeclared(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Variable:
+        """Take an undeclared name for a proposition, unless predicates are declared."""
+        what = "predicate" if arguments else "proposition"
+        if self.signature.is_strict or not all(_is_constant(argument, scope) for argument in arguments):
+            signature = f"{name}(...)" if arguments else name
+            raise self.signature.unknown(name, what, f"Declare it: predicate {signature}.")
+        if not arguments and self.signature.is_element(name):
+            raise Misstatement(f"{name} is an element of a domain, not a proposition.", lexeme=name)
+        constants = [argument.name for argument in arguments if isinstance(argument, Name)]
+        whole = f"{name}({','.join(constants)})" if constants else name
+        found = self.variables.get(whole)
+        if found is None:
+            found = self.variables[whole] = Variable(whole)
+        return found
+
+    # ---- comparisons ----------------------------------------------------------------------------------
+
+    def _comparison(self, pattern: Comparison, scope: Scope) -> Compiled:
+        left, right = self._random(pattern.left, scope), self._random(pattern.right, scope)
+        if left is None and right is None:
+            return _certain(self.guards.comparison(pattern, scope))
+        sides: list[Variable | Maker[Variable] | Value] = [
+            self.variable(pattern.left, scope) if left else self._value(pattern.left, right, scope),
+            self.variable(pattern.right, scope) if right else self._value(pattern.right, left, scope),
+        ]
+        return applied(lambda first, second: self._compared(pattern.order, first, second), sides)
+
+    def _random(self, term: Term, scope: Scope) -> RandomFunction | None:
+        if isinstance(term, Shifted) or term.name in scope:
+            return None
+        declaration = self.signature[term.name]
+        if isinstance(declaration, Predicate):
+            raise Misstatement(
+                f"{term.name} is true or false and is not compared.",
+                lexeme=term.name,
+                advice=f"Write {term.name} or !{term.name}; for equivalence, write <->.",
+            )
+        return declaration if isinstance(declaration, RandomFunction) else None
+
+    def _value(self, term: Term, variable: RandomFunction | None, scope: Scope) -> Value:
+        """Compile the value with which a random variable is compared."""
+        assert variable is not None
+        values = self.signature.values(variable)
+        if isinstance(term, Name) and term.name not in scope:
+            if term.name not in values:
+                raise Misstatement(
+                    f"{variable.name} has no value {term.name}.",
+                    lexeme=term.name,
+                    advice=nearest(term.name, values) or f"Its values are {', '.join(values)}.",
+                    kind=UnknownName,
+                )
+            return term.name
+        return self.terms.term(term, scope, self.terms.sort_of(term, scope))
+
+    def _compared(
+        self, order: Order, left: Variable | str | None, right: Variable | str | None
+    ) -> Formula:
+        if left is None or right is None:
+            return FALSE
+        key = (order, left, right)
+        if key not in self._comparisons:
+            self._comparisons[key] = _compare(order, left, right)
+        return self._comparisons[key]
+
+
+def _is_constant(term: Term, scope: Scope) -> bool:
+    return isinstance(term, Name) and term.name not in scope
+
+
+def _certain(test: Test) -> Compiled:
+    if callable(test):
+        return lambda environment: TRUE if test(environment) else FALSE
+    return TRUE if test else FALSE
+
+
+def _compare(order: Order, left: Variable | str, right: Variable | str) -> Formula:
+    """Expand a comparison of random variables over their values."""
+    if order is Order.UNEQUAL:
+        return _negation(_compare(Order.EQUAL, left, right))
+    if left == right:
+        return FALSE if order in (Order.LESS, Order.GREATER) else TRUE
+    values = left.values if isinstance(left, Variable) else right.values if isinstance(right, Variable) else ()
+    ranks = {value: i for i, value in enumerate(values)}
+    return _either(
+        *(
+            _both(said, also_said)
+            for (value, said), (other, also_said) in product(_options(left), _options(right))
+            if holds(order, value, other, ranks)
+        )
+    )
+
+
+def _options(side: Variable | str) -> list[tuple[str, Formula]]:
+    if isinstance(side, str):
+        return [(side, TRUE)]
+    return [(value, Is(side, value)) for value in side.values]
+
+
+# ---- connectives ------------------------------------------------------------------------------------------
+#
+# Relations and comparisons become constants when ground; what they decide leaves the formula.
+
+
+def _negation(operand: Formula) -> Formula:
+    return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
+
+
+def _both(*parts: Formula) -> Formula:
+    return FALSE if any([part is FALSE or part == FALSE for part in parts]) else conjunction(parts)
+
+
+def _either(*parts: Formula) -> Formula:
+    return TRUE if any([part is TRUE or part == TRUE for part in parts]) else disjunction(parts)
+
+
+def _not_all(*parts: Formula) -> Formula:
+    return _negation(_both(*parts))
+
+
+def _parity(*parts: Formula) -> Formula:
+    odd = sum(part == TRUE for part in parts) % 2 == 1
+    rest = tuple(part for part in parts if not isinstance(part, Truth))
+    whole = FALSE if not rest else rest[0] if len(rest) == 1 else Xor(rest)
+    return _negation(whole) if odd else whole
+
+
+def _implication(premise: Formula, conclusion: Formula) -> Formula:
+    if isinstance(premise, Truth):
+        return conclusion if premise.value else TRUE
+    if isinstance(conclusion, Truth):
+        return TRUE if conclusion.value else _negation(premise)
+    return Implies(premise, conclusion)
+
+
+def _equivalence(left: Formula, right: Formula) -> Formula:
+    if isinstance(left, Truth):
+        return right if left.value else _negation(right)
+    if isinstance(right, Truth):
+        return left if right.value else _negation(left)
+    return Iff(left, right)
+
+
+_BUILDERS: dict[Connective, Callable[..., Formula]] = {
+    Connective.NOT: _negation,
+    Connective.AND: _both,
+    Connective.NAND: _not_all,
+    Connective.XOR: _parity,
+    Connective.OR: _either,
+    Connective.IMPLIES: _implication,
+    Connective.IFF: _equivalence,
+}

@@ -1,0 +1,437 @@
+"""What each rule of the grammar means.
+
+Enters: the tokens and values below a rule. Leaves: the value of the rule, up to whole statements of a
+`Theory`. A method's name is the rule's name in grammar.lark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from credalog.model import Source
+from credalog.theory import (
+    YES,
+    Application,
+    Assessment,
+    Binder,
+    Boolean,
+    Comparison,
+    Compound,
+    Connective,
+    Domain,
+    Evidence,
+    Function,
+    IndependenceRule,
+    Misstatement,
+    Name,
+    Order,
+    Pattern,
+    Predicate,
+    Prefix,
+    QueryRule,
+    Quantified,
+    Quantifier,
+    RandomFunction,
+    Relation,
+    Rule,
+    Shifted,
+    Term,
+    conjoined,
+)
+
+__all__ = ["Actions", "Fact", "Include"]
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """Ask for the statements of another file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One more tuple of a relation, or, with a value, one more line of a function's table."""
+
+    name: str
+    arguments: tuple[str, ...]
+    value: str | None = None
+
+
+class _Number(NamedTuple):
+    value: Fraction
+    written: str
+
+
+class _Probability(NamedTuple):
+    claim: Pattern
+    given: Pattern
+
+
+class _Side(NamedTuple):
+    """A linear expression: weighted probabilities, a constant, and the last number written in it."""
+
+    parts: tuple[tuple[Fraction, _Probability], ...]
+    constant: Fraction
+    written: str = ""
+
+
+_ORDERS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
+_ONE, _ZERO = Fraction(1), Fraction(0)
+
+
+@lru_cache(maxsize=100_000)
+def _exact(written: str) -> Fraction:
+    return Fraction(written[:-1]) / 100 if written.endswith("%") else Fraction(written)
+
+
+class Actions:
+    """The meaning of every rule; `source` is where the statement at hand was written."""
+
+    def __init__(self) -> None:
+        self.source: Source | None = None
+
+    # ---- statements ---------------------------------------------------------------------------------
+
+    def sentence(
+        self, label: str | None, prefix: Prefix | None, assessment: Assessment, tau: bool | None
+    ) -> Rule:
+        return Rule(assessment, prefix or _NO_PREFIX, tau is not False, label or "", self.source)
+
+    def independence(
+        self, prefix: Prefix | None, left: _Terms, right: _Terms, given: _Terms | None
+    ) -> IndependenceRule:
+        return IndependenceRule(left, right, given or (), prefix or _NO_PREFIX, self.source)
+
+    def query(self, prefix: Prefix | None, asked: _Probability) -> QueryRule:
+        return QueryRule(asked.claim, asked.given, prefix or _NO_PREFIX, self.source)
+
+    def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
+        return tuple(Evidence(formula, self.source) for formula in formulas)
+
+    def include(self, path: str) -> Include:
+        return Include(_unquoted(path))
+
+    def forall(self, prefix: Prefix) -> Prefix:
+        return prefix
+
+    def tau(self, truth: str) -> bool:
+        return truth in ("true", "True")
+
+    def block(self, *terms: Term) -> _Terms:
+        return terms
+
+    givens = block
+
+    # ---- assessments --------------------------------------------------------------------------------
+
+    def comparison(
+        self, first: _Side, order: str, second: _Side, other_order: str | None, third: _Side | None
+    ) -> Assessment:
+        if other_order is None or third is None:
+            return _one_comparison(first, _plain(order), second)
+        return _two_comparisons(first, (_plain(order), _plain(other_order)), second, third)
+
+    def side(self, sign: str | None, first: _Side, *rest: str | _Side) -> _Side:
+        signed = [(sign or "+", first), *zip(rest[::2], rest[1::2], strict=True)]
+        sides = [part if mark == "+" else _turned(part) for mark, part in signed]
+        return sides[0] if len(sides) == 1 else _added(sides)
+
+    def constant(self, number: _Number) -> _Side:
+        return _Side((), number.value, number.written)
+
+    def unit(self, probability: _Probability) -> _Side:
+        return _Side(((_ONE, probability),), _ZERO)
+
+    def weighted(self, number: _Number, probability: _Probability) -> _Side:
+        return _Side(((number.value, probability),), _ZERO, number.written)
+
+    def number(self, over: str, under: str | None) -> _Number:
+        if under is None:
+            return _Number(_exact(over), over)
+        if not _exact(under):
+            raise Misstatement("A fraction is divided by zero.", lexeme=under)
+        return _Number(_exact(over) / _exact(under), over)
+
+    def probability(self, _mark: str, claim: Pattern, given: Pattern | None) -> _Probability:
+        return _Probability(claim, YES if given is None else given)
+
+    # ---- declarations -------------------------------------------------------------------------------
+
+    def domain(self, name: str, elements: tuple[str, ...] | None) -> Domain:
+        return Domain(name, elements or ())
+
+    def listed(self, *elements: str | None) -> tuple[str, ...]:
+        return _distinct(_given(elements))
+
+    def interval(self, first: str, last: str) -> tuple[str, ...]:
+        return tuple(map(str, range(int(first), int(last) + 1)))
+
+    def predicates(self, *predicates: Predicate) -> tuple[Predicate, ...]:
+        return predicates
+
+    def predicate(self, name: str, sorts: tuple[str, ...] | None, symmetric: str | None) -> Predicate:
+        return Predicate(name, sorts or (), symmetric is not None)
+
+    def variables(self, *parts: tuple[str, tuple[str, ...]] | tuple[str, ...] | str) -> _Variables:
+        *declared, values = parts
+        return tuple(RandomFunction(name, values, sorts) for name, sorts in declared)
+
+    def variable(self, name: str, sorts: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return name, sorts or ()
+
+    def relation(self, name: str, sorts: tuple[str, ...], *facts: tuple[str, ...] | None) -> Relation:
+        return Relation(name, sorts, _given(facts))
+
+    def function(
+        self, name: str, sorts: tuple[str, ...], result: str, *entries: _Entry | None
+    ) -> Function:
+        return Function(name, sorts, result, _given(entries))
+
+    def sorts(self, *names: str) -> tuple[str, ...]:
+        return names
+
+    fact = sorts
+
+    def entry(self, arguments: tuple[str, ...], value: str) -> _Entry:
+        return arguments, value
+
+    def relation_fact(self, name: str, *arguments: str) -> Fact:
+        return Fact(name, arguments)
+
+    def function_fact(self, name: str, *parts: str) -> Fact:
+        *arguments, order, value = parts
+        if _plain(order) != "=":
+            raise Misstatement(f"A table is given by `=`, not {order}.", lexeme=order)
+        return Fact(name, tuple(arguments), value)
+
+    def integer(self, sign: str | None, digits: str) -> str:
+        return str(int(digits) if sign in (None, "+") else -int(digits))
+
+    # ---- formulas -----------------------------------------------------------------------------------
+
+    def iff(self, left: Pattern, right: Pattern) -> Compound:
+        return Compound(Connective.IFF, (left, right))
+
+    def implies(self, premise: Pattern, conclusion: Pattern) -> Compound:
+        return Compound(Connective.IMPLIES, (premise, conclusion))
+
+    def either(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.OR, operands)
+
+    def parity(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.XOR, operands)
+
+    def both(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.AND, operands)
+
+    def nand(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.NAND, operands)
+
+    def negation(self, operand: Pattern) -> Compound:
+        return Compound(Connective.NOT, (operand,))
+
+    def universal(self, prefix: Prefix, body: Pattern) -> Quantified:
+        return Quantified(Quantifier.FORALL, prefix, body)
+
+    def existential(self, prefix: Prefix, body: Pattern) -> Quantified:
+        return Quantified(Quantifier.EXISTS, prefix, body)
+
+    def truth(self, word: str) -> Boolean:
+        return Boolean(self.tau(word))
+
+    def compared(self, left: Term, order: str, right: Term) -> Comparison:
+        return Comparison(Order(_plain(order)), left, right)
+
+    def shifted(self, term: Term, sign: str, steps: str) -> Shifted:
+        return Shifted(term, int(steps) if sign == "+" else -int(steps))
+
+    def symbol(self, name: str) -> Name:
+        return _name(name)
+
+    def application(self, name: str, *arguments: Term) -> Application:
+        return Application(name, arguments)
+
+    def prefix(self, *parts: Binder | Pattern | None) -> Prefix:
+        binders = tuple(part for part in parts if isinstance(part, Binder))
+        guards = [part for part in parts if part is not None and not isinstance(part, Binder)]
+        names = [name for binder in binders for name in binder.names]
+        if repeated := next((name for name in names if names.count(name) > 1), None):
+            raise Misstatement(f"{repeated} is bound twice.", lexeme=repeated)
+        return Prefix(binders, conjoined(guards))
+
+    def binder(self, *parts: str | None) -> Binder:
+        *names, sort, distinct = parts
+        return Binder(tuple(_given(names)), sort or "", distinct is not None)
+
+    def name(self, written: str) -> str:
+        return _unquoted(written)
+
+
+_Terms: TypeAlias = tuple[Term, ...]
+_Entry: TypeAlias = tuple[tuple[str, ...], str]
+_Variables: TypeAlias = tuple[RandomFunction, ...]
+_NO_PREFIX = Prefix()
+_T = TypeVar("_T")
+
+
+@lru_cache(maxsize=1_000_000)
+def _name(name: str) -> Name:
+    # One value for each name keeps a large file's theory small.
+    return Name(name)
+
+
+def _given(parts: Iterable[_T | None]) -> tuple[_T, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+def _distinct(elements: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(elements)) < len(elements):
+        repeated = next(e for i, e in enumerate(elements) if e in elements[:i])
+        raise Misstatement(f"{repeated} is listed twice.", lexeme=repeated)
+    return elements
+
+
+def _unquoted(written: str) -> str:
+    return re.sub(r"\\(.)", r"\1", written[1:-1]) if written.startswith('"') else written
+
+
+def _plain(order: str) -> str:
+    return _ORDERS.get(order, order)
+
+
+def _turned(side: _Side) -> _Side:
+    return _Side(tuple((-weight, p) for weight, p in side.parts), -side.constant, side.written)
+
+
+def _added(sides: list[_Side]) -> _Side:
+    parts = tuple(part for side in sides for part in side.parts)
+    written = next((side.written for side in sides if side.written), "")
+    return _Side(parts, sum((side.constant for side in sides), _ZERO), written)
+
+
+def _one_comparison(left: _Side, order: str, right: _Side) -> Assessment:
+    difference = _added([left, _turned(right)])
+    bound = -difference.constant
+    match order:
+        case "<=":
+            return _assessment(difference, None, bound)
+        case ">=":
+            return _assessment(difference, bound, None)
+        case "=":
+            return _assessment(difference, bound, bound)
+        case _:
+            raise _open_bound(order)
+
+
+def _two_comparisons(
+    first: _Side, orders: tuple[str, str], middle: _Side, third: _Side
+) -> Assessment:
+    if "=" in orders:
+        raise Misstatement(
+            "An equality stands where a bound was begun.",
+            lexeme="=",
+            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
+        )
+    if unusable := next((order for order in orders if order not in ("<=", ">=")), None):
+        raise _open_bound(unusable)
+    if orders[0] != orders[1]:
+        raise Misstatement(
+            "The two comparisons point in different directions.",
+            lexeme=orders[1],
+            advice="Write both as `<=`: lower <= P(...) <= upper.",
+        )
+    if first.parts or third.parts:
+        raise Misstatement(
+            "Between two comparisons, only the middle may contain P(...).",
+            advice="Write two sentences, or bring all probabilities to the middle.",
+        )
+    low, high = (first, third) if orders[0] == "<=" else (third, first)
+    written = middle._replace(written=low.written)
+    return _assessment(written, low.constant - middle.constant, high.constant - middle.constant)
+
+
+def _open_bound(order: str) -> Misstatement:
+    return Misstatement(
+        f"A sentence cannot be stated with {order}.",
+        lexeme=order,
+        advice="Bounds are closed: write <= or >=, or = for a point.",
+    )
+
+
+def _assessment(side: _Side, lower: Fraction | None, upper: Fraction | None) -> Assessment:
+    given = _common_condition(side)
+    claims = _merged(side)
+    if len(claims) == 1:
+        return _bounded_probability(claims[0], given, (lower, upper), side.written)
+    least = sum((min(weight, _ZERO) for weight, _ in claims), _ZERO)
+    greatest = sum((max(weight, _ZERO) for weight, _ in claims), _ZERO)
+    lower = least if lower is None else lower
+    upper = greatest if upper is None else upper
+    if lower > upper or lower > greatest or upper < least:
+        raise _empty(lower, upper, side.written)
+    return Assessment(claims, given, lower, upper)
+
+
+def _common_condition(side: _Side) -> Pattern:
+    conditions = {probability.given for _, probability in side.parts}
+    if len(conditions) > 1:
+        raise Misstatement(
+            "The probabilities of one sentence have different conditions.",
+            advice="All terms need the same condition, as in P(a | c) >= 2 P(b | c).",
+        )
+    if not conditions:
+        raise Misstatement("The sentence contains no probability.", advice="Write P(...) around the formula.")
+    return conditions.pop()
+
+
+def _merged(side: _Side) -> tuple[tuple[Fraction, Pattern], ...]:
+    if len(side.parts) == 1 and side.parts[0][0]:
+        weight, probability = side.parts[0]
+        return ((weight, probability.claim),)
+    weights: dict[Pattern, Fraction] = {}
+    for weight, probability in side.parts:
+        weights[probability.claim] = weights.get(probability.claim, _ZERO) + weight
+    claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
+    if not claims:
+        raise Misstatement("The probabilities cancel, so the sentence says nothing.")
+    return claims
+
+
+def _bounded_probability(
+    weighted: tuple[Fraction, Pattern],
+    given: Pattern,
+    bounds: tuple[Fraction | None, Fraction | None],
+    written: str,
+) -> Assessment:
+    weight, claim = weighted
+    if weight != _ONE:
+        scaled = tuple(None if bound is None else bound / weight for bound in bounds)
+        bounds = (scaled[0], scaled[1]) if weight > 0 else (scaled[1], scaled[0])
+    lower = _ZERO if bounds[0] is None else bounds[0]
+    upper = _ONE if bounds[1] is None else bounds[1]
+    if lower < 0 or upper > 1:
+        raise _no_probability(lower if lower < 0 else upper)
+    if lower > upper:
+        raise _empty(lower, upper, written)
+    return Assessment(((_ONE, claim),), given, lower, upper)
+
+
+def _no_probability(bound: Fraction) -> Misstatement:
+    advice = "A probability lies between 0 and 1."
+    if 1 < bound <= 100:
+        advice += f" For per cent, write {float(bound):g}%."
+    return Misstatement(f"{float(bound):g} is not a probability.", lexeme=f"{float(bound):g}", advice=advice)
+
+
+def _empty(lower: Fraction, upper: Fraction, written: str) -> Misstatement:
+    return Misstatement(
+        f"The lower bound {float(lower):g} exceeds the upper bound {float(upper):g}.",
+        lexeme=written,
+        advice="Exchange the two bounds, or correct one of them.",
+    )

@@ -1,0 +1,329 @@
+"""The first-order theory: what a text says before it is grounded.
+
+Enters: declarations, rules, queries and evidence, as read from a text or built in Python. Leaves:
+`Theory`, an immutable value compared by content, which grounding turns into a network.
+
+A `Pattern` is a formula that may contain logical variables, quantifiers, functions and comparisons. Its
+terms are `Name` and `Application`; whether `Fr(x, Tim)` is a predicate on a logical variable and a
+constant, or a function value, is settled by the declarations when the theory is grounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from credalog.errors import CredalogError, LanguageError, Place
+from credalog.model import Sentence, Source
+
+__all__ = [
+    "Application",
+    "Assessment",
+    "Binder",
+    "Boolean",
+    "Comparison",
+    "Compound",
+    "Connective",
+    "Declaration",
+    "Domain",
+    "Evidence",
+    "Function",
+    "IndependenceRule",
+    "Misstatement",
+    "Name",
+    "Order",
+    "Pattern",
+    "Predicate",
+    "Prefix",
+    "QueryRule",
+    "Quantified",
+    "Quantifier",
+    "RandomFunction",
+    "Relation",
+    "Rule",
+    "Shifted",
+    "Term",
+    "Theory",
+    "YES",
+    "conjoined",
+    "place_of",
+]
+
+
+class Misstatement(Exception):
+    """Something wrong in a statement, before it is known where the statement stands.
+
+    `lexeme` is the word to point at.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        lexeme: str = "",
+        advice: str = "",
+        kind: type[CredalogError] = LanguageError,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.lexeme = lexeme
+        self.advice = advice
+        self.kind = kind
+
+    def at(self, place: Place | None) -> CredalogError:
+        """Return the error that the user sees."""
+        return self.kind(self.message, place=place, advice=self.advice)
+
+
+def place_of(lexeme: str, text: str, *, line: int = 1, file: str = "") -> Place:
+    """Point at the first occurrence of a word in a text that begins on this line, or at its beginning."""
+    found = re.search(rf"(?<!\w){re.escape(lexeme)}(?!\w)", text) if lexeme else None
+    offset = found.start() if found else len(text) - len(text.lstrip())
+    start = text.rfind("\n", 0, offset) + 1
+    return Place(line + text.count("\n", 0, start), offset - start + 1, text[start:].partition("\n")[0], file)
+
+
+class Connective(Enum):
+    """Name the connectives of the language; NOT takes one operand, the others two or more."""
+
+    NOT = "not"
+    AND = "and"
+    NAND = "nand"
+    XOR = "xor"
+    OR = "or"
+    IMPLIES = "implies"
+    IFF = "iff"
+
+
+class Order(Enum):
+    """Name the comparisons between two terms."""
+
+    EQUAL = "="
+    UNEQUAL = "!="
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+
+class Quantifier(Enum):
+    """Name the two quantifiers."""
+
+    FORALL = "forall"
+    EXISTS = "exists"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A logical variable, a constant (integers included), a proposition or a plain random variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A predicate, relation, function or indexed random variable applied to terms."""
+
+    name: str
+    arguments: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """The integer `by` steps after a term, as in `day + 1`."""
+
+    term: Term
+    by: int
+
+
+Term: TypeAlias = Name | Application | Shifted
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """The pattern that is always true, or always false."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two terms compared, as in `Color = red`, `x != y` or `day < 5`."""
+
+    order: Order
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """Patterns joined by a connective."""
+
+    connective: Connective
+    operands: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """Logical variables that range over one domain, all different where `distinct`."""
+
+    names: tuple[str, ...]
+    sort: str
+    distinct: bool = False
+
+
+YES = Boolean(True)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What stands between a quantifier and its colon: binders, and a guard that instances must pass."""
+
+    binders: tuple[Binder, ...] = ()
+    guard: Pattern = YES
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """A quantifier inside a formula."""
+
+    quantifier: Quantifier
+    prefix: Prefix
+    body: Pattern
+
+
+Pattern: TypeAlias = Boolean | Name | Application | Shifted | Comparison | Compound | Quantified
+
+
+def conjoined(patterns: Iterable[Pattern]) -> Pattern:
+    """Return the conjunction of any number of patterns."""
+    parts = tuple(pattern for pattern in patterns if pattern != YES)
+    return YES if not parts else parts[0] if len(parts) == 1 else Compound(Connective.AND, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A finite sort of elements, in the order that comparisons between them follow."""
+
+    name: str
+    elements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A random relation: one proposition for each tuple of elements; without sorts, a proposition."""
+
+    name: str
+    sorts: tuple[str, ...] = ()
+    symmetric: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RandomFunction:
+    """A multi-valued variable for each tuple of elements; `values` lists them or names a domain."""
+
+    name: str
+    values: tuple[str, ...] | str
+    sorts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation given as facts, for use in guards and formulas."""
+
+    name: str
+    sorts: tuple[str, ...]
+    facts: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function given by a table of (arguments, value), possibly partial."""
+
+    name: str
+    sorts: tuple[str, ...]
+    result: str
+    table: tuple[tuple[tuple[str, ...], str], ...] = ()
+
+
+Declaration: TypeAlias = Domain | Predicate | RandomFunction | Relation | Function
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The body `lower <= sum of weight * P(claim | given) <= upper` of a rule."""
+
+    claims: tuple[tuple[Fraction, Pattern], ...]
+    given: Pattern
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A sentence stated for every instance of its prefix."""
+
+    assessment: Assessment
+    prefix: Prefix = Prefix()
+    tau: bool = True
+    label: str = ""
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IndependenceRule:
+    """Two blocks of random terms declared independent given a third, for every instance of the prefix."""
+
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
+    given: tuple[Term, ...] = ()
+    prefix: Prefix = Prefix()
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRule:
+    """The question P(claim | given), for every instance of the prefix."""
+
+    claim: Pattern
+    given: Pattern = YES
+    prefix: Prefix = Prefix()
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A formula observed to be true."""
+
+    formula: Pattern
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Theory:
+    """Everything a text says: declarations and statements, each kind in the order written.
+
+    `sentences` holds those that were built in Python, already ground. `texts` maps each file to its
+    text, so that an error found late can still point at its place.
+    """
+
+    declarations: tuple[Declaration, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    independences: tuple[IndependenceRule, ...] = ()
+    queries: tuple[QueryRule, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    def place(self, source: Source | None, lexeme: str = "") -> Place | None:
+        """Point at a word of the statement that was written there."""
+        text = dict(self.texts).get(source.file) if source else None
+        if source is None or text is None:
+            return None
+        # The statement may continue on later lines; what precedes it cannot be meant.
+        rest = "\n".join(text.split("\n")[source.line - 1 :])
+        return place_of(lexeme, rest, line=source.line, file=source.file)
