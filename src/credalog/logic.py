@@ -227,14 +227,25 @@ def canonical(formula: Formula) -> Formula:
         case And(operands) | Or(operands) | Xor(operands):
             kind = type(formula)
             flat = _flatten(kind, map(canonical, operands))
-            return kind(tuple(sorted(flat, key=repr)))
+            return kind(tuple(sorted(flat, key=_rank)))
         case Implies(premise, conclusion):
             return Implies(canonical(premise), canonical(conclusion))
         case Iff(left, right):
-            first, second = sorted((canonical(left), canonical(right)), key=repr)
+            first, second = sorted((canonical(left), canonical(right)), key=_rank)
             return Iff(first, second)
         case _:
             assert_never(formula)
+
+
+def _rank(formula: Formula) -> str:
+    """Write a formula so that sorting by it is a total order; literals, by far the most common, briefly."""
+    match formula:
+        case Is(variable, value):
+            return f"1 {variable.name}\n{value}"
+        case Not(Is(variable, value)):
+            return f"2 {variable.name}\n{value}"
+        case _:
+            return f"3 {formula!r}"
 
 
 def literals_of(formula: Formula) -> World | None:
