@@ -95,8 +95,7 @@ def _product(tables: list[tuple[tuple[Variable, ...], Floats]]) -> tuple[tuple[V
 def violation(distribution: Distribution, network: Network, graph: DependencyGraph | None) -> float:
     """Return how far a distribution is from being a model: the largest violation of anything.
 
-    A sentence's violation is measured on probabilities given its condition; an independence's on joint
-    probabilities. Without a graph only the declared independences count (Nilsson's logic). A variable in
+    Both are measured on joint probabilities, and more leniently relative to the condition. Without a graph only the declared independences count (Nilsson's logic). A variable in
     a block of its own satisfies its local condition by construction; for one in a larger block the
     condition is checked among block and parents, which implies it in full (ARCHITECTURE.md).
     """
@@ -107,7 +106,14 @@ def violation(distribution: Distribution, network: Network, graph: DependencyGra
     return max([worst, *(_dependence(distribution, i) for i in stated)])
 
 
+def _graded(excess: float, mass: float) -> float:
+    """Measure an excess on joint probabilities; relative to its condition a thousand times more is let pass."""
+    return max(excess, 1e-3 * excess / mass) if mass > 0.0 else excess
+
+
 def _sentence_violation(distribution: Distribution, sentence: Sentence) -> float:
+    if _holds_locally(distribution, sentence):
+        return 0.0
     over = sentence.scope
     joint = distribution.marginal(over)
     given = truth_table(sentence.given, over)
@@ -117,8 +123,20 @@ def _sentence_violation(distribution: Distribution, sentence: Sentence) -> float
         for weight, claim in sentence.claims
     )
     excess = max(float(sentence.lower) * mass - value, value - float(sentence.upper) * mass, 0.0)
-    # Where the condition has hardly any mass, rounding alone would look like a violation.
-    return excess / max(mass, 1e-6)
+    return _graded(excess, mass)
+
+
+def _holds_locally(distribution: Distribution, sentence: Sentence) -> bool:
+    """Tell whether a sentence about x holds under every parent configuration in which its condition does."""
+    (factor,) = (f for f in distribution.factors if sentence.claim_scope[0] in f.block)
+    if factor.block != sentence.claim_scope or not set(sentence.given_scope) <= set(factor.parents):
+        return False
+    value = sum(
+        float(weight) * (factor.table * truth_table(claim, factor.block)).sum(axis=-1)
+        for weight, claim in sentence.claims
+    )
+    rows = np.asarray(value)[truth_table(sentence.given, factor.parents)]
+    return bool(np.all((float(sentence.lower) <= rows) & (rows <= float(sentence.upper))))
 
 
 def _local_conditions(distribution: Distribution, graph: DependencyGraph) -> Iterator[Independence]:
@@ -134,13 +152,14 @@ def _local_conditions(distribution: Distribution, graph: DependencyGraph) -> Ite
 
 
 def _dependence(distribution: Distribution, independence: Independence) -> float:
-    """Return the largest |P(l,r,g) P(g) - P(l,g) P(r,g)|, relative to P(g)."""
+    """Return the largest distance of P(left, right, given) from what independence demands."""
     left, right, given = independence.left, independence.right, independence.given
     joint = distribution.marginal((*given, *left, *right))
     sizes = [prod(len(x.values) for x in group) for group in (given, left, right)]
     table = joint.reshape(sizes)
     mass = table.sum(axis=(1, 2), keepdims=True)
     gap = table * mass - table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
-    return float(np.max(np.abs(gap) / np.maximum(mass, 1e-6)))
+    # |P(l,r,g) - P(l|g) P(r,g)|: the gap once divided by P(g).
+    return float(np.max(np.divide(np.abs(gap), mass, out=np.zeros_like(gap), where=mass > 0.0)))
 
 

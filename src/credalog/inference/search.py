@@ -18,19 +18,26 @@ from time import monotonic
 import numpy as np
 
 from credalog import certify
+from credalog.distribution import Distribution
 from credalog.encoding import Encoding
-from credalog.inference.witness import Candidate, WitnessSearch, ratio_values
+from credalog.inference.witness import WitnessSearch, ratio_values
 from credalog.numerics import Warrant
 from credalog.program import Box, Claim, Floats, Objective, Outcome
 from credalog.solvers.highs import Basis, Relaxation
 
-__all__ = ["Ending", "Finding", "Limits", "search"]
+__all__ = ["Ending", "Finding", "Limits", "Witness", "search"]
 
 NARROW = 1e-10
 """A ratio's range below this width is not cut further."""
 
 AGREED = 1e-12
 """Contexts whose masses deviate less than this from a common ratio are taken to agree."""
+
+CANDIDATES = 16
+"""How many ratios are tried at most before one is cut."""
+
+PATIENCE = 4
+"""How many tries without a better cut end the trying."""
 
 CLAIM_MARGIN = 1e-8
 """How far a bound that only the solver claims is moved outwards."""
@@ -42,6 +49,15 @@ class Ending(Enum):
     CLOSED = "bound and witness meet within the tolerance"
     EMPTY = "it is proved that no point exists"
     STOPPED = "the time ran out, or no leaf could be cut further"
+    INTERRUPTED = "the user stopped it"
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A distribution of the factorization and the value it gives the query."""
+
+    distribution: Distribution
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +65,7 @@ class Finding:
     """What a search found: the proved bound, the best witness, how it ended and its first relaxation."""
 
     bound: float
-    witness: Candidate | None
+    witness: Witness | None
     ending: Ending
     warrant: Warrant
     nodes: int
@@ -73,15 +89,24 @@ class _Node:
     basis: Basis = field(compare=False)
 
 
-def search(encoding: Encoding, objective: Objective, limits: Limits, *, maximize: bool) -> Finding:
-    """Find the least (or greatest) value of the objective's ratio."""
-    return _Search(encoding, objective, limits, maximize).run()
+def search(
+    encoding: Encoding,
+    objective: Objective,
+    limits: Limits,
+    *,
+    maximize: bool,
+    known: Witness | None = None,
+) -> Finding:
+    """Find the least (or greatest) value of the objective's ratio, given a witness known already."""
+    return _Search(encoding, objective, limits, maximize, known).run()
 
 
 class _Search:
     """One search; inside it every value is multiplied by `sign`, so that less is better."""
 
-    def __init__(self, encoding: Encoding, objective: Objective, limits: Limits, maximize: bool) -> None:
+    def __init__(
+        self, encoding: Encoding, objective: Objective, limits: Limits, maximize: bool, known: Witness | None
+    ) -> None:
         self.encoding = encoding
         self.program = encoding.program
         self.objective = objective
@@ -90,10 +115,11 @@ class _Search:
         self.sign = -1.0 if maximize else 1.0
         self.relaxation = Relaxation(encoding.program)
         self.witnesses = WitnessSearch(encoding, objective)
-        self.best: Candidate | None = None
+        self.best = known
         self.closed = inf
         self.warrant = Warrant.CHECKED
         self.root: Claim | None = None
+        self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         self.numbers = count()
         self.open: list[_Node] = []
 
@@ -101,12 +127,17 @@ class _Search:
         """Take the leaf with the weakest bound until the gap is closed or the time is up."""
         floor = -1.0 if self.maximize else 0.0
         heappush(self.open, _Node(floor, next(self.numbers), self.program.ratios.box, None))
-        while self.open and not self._is_closed() and monotonic() < self.limits.deadline:
-            self._explore(heappop(self.open))
-            if self.limits.report is not None:
-                found = None if self.best is None else self.best.value
-                self.limits.report(self.sign * self._bound(), found)
-        return self._finding()
+        try:
+            while self.open and not self._is_closed() and monotonic() < self.limits.deadline:
+                self._explore(self.open[0])
+                self._tell()
+        except KeyboardInterrupt:
+            return self._finding(Ending.INTERRUPTED)
+        return self._finding(Ending.STOPPED)
+
+    def _tell(self) -> None:
+        if self.limits.report is not None:
+            self.limits.report(self.sign * self._bound(), None if self.best is None else self.best.value)
 
     def _bound(self) -> float:
         """Return the weakest bound of any leaf, closed or open."""
@@ -118,34 +149,43 @@ class _Search:
     def _is_closed(self) -> bool:
         return self._incumbent() - self._bound() <= self.limits.tolerance
 
-    def _finding(self) -> Finding:
+    def _finding(self, otherwise: Ending) -> Finding:
         bound = self._bound()
         nodes = next(self.numbers)
         if bound == inf:
             return Finding(self.sign * inf, None, Ending.EMPTY, self.warrant, nodes, self.root)
-        ending = Ending.CLOSED if self._is_closed() else Ending.STOPPED
+        ending = Ending.CLOSED if self._is_closed() else otherwise
         return Finding(self.sign * bound, self.best, ending, self.warrant, nodes, self.root)
 
     def _explore(self, node: _Node) -> None:
-        solve = self.relaxation.maximize if self.maximize else self.relaxation.minimize
-        remaining = self.limits.deadline - monotonic()
-        claim, basis = solve(self.objective, node.box, basis=node.basis, timeout=remaining)
+        """Bound the weakest leaf, look for a witness in it, and cut it; it stays open until that is done."""
+        claim, basis = self._relax(node.box, node.basis)
         if self.root is None:
             self.root = claim
-        if claim.outcome is Outcome.INFEASIBLE:
-            if not certify.proves_empty(self.program, self.objective, node.box, claim.multipliers):
-                self.closed = min(self.closed, node.bound)
+        bound = self._proved(claim, node.box, node.bound)
+        if claim.outcome is not Outcome.OPTIMAL:
+            self._replace(node, bound)
             return
-        if claim.outcome is Outcome.STOPPED:
-            self.closed = min(self.closed, node.bound)
-            return
-        bound = max(node.bound, self._checked(claim, node.box))
-        if node.number == 0 or (node.number & (node.number - 1)) == 0 or self.best is None:
+        if self.best is None or (node.number & (node.number - 1)) == 0:
             self._look_for_witness(claim.point)
         if bound >= self._incumbent() - self.limits.tolerance:
-            self.closed = min(self.closed, bound)
+            self._replace(node, bound)
             return
         self._branch(_Node(bound, node.number, node.box, basis), claim.point)
+
+    def _relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
+        solve = self.relaxation.maximize if self.maximize else self.relaxation.minimize
+        remaining = max(self.limits.deadline - monotonic(), 0.1)
+        return solve(self.objective, box, basis=basis, timeout=remaining)
+
+    def _proved(self, claim: Claim, box: Box, known: float) -> float:
+        """Return what is proved of a box: infinity if it is empty, never less than was known before."""
+        if claim.outcome is Outcome.INFEASIBLE:
+            empty = certify.proves_empty(self.program, self.objective, box, claim.multipliers)
+            return inf if empty else known
+        if claim.outcome is Outcome.STOPPED:
+            return known
+        return max(known, self._checked(claim, box))
 
     def _checked(self, claim: Claim, box: Box) -> float:
         """Return the bound our checker proves; the solver's own, with a margin, where it proves nothing."""
@@ -160,21 +200,59 @@ class _Search:
     def _look_for_witness(self, point: Floats) -> None:
         found = self.witnesses.from_point(point, maximize=self.maximize)
         if found is not None and self.sign * found.value < self._incumbent():
-            self.best = found
+            self.best = Witness(found.distribution, found.value)
 
     def _branch(self, node: _Node, point: Floats) -> None:
-        """Cut the range of the ratio on which the contexts disagree most."""
+        """Cut the ratio whose two halves promise the better bounds, judged by solving or by experience."""
+        best: tuple[_Node, ...] = ()
+        best_score, patience = -inf, PATIENCE
+        for ratio, value in self._candidates(node.box, point):
+            children = self._children(node, ratio, value)
+            score = self._score(children, node.bound)
+            if score > best_score:
+                best, best_score, patience = children, score, PATIENCE
+            patience -= 1
+            if patience == 0 or monotonic() > self.limits.deadline:
+                break
+        self._replace(node, inf if best else node.bound, *best)
+
+    def _replace(self, node: _Node, closed: float, *children: _Node) -> None:
+        """Take a leaf off the open ones: it is closed with a bound, or its children take its place."""
+        popped = heappop(self.open)
+        assert popped.number == node.number
+        self.closed = min(self.closed, closed)
+        for child in children:
+            if child.bound < self._incumbent() - self.limits.tolerance:
+                heappush(self.open, child)
+            else:
+                self.closed = min(self.closed, child.bound)
+
+    def _candidates(self, box: Box, point: Floats) -> list[tuple[int, float]]:
+        """Return the ratios on which contexts disagree, with the value to cut at, most promising first."""
         ratios = self.program.ratios
         values = ratio_values(self.encoding, point)
         apart = np.abs(ratios.numerator @ point - values[ratios.of] * (ratios.denominator @ point))
         disagreement = np.bincount(ratios.of, apart, len(values))
-        disagreement[node.box.upper - node.box.lower <= NARROW] = 0.0
-        ratio = int(disagreement.argmax()) if len(values) else 0
-        if not len(values) or disagreement[ratio] <= AGREED:
-            self.closed = min(self.closed, node.bound)
-            return
-        for box in self._cut(node.box, ratio, float(values[ratio])):
-            heappush(self.open, _Node(node.bound, next(self.numbers), box, node.basis))
+        disagreement[box.upper - box.lower <= NARROW] = 0.0
+        promise = disagreement * (self.gains + 1e-3)
+        order = np.argsort(-promise, kind="stable")[:CANDIDATES]
+        return [(int(r), float(values[r])) for r in order if disagreement[r] > AGREED]
+
+    def _children(self, node: _Node, ratio: int, value: float) -> tuple[_Node, ...]:
+        children = []
+        for box in self._cut(node.box, ratio, value):
+            claim, basis = self._relax(box, node.basis)
+            bound = self._proved(claim, box, node.bound)
+            children.append(_Node(bound, next(self.numbers), box, basis or node.basis))
+        gain = min(child.bound for child in children) - node.bound
+        self.gains[ratio] = 0.5 * self.gains[ratio] + 0.5 * min(gain, 1.0)
+        return tuple(children)
+
+    def _score(self, children: tuple[_Node, ...], bound: float) -> float:
+        """Weigh the worse half most: it decides the bound."""
+        ceiling = self._incumbent() if self.best is not None else bound + 1.0
+        gains = sorted(min(child.bound, ceiling) - bound for child in children)
+        return 0.8 * gains[0] + 0.2 * gains[1]
 
     def _cut(self, box: Box, ratio: int, value: float) -> tuple[Box, Box]:
         low, high = float(box.lower[ratio]), float(box.upper[ratio])

@@ -1,0 +1,300 @@
+"""Exact inference: the lower and upper probability of a query, each end proved and attained.
+
+Enters: a network and a query. Leaves: an `Answer`. Per end of the interval: the part of the network that
+bears on the query is factorized and encoded, its linear relaxation solved and checked, a witness sought,
+and branch and bound started on a gap that is left.
+
+A large core is sandwiched. Outside: one block per component with only the local conditions that fit into
+its clique, which every model satisfies. Inside: the chain-graph reading, each of whose models is a model
+(ARCHITECTURE.md has the proof). Where the two meet, the answer is exact and the core was never formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from time import monotonic
+
+import numpy as np
+
+from credalog import certify
+from credalog.distribution import violation
+from credalog.encoding import Encoding, encode
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, UnknownName
+from credalog.factorization import Reading, ancestors, factorize
+from credalog.inference.answer import Answer, Options, Progress
+from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.logic import TRUE, Formula, Is, Variable, literals_of
+from credalog.markov import DependencyGraph, Markov, dependency_graph
+from credalog.model import Network, Query
+from credalog.numerics import FEASIBILITY, Endpoint, Interval, round_up
+from credalog.problem import Problem, problem_of, relevant_part, restrict, separate_parts
+from credalog.program import Objective, Outcome
+from credalog.solvers.highs import Relaxation
+
+__all__ = ["Engine", "marginal_atoms", "marginals", "query"]
+
+SMALL_CORE = 5
+"""A core of so few variables is formed at once."""
+
+CORE_LIMIT = 1 << 12
+"""The literal core is formed as one table up to this many states."""
+
+
+def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
+    """Bound one probability over all models of a network."""
+    return Engine(network, options.markov).query(asked, options)
+
+
+def marginals(network: Network, options: Options = Options(), given: Formula = TRUE) -> tuple[Answer, ...]:
+    """Bound the probability of every proposition, and of every value of every other variable."""
+    engine = Engine(network, options.markov)
+    return tuple(engine.query(Query(atom, given), options) for atom in marginal_atoms(network))
+
+
+def marginal_atoms(network: Network) -> tuple[Is, ...]:
+    """List the atoms whose probabilities are the marginals of a network."""
+    return tuple(
+        Is(variable, value)
+        for variable in network.variables
+        for value in (variable.values if not variable.is_proposition else ("true",))
+    )
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A network made ready for many queries under one Markov condition."""
+
+    network: Network
+    markov: Markov = Markov.LOCAL
+
+    @cached_property
+    def graph(self) -> DependencyGraph:
+        """Return the dependency graph."""
+        return dependency_graph(self.network)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Return the network in numbers."""
+        return problem_of(self.network, self.graph, self.markov)
+
+    @cached_property
+    def _number(self) -> Mapping[Variable, int]:
+        return {v: i for i, v in enumerate(self.network.variables)}
+
+    def query(self, asked: Query, options: Options = Options()) -> Answer:
+        """Bound one probability over all models."""
+        start = monotonic()
+        self._know(asked)
+        task = _Task(self, asked, options, start)
+        lower, upper = task.end(maximize=False), task.end(maximize=True)
+        interval = Interval(_endpoint(lower), _endpoint(upper))
+        status = interval.status(options.tolerance)
+        return Answer(asked, interval, status, "factorized", monotonic() - start)
+
+    def part(self, asked: Query) -> _Part:
+        """Return what bears on a query."""
+        return _Part(*relevant_part(self.problem, (self._number[v] for v in asked.scope)))
+
+    def extends(self, kept: Iterable[int], options: Options) -> bool | None:
+        """Tell whether models of a part extend to the whole network; None where that is not known."""
+        inside = set(kept)
+        verdicts = [self._verdict(part, options) for part in self._anchored_parts if not part & inside]
+        return False if False in verdicts else None if None in verdicts else True
+
+    def is_consistent(self, options: Options) -> bool | None:
+        """Tell whether the network has a model; None where the time ran out first."""
+        return self.extends((), options)
+
+    @cached_property
+    def _anchored_parts(self) -> tuple[frozenset[int], ...]:
+        """Return the parts in which something is said beyond local polytopes: only these can be empty."""
+        anchors = frozenset(x for s in self.problem.statements for x in s.scope)
+        needed = ancestors(self.problem.structure.parents, anchors)
+        return tuple(part for part in separate_parts(self.problem, needed) if part & anchors)
+
+    @cached_property
+    def _verdicts(self) -> dict[frozenset[int], bool | None]:
+        return {}
+
+    def _verdict(self, members: frozenset[int], options: Options) -> bool | None:
+        if members not in self._verdicts:
+            kept = tuple(sorted(members))
+            task = _Task(self, Query(TRUE), options, monotonic(), _Part(restrict(self.problem, kept), kept))
+            finding = task.seek()
+            empty = finding.ending is Ending.EMPTY
+            self._verdicts[members] = False if empty else None if finding.witness is None else True
+        return self._verdicts[members]
+
+    def _know(self, asked: Query) -> None:
+        for variable in asked.scope:
+            if variable not in self._number:
+                raise UnknownName(f"the network has no variable {variable.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What of a network bears on some variables, in numbers of its own."""
+
+    problem: Problem
+    kept: tuple[int, ...]
+
+    @property
+    def core_states(self) -> int:
+        """Return the size of the table that the literal core would need."""
+        return prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
+
+    def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
+        """Factorize and encode the part for one query."""
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        structure = self.problem.structure
+        several = {x for component in structure.components if len(component) > 1 for x in component}
+        if reading is Reading.LITERAL:
+            several = set(structure.core)
+        literals = literals_of(asked.given) or {}
+        evidence = {
+            number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in several
+        }
+        if reading is Reading.FREE:
+            evidence = {}
+        scopes = [s.scope for s in self.problem.all_statements]
+        scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
+        factorization = factorize(
+            structure,
+            scopes,
+            query=[number[v] for v in asked.scope],
+            observed=frozenset(evidence),
+            reading=reading,
+        )
+        encoding = encode(self.problem, factorization, evidence)
+        return encoding, encoding.objective(asked.claim, asked.given)
+
+
+class _Task:
+    """One query under way."""
+
+    def __init__(
+        self, engine: Engine, asked: Query, options: Options, start: float, part: _Part | None = None
+    ) -> None:
+        self.engine = engine
+        self.asked = asked
+        self.options = options
+        self.start = start
+        self.deadline = start + options.timeout
+        self.part = engine.part(asked) if part is None else part
+        self.encodings: dict[Reading, tuple[Encoding, Objective]] = {}
+
+    def end(self, *, maximize: bool) -> Finding:
+        """Find one end of the interval; the lower one may use half of the time that is left."""
+        now = monotonic()
+        finding = self._find(self.deadline if maximize else (now + self.deadline) / 2.0, maximize)
+        if finding.ending is Ending.EMPTY:
+            raise self._nothing()
+        return self._rechecked(finding)
+
+    def seek(self) -> Finding:
+        """Look for any model of the part."""
+        return self._find(self.deadline, maximize=True)
+
+    def _find(self, deadline: float, maximize: bool) -> Finding:
+        if self._has_core:
+            return self._sandwich(deadline, maximize)
+        return self._search(self.part.problem.reading, deadline, maximize)
+
+    @property
+    def _has_core(self) -> bool:
+        return self.part.problem.reading is Reading.LITERAL and bool(self.part.problem.structure.core)
+
+    def _sandwich(self, deadline: float, maximize: bool) -> Finding:
+        """Bound from outside, attain from inside, and form the literal core only on a gap that is left."""
+        small = self.part.core_states <= CORE_LIMIT
+        share = 0.25 if small else 0.5
+        now = monotonic()
+        soon = now + share * (deadline - now)
+        if len(self.part.problem.structure.core) <= SMALL_CORE:
+            return self._search(Reading.LITERAL, deadline, maximize)
+        inner = self._search(Reading.CHAIN, soon, maximize)
+        known = inner.witness if inner.ending is not Ending.EMPTY else None
+        outer = self._search(Reading.OUTER, soon, maximize, known)
+        if outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+            return outer
+        if not small:
+            return self._search(Reading.OUTER, deadline, maximize, outer.witness)
+        literal = self._search(Reading.LITERAL, deadline, maximize, outer.witness)
+        better = min if maximize else max
+        return replace(literal, bound=better(literal.bound, outer.bound))
+
+    def _search(
+        self, reading: Reading, deadline: float, maximize: bool, known: Witness | None = None
+    ) -> Finding:
+        if reading not in self.encodings:
+            self.encodings[reading] = self._bounded_mass(*self.part.encode(self.asked, reading))
+        encoding, objective = self.encodings[reading]
+        limits = Limits(self.options.tolerance, deadline, self._report(maximize))
+        return search(encoding, objective, limits, maximize=maximize, known=known)
+
+    def _bounded_mass(self, encoding: Encoding, objective: Objective) -> tuple[Encoding, Objective]:
+        """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
+        if np.isfinite(objective.mass_bounds[0]):
+            return encoding, objective
+        evidence = encoding.unconditional(self.asked.given)
+        relaxation = Relaxation(encoding.program)
+        box = encoding.program.ratios.box
+        claim, _ = relaxation.minimize(evidence, box)
+        least = certify.lower_bound(encoding.program, evidence, box, claim.multipliers)
+        if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
+            return encoding, objective
+        bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))
+        return encoding, replace(objective, mass_bounds=bounds)
+
+    def _report(self, maximize: bool) -> Callable[[float, float | None], None] | None:
+        report = self.options.report
+        if report is None:
+            return None
+        task = "upper" if maximize else "lower"
+        return lambda bound, found: report(Progress(task, bound, found, monotonic() - self.start))
+
+    def _nothing(self) -> CredalogError:
+        """Say why there is no point: no model at all, or none that allows the evidence."""
+        if self.asked.is_conditional and self.engine.is_consistent(self.options) is not False:
+            return ImpossibleEvidence(
+                "every model gives the evidence probability zero",
+                advice="Weaken the evidence, or the sentences that exclude it.",
+            )
+        return _inconsistent()
+
+    def _rechecked(self, finding: Finding) -> Finding:
+        """Keep a witness only if it is a model in the eyes of the independent checker."""
+        if finding.witness is None:
+            return finding
+        if self.engine.extends(self.part.kept, self.options) is False:
+            raise _inconsistent()
+        distribution = finding.witness.distribution
+        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
+        seen = frozenset(self.part.problem.variables)
+        sentences = tuple(s for s in self.engine.network.sentences if seen.issuperset(s.scope))
+        declared = tuple(
+            i
+            for i in self.engine.network.independences
+            if seen.issuperset((*i.left, *i.right, *i.given))
+        )
+        known = Network(self.part.problem.variables, sentences, declared)
+        if violation(distribution, known, graph) > FEASIBILITY:
+            return replace(finding, witness=None)
+        value = distribution.probability(self.asked.claim, self.asked.given)
+        return replace(finding, witness=Witness(distribution, value))
+
+
+def _inconsistent() -> InconsistentNetwork:
+    return InconsistentNetwork(
+        "no distribution satisfies every sentence and every independence",
+        advice="Ask `credalog check` which sentences contradict each other.",
+    )
+
+
+def _endpoint(finding: Finding) -> Endpoint:
+    bound = min(max(finding.bound, 0.0), 1.0)
+    witnessed = None if finding.witness is None else min(max(finding.witness.value, 0.0), 1.0)
+    return Endpoint(bound, witnessed, finding.warrant)
