@@ -4,6 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
+from credalog.logic import TRUE, Formula, Variable, proposition, propositions, scope
+from credalog.model import Independence, Network, Query, Sentence
 from oracle import (
     Verdict,
     descendants,
@@ -16,9 +19,6 @@ from oracle import (
     violations,
 )
 from random_networks import random_case
-
-from credalog.logic import TRUE, Formula, Variable, proposition, propositions, scope
-from credalog.model import Independence, Network, Query, Sentence
 
 A, B, C, D = propositions("a b c d")
 

@@ -1,0 +1,86 @@
+"""What may be held against an answer, given the truth by brute force.
+
+Enters: what the engine did with a case, and what the oracle knows. Leaves: a list of complaints, each a
+sentence; an empty list is an acquittal. Only what is certain is held against the engine: a joint
+distribution that passes its bound, or a claimed bound that its witness passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.inference.answer import Answer
+from credalog.numerics import Status
+from oracle import TrueInterval, Verdict
+
+__all__ = ["INSIDE", "complaints"]
+
+INSIDE = 1e-6
+"""How far a bound may lie inside the truth, and a witness outside it: the limits of floating point."""
+
+
+def complaints(outcome: Answer | CredalogError, truth: TrueInterval, tolerance: float) -> list[str]:
+    """List what is wrong with what the engine did."""
+    match outcome:
+        case InconsistentNetwork():
+            return list(_against_inconsistent(truth))
+        case ImpossibleEvidence():
+            return list(_against_impossible(truth))
+        case CredalogError():
+            return [f"refused: {outcome}"]
+    return [*_against_itself(outcome, tolerance), *_against_truth(outcome, truth, tolerance)]
+
+
+def _has_model(truth: TrueInterval) -> bool:
+    return truth.lower.joint is not None or truth.upper.joint is not None
+
+
+def _against_inconsistent(truth: TrueInterval) -> Iterator[str]:
+    if _has_model(truth):
+        yield "called inconsistent, but a model was found"
+    elif truth.verdict is Verdict.IMPOSSIBLE:
+        yield "called inconsistent, but only the evidence is impossible"
+
+
+def _against_impossible(truth: TrueInterval) -> Iterator[str]:
+    if _has_model(truth):
+        yield "evidence called impossible, but a model allows it"
+    elif truth.verdict is Verdict.INCONSISTENT:
+        yield "evidence called impossible, but there is no model at all"
+
+
+def _against_itself(answer: Answer, tolerance: float) -> Iterator[str]:
+    low, high = answer.lower_witnessed, answer.upper_witnessed
+    if not 0.0 <= answer.lower <= answer.upper <= 1.0:
+        yield f"[{answer.lower}, {answer.upper}] is no interval of probabilities"
+    if low is not None and low < answer.lower - 1e-9:
+        yield f"witness {low} is below its own lower bound {answer.lower}"
+    if high is not None and high > answer.upper + 1e-9:
+        yield f"witness {high} is above its own upper bound {answer.upper}"
+    if answer.status is Status.EXACT:
+        gaps = (inf if low is None else low - answer.lower, inf if high is None else answer.upper - high)
+        if max(gaps) > tolerance:
+            yield f"called exact with gaps {gaps}"
+
+
+def _against_truth(answer: Answer, truth: TrueInterval, tolerance: float) -> Iterator[str]:
+    low, high = answer.lower_witnessed, answer.upper_witnessed
+    if truth.verdict in (Verdict.INCONSISTENT, Verdict.IMPOSSIBLE):
+        if (low, high) != (None, None) or answer.status is Status.EXACT:
+            yield f"answered [{answer.lower}, {answer.upper}], but the truth is {truth.verdict}"
+        return
+    attained_low, attained_high = truth.lower.attained, truth.upper.attained
+    if attained_low is not None and answer.lower > attained_low + INSIDE:
+        yield f"lower bound {answer.lower} is inside the truth: a model attains {attained_low}"
+    if attained_high is not None and answer.upper < attained_high - INSIDE:
+        yield f"upper bound {answer.upper} is inside the truth: a model attains {attained_high}"
+    if low is not None and low < truth.lower.proved - INSIDE:
+        yield f"lower witness {low} is outside the truth: nothing is below {truth.lower.proved}"
+    if high is not None and high > truth.upper.proved + INSIDE:
+        yield f"upper witness {high} is outside the truth: nothing is above {truth.upper.proved}"
+    if answer.status is Status.EXACT and answer.lower < truth.lower.proved - tolerance - INSIDE:
+        yield f"called exact, but the lower bound {answer.lower} is below {truth.lower.proved}"
+    if answer.status is Status.EXACT and answer.upper > truth.upper.proved + tolerance + INSIDE:
+        yield f"called exact, but the upper bound {answer.upper} is above {truth.upper.proved}"
