@@ -1,0 +1,1 @@
+"""Mastermind with a lying code-maker: the paper's Table 1."""

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.mastermind.game import CODES, FEEDBACK, Puzzle, achievable
+from experiments.mastermind.game import CODES, FEEDBACK, Puzzle, achievable, show
 
-__all__ = ["Board", "Knowledge", "Probabilities", "knowledge_about", "read_board"]
+__all__ = ["Board", "Knowledge", "Probabilities", "knowledge_about", "parts_of", "read_board"]
 
 Probabilities = NDArray[np.float64]
 """One probability per round: P(l_1), ..., P(l_K)."""
@@ -43,7 +43,7 @@ class Board:
     @property
     def rounds(self) -> int:
         """Return K."""
-        return self.lies.shape[1]
+        return int(self.lies.shape[1])
 
     def log_posterior(self, lying: Probabilities) -> Probabilities:
         """Return for each group the log posterior of one of its codes, if P(l_i) = lying[i]."""
@@ -70,8 +70,19 @@ def read_board(puzzle: Puzzle) -> Board:
     guessed = np.arange(len(CODES))[:, None] == guesses
     log_weight = -(lies * np.log(possible + guessed)).sum(axis=1)
     key = np.column_stack([lies, np.round(log_weight, 9)])
-    _, first, group_of, size = np.unique(key, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    _, first, group_of, size = np.unique(
+        key, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
     return Board(lies[first], log_weight[first], size, group_of)
+
+
+def parts_of(puzzle: Puzzle, board: Board) -> dict[str, list[int]]:
+    """Part the codes so that all rounds treat a part alike: each guessed code alone, the others by group."""
+    parts: dict[str, list[int]] = {}
+    for code in range(len(CODES)):
+        name = f"c{show(code)}" if code in puzzle.guesses else f"g{board.group_of[code]}"
+        parts.setdefault(name, []).append(code)
+    return parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +107,12 @@ class Knowledge:
         """Return by how much the worst sentence is violated; at most 0 where all hold."""
         value = self.probability(lying)
         return float(np.maximum(self.lower - value, value - self.upper).max())
+
+    def rounded(self, digits: int) -> Knowledge:
+        """Round the bounds outwards to a number of decimals, as a person would state them."""
+        unit = 10.0**digits
+        lower, upper = np.floor(self.lower * unit) / unit, np.ceil(self.upper * unit) / unit
+        return Knowledge(self.is_or, lower, upper)
 
     def truth(self, lies: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Evaluate every formula on rows of lies."""

@@ -25,7 +25,7 @@ from experiments.mastermind.board import Board, Knowledge, Probabilities
 from experiments.mastermind.game import LYING
 from experiments.mastermind.search import corner, extreme, fit_to_knowledge
 
-__all__ = ["Decision", "maximax", "maximin"]
+__all__ = ["Decision", "maximax", "maximin", "posterior_interval"]
 
 TOLERANCES = (0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 """Relative gaps at which R is enclosed, one after the other, until the decision is clear."""
@@ -41,8 +41,8 @@ ROUNDING = 1e-12
 class Decision:
     """The chosen group, whether the choice is proved, and an enclosure of the chosen bound.
 
-    `lower <= bound <= upper` for the chosen code's posterior bound; `gap` is by how much an unproved choice may
-    fall short of the best one, in posterior probability.
+    `lower <= bound <= upper` for the chosen code's posterior bound; `gap` is by how much an unproved choice
+    may fall short of the best one, in posterior probability.
     """
 
     group: int
@@ -60,6 +60,19 @@ def maximax(board: Board, knowledge: Knowledge) -> Decision:
 def maximin(board: Board, knowledge: Knowledge) -> Decision:
     """Choose the codes whose lower posterior is largest."""
     return _Contest(board, knowledge, direction=+1).decide()
+
+
+def posterior_interval(
+    board: Board, knowledge: Knowledge, group: int, tolerance: float = 1e-5
+) -> tuple[float, float]:
+    """Bound the posterior of one of a group's codes from both sides, nearly tightly.
+
+    Every model's posterior lies inside; the relative tolerance says how much wider the interval may be.
+    """
+    contest = _Contest(board, knowledge, direction=-1)
+    most, _, _ = contest.enclose(group, -1, cutoff=np.inf, tolerance=tolerance)
+    least, _, _ = contest.enclose(group, +1, cutoff=0.0, tolerance=tolerance)
+    return 1 / least, 1 / most
 
 
 @dataclass(slots=True, eq=False)
@@ -115,19 +128,26 @@ class _Contest:
     def _narrow(self, group: int) -> None:
         """Enclose the extreme R of one group at its next tolerance; the model found serves every group."""
         tolerance = TOLERANCES[self.level[group]]
-        lies, weight = self.board.lies, self.board.log_weight
-        ratio = self.board.size * np.exp(weight - weight[group])
         rivals = np.delete(self.high if self.direction < 0 else self.low, group)
-        bound, model, complete = extreme(
-            lies != lies[group], ratio, lies[group], self.box, self.chain,
-            self.direction, rivals.min(), tolerance, NODES,
-        )  # fmt: skip
+        bound, model, complete = self.enclose(group, self.direction, cutoff=rivals.min(), tolerance=tolerance)
         self._witness(model)
         self.level[group] = self.level[group] + 1 if complete else len(TOLERANCES)
         if self.direction < 0:
             self.low[group] = max(self.low[group], bound)
         else:
             self.high[group] = min(self.high[group], bound)
+
+    def enclose(
+        self, group: int, direction: int, *, cutoff: float, tolerance: float
+    ) -> tuple[float, Probabilities, bool]:
+        """Run the search for one group; see `extreme` for the answer."""
+        lies, weight = self.board.lies, self.board.log_weight
+        ratio = self.board.size * np.exp(weight - weight[group])
+        differs = lies != lies[group]
+        found: tuple[float, Probabilities, bool] = extreme(
+            differs, ratio, lies[group], self.box, self.chain, direction, cutoff, tolerance, NODES
+        )
+        return found
 
     def _witness(self, model: Probabilities) -> None:
         """Use a model of the network: it attains an R for each group."""

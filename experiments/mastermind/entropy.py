@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import NonlinearConstraint, minimize
 
 from experiments.mastermind.board import Knowledge, Probabilities
 from experiments.mastermind.game import LYING
@@ -87,7 +87,7 @@ def _max_marginals(alive: NDArray[np.bool_], chain: Any) -> Probabilities:
         _pass_on(behind[i - 1], behind[i], alive[i], gain, edge, chain, i - 1)
         j = rounds - 1 - i
         _pass_on(ahead[j + 1], ahead[j], alive[j], gain, edge, chain, j)
-    return ahead + behind - gain
+    return np.asarray(ahead + behind - gain)
 
 
 @njit(cache=True)
@@ -116,12 +116,18 @@ def _better(model: Probabilities, candidate: Probabilities, knowledge: Knowledge
 
 def _polish(model: Probabilities, knowledge: Knowledge) -> Probabilities:
     """Improve a model with a local solver; keep it where the solver fails."""
-    above = {"fun": lambda p: knowledge.probability(p) - knowledge.lower, "jac": lambda p: _slopes(p, knowledge)}
-    below = {"fun": lambda p: knowledge.upper - knowledge.probability(p), "jac": lambda p: -_slopes(p, knowledge)}
+    sentences = NonlinearConstraint(
+        knowledge.probability, knowledge.lower, knowledge.upper, jac=lambda p: _slopes(p, knowledge)
+    )
     found = minimize(
-        lambda p: -entropy(p), model, jac=lambda p: np.log(p / (1 - p)), bounds=[LYING] * model.size,
-        constraints=[{"type": "ineq"} | above, {"type": "ineq"} | below], method="SLSQP", options={"ftol": 1e-12},
-    )  # fmt: skip
+        lambda p: -entropy(p),
+        model,
+        jac=lambda p: np.log(p / (1 - p)),
+        bounds=[LYING] * model.size,
+        constraints=sentences,
+        method="SLSQP",
+        tol=1e-12,
+    )
     polished = np.clip(found.x, *LYING)
     improved = knowledge.violation(polished) <= SLACK and entropy(polished) > entropy(model)
     return polished if improved else model

@@ -9,7 +9,7 @@ A code is an index into `CODES`; a feedback is an index into `FEEDBACKS`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -42,7 +42,7 @@ def _feedback_table() -> NDArray[np.uint8]:
     index = np.zeros((PEGS + 1, PEGS + 1), dtype=np.uint8)
     for i, pair in enumerate(FEEDBACKS):
         index[pair] = i
-    return index[black, common - black]
+    return np.asarray(index[black, common - black])
 
 
 FEEDBACK = _feedback_table()
@@ -124,7 +124,7 @@ def _renaming(rng: np.random.Generator) -> NDArray[np.int64]:
     return index
 
 
-@lru_cache(maxsize=None)
+@cache
 def _knuth(history: tuple[tuple[int, int], ...]) -> int | None:
     """Return the guess that leaves the fewest codes in the worst case; None on a contradiction.
 

@@ -8,10 +8,11 @@ with the same lies share their probability whatever it is, so that the posterior
 
     share(c) = weight(c) / sum of the weights of the codes with the same lies.
 
-Suppose some distribution gives no mass to any code's lies and satisfies every sentence with slack. Moving a
-little mass to l(c) keeps every sentence, and makes c's posterior equal to share(c); moving it elsewhere makes it
-0. Then all bounds are vacuous, and one linear program per board finds the distribution. Where it does not exist,
-a linear program per group gives the bound (Charnes-Cooper: linear-fractional objectives stay linear).
+Suppose some distribution gives no mass to any code's lies and satisfies every sentence with slack. Moving
+a little mass to l(c) keeps every sentence, and makes c's posterior equal to share(c); moving it to another
+code's lies makes it 0. Then all bounds are vacuous, and one linear program per board finds the distribution.
+Where it does not exist, a linear program per group gives the bound (Charnes-Cooper: linear-fractional
+objectives stay linear).
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _vectors_of_no_code(board: Board) -> NDArray[np.bool_]:
 
 
 def _all_vectors(rounds: int) -> NDArray[np.bool_]:
-    return (np.arange(2**rounds)[:, None] >> np.arange(rounds)) & 1 == 1
+    return np.asarray((np.arange(2**rounds)[:, None] >> np.arange(rounds)) & 1 == 1)
 
 
 def _sentences(vectors: NDArray[np.bool_], knowledge: Knowledge) -> tuple[NDArray[np.float64], ...]:
@@ -84,7 +85,7 @@ def _sentences(vectors: NDArray[np.bool_], knowledge: Knowledge) -> tuple[NDArra
 
 
 def _slack(vectors: NDArray[np.bool_], knowledge: Knowledge) -> float:
-    """Return the slack of the distribution on these vectors that maximises the least slack; -1 without vectors.
+    """Return the greatest slack of a distribution on these vectors in its tightest sentence.
 
     The linear program only proposes a distribution: its slack is recomputed.
     """
@@ -100,7 +101,8 @@ def _slack(vectors: NDArray[np.bool_], knowledge: Knowledge) -> float:
         b_eq=[1.0],
         bounds=[(0, None)] * len(vectors) + [(None, None)],
     )
-    distribution = np.maximum(found.x[:-1], 0) / np.maximum(found.x[:-1], 0).sum()
+    mass = np.maximum(np.asarray(found.x)[:-1], 0)
+    distribution = mass / mass.sum()
     value = rows @ distribution
     return float(np.minimum(value - lower, upper - value).min())
 
@@ -122,4 +124,4 @@ def upper_by_linear_program(board: Board, knowledge: Knowledge, group: int) -> f
         A_eq=likelihood[None, :],
         b_eq=[1.0],
     )
-    return float(-found.fun)
+    return -float(np.asarray(found.fun))

@@ -68,7 +68,7 @@ def fit_to_knowledge(low: Probabilities, high: Probabilities, chain: Any) -> boo
     for i in range(low.size - 1, 0, -1):
         if not _narrow(low, high, i, i - 1, chain):
             return False
-    for i in range(low.size - 1):
+    for i in range(low.size - 1):  # noqa: SIM110 - numba compiles no all() of a generator
         if not _narrow(low, high, i, i + 1, chain):
             return False
     return True
