@@ -1,0 +1,77 @@
+"""The command line: from words to one command, and from whatever happens to an exit code.
+
+Enters: the arguments. Leaves: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
+evidence, 130 interrupted. A user never meets a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from credalog.cli.ask import ASKING
+from credalog.cli.command import INTERRUPTED, Command
+from credalog.cli.describe import DESCRIBING
+from credalog.errors import CredalogError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: tuple[Command, ...] = (*DESCRIBING, *ASKING)
+
+BAD_INPUT = CredalogError.exit_code
+READER_LEFT = 141
+"""What a shell reports of a program whose reader has closed the pipe."""
+
+CODES = "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, 130 interrupted"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        code: int = chosen.run(chosen)
+        sys.stdout.flush()
+    except CredalogError as error:
+        return _failed(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _failed("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out: give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_LEFT
+    except OSError as error:
+        return _failed(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
+    except MemoryError:
+        return _failed("out of memory\n  Try a smaller domain, or another --method.", BAD_INPUT)
+    except RecursionError:
+        return _failed("a formula is nested too deeply\n  Give its parts names of their own.", BAD_INPUT)
+    return code
+
+
+def _failed(message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="credalog",
+        description="Probability bounds on logic formulas: read, explain and answer Logical Credal Networks.",
+        epilog=CODES,
+    )
+    parser.add_argument("--version", action="version", version=f"credalog {version('credalog')}")
+    words = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        own = words.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary,
+            epilog=CODES,
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+        command.arguments(own)
+        own.set_defaults(run=command.run)
+    return parser

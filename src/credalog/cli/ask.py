@@ -1,0 +1,192 @@
+"""Commands that ask: query, marginals, run.
+
+Enters: the arguments of one command. Leaves: a table of intervals, or JSON; while a long question is worked
+on, a line on standard error that shows how far it has come.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_json, add_model, load_model
+from credalog.cli.output import bar, shown_lower, shown_upper, write_json, write_table
+from credalog.cli.progress import Watch
+from credalog.errors import CredalogError
+
+if TYPE_CHECKING:
+    from credalog.inference.answer import Answer
+    from credalog.lcn import LCN
+    from credalog.model import Query
+
+    Asking: TypeAlias = Callable[[Watch], Iterator[Answer]]
+
+__all__ = ["ASKING", "add_effort", "answer_json", "write_answers"]
+
+METHODS = ("auto", "factorized", "joint")
+CONDITIONS = ("local", "global", "none")
+COLUMNS = (
+    ("query", "left"),
+    ("lower", "right"),
+    ("upper", "right"),
+    ("0                      1", "left"),
+    ("gap", "right"),
+    ("status", "left"),
+    ("warrant", "left"),
+    ("method", "left"),
+    ("seconds", "right"),
+)
+
+
+def query(arguments: Namespace) -> int:
+    """Answer the queries given on the command line."""
+    model = load_model(arguments)
+    return _answer(arguments, lambda watch: _one_by_one(model, arguments.query, arguments, watch))
+
+
+def run(arguments: Namespace) -> int:
+    """Answer the queries that stand in the file."""
+    model = load_model(arguments)
+    if not model.queries:
+        raise CredalogError(
+            f"{arguments.file} asks nothing",
+            advice="Add a line such as `query P(a | b)`, or use `credalog query FILE 'P(a | b)'`.",
+        )
+    return _answer(arguments, lambda watch: _one_by_one(model, model.queries, arguments, watch))
+
+
+def marginals(arguments: Namespace) -> int:
+    """Answer P(x) for every variable x, or P(x = value) for every value."""
+    model = load_model(arguments)
+    return _answer(arguments, lambda watch: iter(model.marginals(**_effort(arguments), report=watch)))
+
+
+def _effort(arguments: Namespace) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "method", "markov", "jobs")}
+
+
+def _one_by_one(
+    model: LCN, queries: Sequence[str | Query], arguments: Namespace, watch: Watch
+) -> Iterator[Answer]:
+    for asked in queries:
+        watch.begin(asked if isinstance(asked, str) else query_text(asked))
+        yield model.query(asked, **_effort(arguments), report=watch)
+
+
+def _answer(arguments: Namespace, asking: Asking) -> int:
+    """Collect the answers; write those found even where a later question fails or is interrupted."""
+    watch = Watch()
+    found: list[dict[str, Any]] = []
+    try:
+        for answer in asking(watch):
+            found.append(answer_json(answer))
+    except KeyboardInterrupt:
+        found.append(_interrupted(watch))
+        return INTERRUPTED
+    finally:
+        watch.close()
+        write_answers(found, arguments)
+    return ANSWERED
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """Return an answer as the object that `--json` writes."""
+    lower, upper = answer.interval.lower, answer.interval.upper
+    return {
+        "query": query_text(answer.query),
+        "lower": lower.bound,
+        "upper": upper.bound,
+        "lower_witnessed": lower.witnessed,
+        "upper_witnessed": upper.witnessed,
+        "lower_warrant": lower.warrant.name,
+        "upper_warrant": upper.warrant.name,
+        "status": answer.status.name,
+        "method": answer.method,
+        "seconds": answer.seconds,
+    }
+
+
+def query_text(query: Query) -> str:
+    """Write a query as its user would."""
+    from credalog.language import unparse_formula
+
+    given = f" | {unparse_formula(query.given)}" if query.is_conditional else ""
+    return f"P({unparse_formula(query.claim)}{given})"
+
+
+def _interrupted(watch: Watch) -> dict[str, Any]:
+    """Return what was known of the question under way; a bound is a solver's word while it works."""
+    (lower, low_witness), (upper, high_witness) = watch.reached("lower"), watch.reached("upper")
+    return {
+        "query": watch.question,
+        "lower": 0.0 if lower is None else lower,
+        "upper": 1.0 if upper is None else upper,
+        "lower_witnessed": low_witness,
+        "upper_witnessed": high_witness,
+        "lower_warrant": "CHECKED" if lower is None else "CLAIMED",
+        "upper_warrant": "CHECKED" if upper is None else "CLAIMED",
+        "status": "INTERRUPTED",
+        "method": "",
+        "seconds": watch.seconds,
+    }
+
+
+def write_answers(found: Sequence[dict[str, Any]], arguments: Namespace) -> None:
+    """Write answers as a table, or as a JSON list of objects."""
+    if arguments.json:
+        write_json(found)
+    elif found:
+        write_table(COLUMNS, map(_row, found))
+
+
+def _row(found: dict[str, Any]) -> Sequence[str]:
+    lower, upper = found["lower"], found["upper"]
+    low_witness, high_witness = found["lower_witnessed"], found["upper_witnessed"]
+    attained = None if None in (low_witness, high_witness) else (low_witness, high_witness)
+    gap = "?" if attained is None else f"{max(low_witness - lower, upper - high_witness, 0.0):.0e}"
+    warrants = dict.fromkeys((found["lower_warrant"], found["upper_warrant"]))
+    return (
+        found["query"],
+        shown_lower(lower),
+        shown_upper(upper),
+        bar(lower, upper, attained),
+        gap,
+        found["status"].lower(),
+        "/".join(warrants).lower(),
+        found["method"],
+        f"{found['seconds']:.2f}",
+    )
+
+
+def add_effort(parser: ArgumentParser) -> None:
+    """Add how closely, how long, and in which way to work."""
+    add_model(parser)
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-4,
+        metavar="T",
+        help="the gap that counts as exact (default 1e-4)",
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="S", help="seconds for each query (default 30)"
+    )
+    parser.add_argument("--method", choices=METHODS, default="auto", help="how to compute (default auto)")
+    parser.add_argument(
+        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="work in N processes (default 1)")
+    add_json(parser)
+
+
+def _query_arguments(parser: ArgumentParser) -> None:
+    add_effort(parser)
+    parser.add_argument("query", metavar="QUERY", nargs="+", help="a question such as 'P(a | b and not c)'")
+
+
+ASKING = (
+    Command("query", "bound the probability of formulas", _query_arguments, query),
+    Command("marginals", "bound the probability of every variable", add_effort, marginals),
+    Command("run", "answer the query lines of a file", add_effort, run),
+)

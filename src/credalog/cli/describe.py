@@ -1,0 +1,234 @@
+"""Commands that explain a network without asking anything of it: check, ground, graph, independences.
+
+Enters: the arguments of one command. Leaves: what the network says, as text, JSON or a picture.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, ground_model, load_model
+from credalog.cli.output import write, write_json
+from credalog.errors import CredalogError, UnknownName
+
+if TYPE_CHECKING:
+    from credalog.logic import Variable
+    from credalog.markov import DependencyGraph
+    from credalog.model import Independence, Network, Sentence
+    from credalog.summary import Summary
+
+__all__ = ["DESCRIBING"]
+
+
+def check(arguments: Namespace) -> int:
+    """Read and ground a file, and say what it amounts to."""
+    from credalog.markov import dependency_graph
+    from credalog.summary import summarize
+
+    model = load_model(arguments)
+    network = ground_model(model, arguments)
+    found = summarize(network, dependency_graph(network))
+    queries = len(model.queries)
+    if arguments.json:
+        write_json({"file": arguments.file, **asdict(found), "queries": queries})
+    else:
+        facts = {**_facts(found), "queries": f"{queries:,}"}
+        write(f"{arguments.file} is well formed.\n", None)
+        write("".join(f"  {word:<15}{fact}\n" for word, fact in facts.items()), None)
+    return ANSWERED
+
+
+def _facts(found: Summary) -> dict[str, str]:
+    declared = f", and {found.declared:,} declared" if found.declared else ""
+    least = "at least " if found.uncounted else ""
+    unsure = f" ({found.uncounted:,} variables take too long to settle)" if found.uncounted else ""
+    wide = (
+        "too wide to tabulate" if found.widest_clique is None else f"{found.widest_clique} variables expected"
+    )
+    return {
+        "atoms": f"{found.variables:,}",
+        "sentences": f"{found.sentences:,}",
+        "independences": f"{least}{found.independences:,}{unsure}{declared}",
+        "cyclic": _cycles(found),
+        "widest clique": wide,
+    }
+
+
+def _cycles(found: Summary) -> str:
+    if not found.cycles:
+        return "no"
+    sizes = f"{found.cycles[-1]} to {found.cycles[0]}" if len(set(found.cycles)) > 1 else f"{found.cycles[0]}"
+    count = len(found.cycles)
+    components = f"{count:,} components of {sizes}" if count > 1 else f"one component of {sizes}"
+    return f"yes: {components} variables; with their ancestors {found.core:,}"
+
+
+def ground(arguments: Namespace) -> int:
+    """Write the ground network, as a text of the same language or as JSON."""
+    network = ground_model(load_model(arguments), arguments)
+    if arguments.json:
+        write_json(_network_json(network), arguments.output)
+    else:
+        from credalog.language import unparse_network
+
+        write(unparse_network(network), arguments.output)
+    return ANSWERED
+
+
+def _network_json(network: Network) -> dict[str, Any]:
+    return {
+        "variables": [{"name": x.name, "values": list(x.values)} for x in network.variables],
+        "sentences": [_sentence_json(sentence) for sentence in network.sentences],
+        "independences": [_independence_json(one) for one in network.independences],
+    }
+
+
+def _sentence_json(sentence: Sentence) -> dict[str, Any]:
+    from credalog.language import unparse_formula
+
+    return {
+        "label": sentence.label,
+        "claims": [{"weight": float(w), "formula": unparse_formula(f)} for w, f in sentence.claims],
+        "given": unparse_formula(sentence.given),
+        "lower": float(sentence.lower),
+        "upper": float(sentence.upper),
+        "tau": sentence.tau,
+        "source": str(sentence.source) if sentence.source else None,
+    }
+
+
+def graph(arguments: Namespace) -> int:
+    """Draw the dependency graph."""
+    from credalog import drawing
+    from credalog.markov import dependency_graph
+
+    drawn = dependency_graph(ground_model(load_model(arguments), arguments))
+    match arguments.form:
+        case "json":
+            write_json(_graph_json(drawn), arguments.output)
+        case "png":
+            if arguments.output is None and sys.stdout.isatty():
+                raise CredalogError(
+                    "a PNG picture would fill the terminal with noise",
+                    advice="Name a file for it: --png -o graph.png",
+                )
+            write(drawing.as_png(drawn), arguments.output)
+        case form:
+            draw = {"dot": drawing.as_dot, "svg": drawing.as_svg, "text": drawing.as_text}[form]
+            write(draw(drawn), arguments.output)
+    return ANSWERED
+
+
+def _graph_json(drawn: DependencyGraph) -> dict[str, Any]:
+    from credalog.drawing import label
+
+    names = [label(node) for node in drawn.nodes]
+    return {
+        "variables": names[: len(drawn.variables)],
+        "formulas": names[len(drawn.variables) :],
+        "edges": [[names[source], names[target]] for source, target in drawn.edges],
+        "parents": {x.name: _names(drawn.parents(x)) for x in drawn.variables},
+        "components": [[names[x] for x in component] for component in drawn.components()],
+    }
+
+
+def independences(arguments: Namespace) -> int:
+    """List the independences, those of the Markov condition and then those declared, as they are found."""
+    from credalog import markov
+
+    network = ground_model(load_model(arguments), arguments)
+    wanted = _wanted(network, arguments.variable)
+    implied = markov.independences(markov.dependency_graph(network), wanted)
+    declared = (one for one in network.independences if not wanted.keys().isdisjoint(one.left + one.right))
+    found = chain(implied, declared)
+    lines = _json_lines(found) if arguments.json else map(_independence_text, found)
+    for line in lines:
+        write(line, None)
+    return ANSWERED
+
+
+def _wanted(network: Network, names: list[str]) -> dict[Variable, None]:
+    """Return the variables of these names, in their order; all of them where no name is given."""
+    known = {x.name.replace(" ", ""): x for x in network.variables}
+    try:
+        named = [known[name.replace(" ", "")] for name in names]
+    except KeyError as missing:
+        raise _unknown(str(missing.args[0]), known) from None
+    return dict.fromkeys(named or network.variables)
+
+
+def _unknown(name: str, known: Iterable[str]) -> UnknownName:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 3)
+    advice = f"Did you mean {' or '.join(near)}?" if near else "`credalog graph FILE` lists all variables."
+    return UnknownName(f"there is no variable {name}", advice=advice)
+
+
+def _names(variables: Iterable[Variable]) -> list[str]:
+    return [x.name for x in variables]
+
+
+def _independence_text(one: Independence) -> str:
+    given = f" | {', '.join(_names(one.given))}" if one.given else ""
+    return f"{', '.join(_names(one.left))} ⊥ {', '.join(_names(one.right))}{given}\n"
+
+
+def _independence_json(one: Independence) -> dict[str, list[str]]:
+    return {"left": _names(one.left), "right": _names(one.right), "given": _names(one.given)}
+
+
+def _json_lines(found: Iterable[Independence]) -> Iterator[str]:
+    """Yield one JSON document piece by piece: the list may be far larger than memory."""
+    yield '{"independences": ['
+    for i, one in enumerate(found):
+        yield ("," if i else "") + "\n  " + json.dumps(_independence_json(one), ensure_ascii=False)
+    yield "\n]}\n"
+
+
+def _check_arguments(parser: ArgumentParser) -> None:
+    add_model(parser)
+    add_json(parser)
+
+
+def _ground_arguments(parser: ArgumentParser) -> None:
+    add_model(parser)
+    add_json(parser)
+    add_output(parser)
+
+
+def _graph_arguments(parser: ArgumentParser) -> None:
+    add_model(parser)
+    forms = parser.add_mutually_exclusive_group()
+    for form, what in (
+        ("dot", "write the DOT language"),
+        ("svg", "draw an SVG picture"),
+        ("png", "draw a PNG picture (needs matplotlib)"),
+        ("json", "write JSON instead of text"),
+    ):
+        forms.add_argument(
+            f"--{form}", dest="form", action="store_const", const=form, default="text", help=what
+        )
+    add_output(parser)
+
+
+def _independences_arguments(parser: ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("variable", metavar="VARIABLE", nargs="*", help="list only those of these variables")
+    add_json(parser)
+
+
+DESCRIBING = (
+    Command("check", "read a file and say what it amounts to", _check_arguments, check),
+    Command("ground", "write the ground network", _ground_arguments, ground),
+    Command("graph", "draw the dependency graph", _graph_arguments, graph),
+    Command(
+        "independences", "list the independences a network implies", _independences_arguments, independences
+    ),
+)
