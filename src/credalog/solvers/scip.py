@@ -10,12 +10,20 @@ same whole share it. A ratio of which some optimum uses only the two ends become
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
+from time import monotonic
+from types import FrameType
+from typing import TypeAlias
 
 import numpy as np
 import pyscipopt
 import scipy.sparse as sp
+from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
 from credalog.program import Box, Floats, Objective, Outcome, Program
 
@@ -32,6 +40,12 @@ MARGIN = 1e-7
 
 LARGEST = 1e6
 """A mass bound beyond which SCIP searches better without one."""
+
+PAUSE = 0.1
+"""Seconds between two reports."""
+
+Report: TypeAlias = Callable[[float, float | None], None]
+"""Who is told, now and then, the bound and the value reached so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,7 @@ def solve(
     timeout: float = inf,
     tolerance: float = 1e-6,
     start: Floats | None = None,
+    report: Report | None = None,
 ) -> GlobalClaim:
     """Search the box for the least (or greatest) ratio, until bound and point are within the tolerance.
 
@@ -69,7 +84,7 @@ def solve(
     search = _Search(program, objective, program.ratios.box if box is None else box)
     if start is not None:
         search.suggest(start)
-    return search.run(maximize, timeout, tolerance)
+    return search.run(maximize, timeout, tolerance, report)
 
 
 class _Search:
@@ -94,28 +109,28 @@ class _Search:
                 self.model.setSolVal(solution, variable, float(value))
         self.model.addSol(solution)
 
-    def run(self, maximize: bool, timeout: float, tolerance: float) -> GlobalClaim:
+    def run(self, maximize: bool, timeout: float, tolerance: float, report: Report | None) -> GlobalClaim:
         """Optimize and read the result."""
-        model = self.model
+        model, outward = self.model, 1.0 if maximize else -1.0
         model.setObjective(self._weighted(self.objective.numerator), "maximize" if maximize else "minimize")
         model.setParam("limits/absgap", SCALE * tolerance)
         model.setParam("limits/time", min(timeout, 1e9))
-        model.optimize()
-        outward = 1.0 if maximize else -1.0
+        with _watched(model, report, outward):
+            model.optimize()
+        return self._claim(outward)
+
+    def _claim(self, outward: float) -> GlobalClaim:
+        model = self.model
         if model.getStatus() == "infeasible":
             return GlobalClaim(Outcome.INFEASIBLE, -outward * inf)
         closed = model.getStatus() in ("optimal", "gaplimit")
         outcome = Outcome.OPTIMAL if closed else Outcome.STOPPED
-        bound, interrupted = self._bound(outward), model.getStatus() == "userinterrupt"
+        bound, interrupted = _bound(model, outward), model.getStatus() == "userinterrupt"
         if not model.getNSols():
             return GlobalClaim(outcome, bound, interrupted=interrupted)
         point = np.maximum(0.0, self._values(self.columns)) / SCALE
         value = float(self.objective.numerator @ point / (self.objective.denominator @ point))
         return GlobalClaim(outcome, bound, value, point, self._values(self.ratios), interrupted)
-
-    def _bound(self, outward: float) -> float:
-        bound = float(self.model.getDualbound())
-        return outward * inf if self.model.isInfinity(abs(bound)) else bound / SCALE + outward * MARGIN
 
     def _values(self, variables: list[pyscipopt.Variable]) -> Floats:
         return np.array([self.model.getVal(variable) for variable in variables], dtype=float)
@@ -168,11 +183,60 @@ class _Search:
         return self._row(sp.csr_array(weights[None, :]), 0)
 
 
+class _Watch(pyscipopt.Eventhdlr):
+    """Lets Python look in whenever SCIP solved an LP: to report, and to stop when asked to."""
+
+    def __init__(self, report: Report | None, outward: float) -> None:
+        self.report, self.outward = report, outward
+        self.asked_to_stop = False
+        self.last = monotonic()
+
+    def eventinit(self) -> None:
+        """Ask to be called after every LP."""
+        self.model.catchEvent(PY_SCIP_EVENTTYPE.LPSOLVED, self)
+
+    def eventexec(self, event: object) -> None:
+        """Report at most every PAUSE, and pass a Ctrl-C on."""
+        if self.asked_to_stop:
+            self.model.interruptSolve()
+        if self.report is not None and monotonic() >= self.last + PAUSE:
+            self.last = monotonic()
+            value = self.model.getPrimalbound() / SCALE if self.model.getNSols() else None
+            self.report(_bound(self.model, self.outward), value)
+
+    def stop(self, _number: int, _frame: FrameType | None) -> None:
+        """Remember a Ctrl-C until SCIP can be told."""
+        self.asked_to_stop = True
+
+
+@contextmanager
+def _watched(model: pyscipopt.Model, report: Report | None, outward: float) -> Iterator[None]:
+    """Turn Ctrl-C into a stop of the search; only the main thread may."""
+    watch = _Watch(report, outward)
+    model.includeEventhdlr(watch, "watch", "reports and Ctrl-C")
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, watch.stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _quiet_model() -> pyscipopt.Model:
     model = pyscipopt.Model()
     model.hideOutput()
     model.setParam("numerics/feastol", FEASIBILITY)
+    # SCIP's own handler of Ctrl-C writes to stdout, where our answers go.
+    model.setParam("misc/catchctrlc", False)
     return model
+
+
+def _bound(model: pyscipopt.Model, outward: float) -> float:
+    """Return the bound reached so far, moved outwards."""
+    bound = float(model.getDualbound())
+    return outward * inf if model.isInfinity(abs(bound)) else bound / SCALE + outward * MARGIN
 
 
 def _column_bounds(program: Program, objective: Objective) -> list[float | None]:
