@@ -20,7 +20,7 @@ import numpy as np
 from credalog import certify
 from credalog.distribution import Distribution
 from credalog.encoding import Encoding
-from credalog.inference.witness import WitnessSearch, ratio_values
+from credalog.inference.witness import STEPS, WitnessSearch, ratio_values
 from credalog.numerics import Warrant
 from credalog.program import Box, Claim, Floats, Objective, Outcome
 from credalog.solvers.highs import Basis, Relaxation
@@ -166,8 +166,9 @@ class _Search:
         if claim.outcome is not Outcome.OPTIMAL:
             self._replace(node, bound)
             return
-        if self.best is None or (node.number & (node.number - 1)) == 0:
-            self._look_for_witness(claim.point)
+        # Every point may be a witness itself; to search from each of them would not pay.
+        thorough = self.best is None or (node.number & (node.number - 1)) == 0
+        self._look_for_witness(claim.point, STEPS if thorough else 1)
         if bound >= self._incumbent() - self.limits.tolerance:
             self._replace(node, bound)
             return
@@ -181,8 +182,12 @@ class _Search:
     def _proved(self, claim: Claim, box: Box, known: float) -> float:
         """Return what is proved of a box: infinity if it is empty, never less than was known before."""
         if claim.outcome is Outcome.INFEASIBLE:
-            empty = certify.proves_empty(self.program, self.objective, box, claim.multipliers)
-            return inf if empty else known
+            if certify.proves_empty(self.program, self.objective, box, claim.multipliers):
+                return inf
+            if np.isfinite(self.objective.mass_bounds[0]):
+                return known
+            self.warrant = Warrant.CLAIMED
+            return inf
         if claim.outcome is Outcome.STOPPED:
             return known
         return max(known, self._checked(claim, box))
@@ -197,8 +202,8 @@ class _Search:
         self.warrant = Warrant.CLAIMED
         return claimed
 
-    def _look_for_witness(self, point: Floats) -> None:
-        found = self.witnesses.from_point(point, maximize=self.maximize)
+    def _look_for_witness(self, point: Floats, steps: int) -> None:
+        found = self.witnesses.from_point(point, maximize=self.maximize, steps=steps)
         if found is not None and self.sign * found.value < self._incumbent():
             self.best = Witness(found.distribution, found.value)
 

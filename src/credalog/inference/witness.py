@@ -22,10 +22,13 @@ from credalog.polytopes import LocalPolytope, vertices
 from credalog.program import Floats, Objective
 from credalog.solvers.highs import Linearization
 
-__all__ = ["Candidate", "WitnessSearch"]
+__all__ = ["STEPS", "Candidate", "WitnessSearch", "ratio_values"]
 
 STEPS = 25
+"""How many linear programs a thorough search for one witness may solve."""
+
 SMALLEST_RADIUS = 1e-7
+"""A search whose steps have become smaller than this has converged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +54,17 @@ class WitnessSearch:
         self.objective = objective
         self._linearization = Linearization(encoding.program)
 
-    def from_point(self, point: Floats, *, maximize: bool, steps: int = STEPS) -> Candidate | None:
+    def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
         """Search from a point of the relaxation; return the best feasible candidate met."""
         sign = -1.0 if maximize else 1.0
         here = self._candidate(point)
         best, radius = None, 0.5
-        for _ in range(steps):
+        for step in range(1, steps + 1):
             if here is None:
                 return best
             if here.is_feasible and (best is None or sign * here.value < sign * best.value):
                 best = here
-            if radius < SMALLEST_RADIUS:
+            if radius < SMALLEST_RADIUS or step == steps:
                 return best
             there = self._step(here, sign, radius)
             gain = 0.0 if there is None else _merit(here, sign) - _merit(there, sign)
@@ -132,7 +135,7 @@ def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: l
     parents = _parents(encoding, block, owners)
     shape = tuple(sizes[p] for p in parents), tuple(sizes[x] for x in block)
     counts = np.zeros((prod(shape[0]), prod(shape[1])))
-    for number in owners:
+    for number in _informative(encoding, owners):
         _add_counts(encoding, point, number, parents, counts)
     polytopes = problem.polytopes[block[0]] if len(block) == 1 else {}
     for g, configuration in enumerate(np.ndindex(*shape[0])):
@@ -142,6 +145,14 @@ def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: l
         tuple(problem.variables[p] for p in parents),
         counts.reshape(shape[0] + shape[1]),
     )
+
+
+def _informative(encoding: Encoding, owners: list[int]) -> list[int]:
+    """Leave out tables that show one of many values, where others show all of them."""
+    cliques = encoding.factorization.cliques
+    whole = [n for n in owners if cliques[n].fixed.isdisjoint(cliques[n].block)]
+    two_valued = encoding.problem.structure.sizes[cliques[owners[0]].block[0]] == 2
+    return whole if whole and not two_valued else owners
 
 
 def _parents(encoding: Encoding, block: tuple[int, ...], owners: list[int]) -> tuple[int, ...]:
