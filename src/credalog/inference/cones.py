@@ -24,6 +24,9 @@ Indices: TypeAlias = NDArray[np.intp]
 FLAT = 1e-10
 """Below this share of the largest extent, a direction counts as flat when a hull is proposed."""
 
+TIE = 1e-7
+"""Facets met at distances that differ by less than this share count as pieces of one face."""
+
 CHUNK = 4096
 """How many rays are tested against the hull at once; bounds the memory of the test."""
 
@@ -102,26 +105,53 @@ def _covered(
 ) -> NDArray[np.bool_]:
     """Tell which points are combinations of a facet's vertices and the centre of all vertices.
 
-    The facet is the one that the half-line from the centre through the point meets.
+    The facet is the one that the half-line from the centre through the point meets. Where Qhull has cut a
+    flat face into several simplices they tie, and are tried in turn.
     """
     middle = coordinates[hull.vertices].mean(axis=0)
     normals, offsets = hull.planes[:, :-1], hull.planes[:, -1]
     depth = np.maximum(-(normals @ middle + offsets), np.finfo(float).tiny)
-    facet = ((coordinates[chosen] - middle) @ normals.T / depth).argmax(axis=1)
+    nearness = (coordinates[chosen] - middle) @ normals.T / depth
     centre = np.broadcast_to(points[hull.vertices].mean(axis=0), (len(hull.simplices), 1, points.shape[1]))
     bases = np.concatenate([centre, points[hull.simplices]], axis=1)
-    return _combines(points[chosen], bases, facet, tolerance)
-
-
-def _combines(points: Array, bases: Array, which: Indices, tolerance: float) -> NDArray[np.bool_]:
-    """Test each point against non-negative combinations of the vectors of its own basis."""
     inverses = np.linalg.pinv(bases)
-    weights = np.maximum(np.einsum("pi,pij->pj", points, inverses[which]), 0.0)
-    found = np.einsum("pj,pji->pi", weights, bases[which])
+    return _in_some_simplex(points[chosen], nearness, _Simplices(bases, inverses), tolerance)
+
+
+class _Simplices(NamedTuple):
+    """Vectors of each simplex, in rows, and their pseudo-inverses."""
+
+    bases: Array
+    inverses: Array
+
+
+def _in_some_simplex(
+    points: Array, nearness: Array, simplices: _Simplices, tolerance: float
+) -> NDArray[np.bool_]:
+    """Try the nearest simplices of each point until one holds it or the next is clearly another face's."""
+    covered = np.zeros(len(points), dtype=np.bool_)
+    best = nearness.max(axis=1)
+    open_ = np.arange(len(points))
+    while len(open_):
+        facet = nearness[open_].argmax(axis=1)
+        tied = nearness[open_, facet] >= best[open_] - TIE * np.abs(best[open_])
+        open_, facet = open_[tied], facet[tied]
+        inside = _combines(points[open_], facet, simplices, tolerance)
+        covered[open_[inside]] = True
+        nearness[open_, facet] = -np.inf
+        open_ = open_[~inside]
+    return covered
+
+
+def _combines(points: Array, which: Indices, simplices: _Simplices, tolerance: float) -> NDArray[np.bool_]:
+    """Test each point against non-negative combinations of the vectors of its own simplex."""
+    weights = np.maximum(np.einsum("pi,pij->pj", points, simplices.inverses[which]), 0.0)
+    found = np.einsum("pj,pji->pi", weights, simplices.bases[which])
     return np.asarray((np.abs(found - points) <= tolerance * points).all(axis=1))
 
 
 def _covered_between(points: Array, ends: Indices, tolerance: float) -> NDArray[np.bool_]:
     """Test points on a line against the combinations of its two ends."""
     bases = points[ends][None]
-    return _combines(points, bases, np.zeros(len(points), dtype=np.intp), tolerance)
+    simplices = _Simplices(bases, np.linalg.pinv(bases))
+    return _combines(points, np.zeros(len(points), dtype=np.intp), simplices, tolerance)
