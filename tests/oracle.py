@@ -228,7 +228,7 @@ def event(network: Network, formula: Formula) -> Events:
     return np.array([holds(formula, world) for world in worlds(network)])
 
 
-def _assignments(network: Network, block: Block) -> list[Events]:
+def assignments(network: Network, block: Block) -> list[Events]:
     """Return the event of every assignment to a block; the only event of an empty block is sure."""
     every = worlds(network)
     return [
@@ -237,7 +237,7 @@ def _assignments(network: Network, block: Block) -> list[Events]:
     ]
 
 
-def _rows(network: Network) -> Floats:
+def rows_of(network: Network) -> Floats:
     """Return the sentences as rows that must be nonnegative on a distribution (or any multiple of one)."""
     rows = [np.zeros(prod(len(v.values) for v in network.variables))]
     for sentence in network.sentences:
@@ -259,7 +259,7 @@ def _squares(network: Network) -> list[tuple[Events, Events, Events, Events]]:
     squares = []
     for left, right, given in independences(network):
         for z, x, s in product(
-            _assignments(network, given), _assignments(network, left)[1:], _assignments(network, right)[1:]
+            assignments(network, given), assignments(network, left)[1:], assignments(network, right)[1:]
         ):
             squares.append((x & s & z, z, x & z, s & z))
     return squares
@@ -289,7 +289,7 @@ def violations(joint: Floats, network: Network) -> Violations:
     independence is that of P(x,s,z) = P(x,z)P(s,z) / P(z) over all values, wherever P(z) > 0.
     """
     p = np.asarray(joint, dtype=float).ravel()
-    sentence = max(0.0, float(-(_rows(network) @ p).min()))
+    sentence = max(0.0, float(-(rows_of(network) @ p).min()))
     mass = max(abs(p.sum() - 1.0), -float(p.min()), 0.0)
     return Violations(sentence, _worst_dependence(p, network), mass)
 
@@ -297,11 +297,11 @@ def violations(joint: Floats, network: Network) -> Violations:
 def _worst_dependence(p: Floats, network: Network) -> float:
     worst = 0.0
     for left, right, given in independences(network):
-        for z in _assignments(network, given):
+        for z in assignments(network, given):
             mass = p[z].sum()
             if mass <= 0.0:
                 continue
-            for x, s in product(_assignments(network, left), _assignments(network, right)):
+            for x, s in product(assignments(network, left), assignments(network, right)):
                 defect = p[x & s & z].sum() - p[x & z].sum() * p[s & z].sum() / mass
                 worst = max(worst, abs(float(defect)))
     return worst
@@ -377,7 +377,7 @@ def _solve(
     model = _quiet_model(seconds)
     masses = _Masses(model, len(unit), SCALE if unit.all() else None)
     model.addCons(masses.total(unit) == SCALE)
-    for row in _rows(network):
+    for row in rows_of(network):
         if row.any():
             model.addCons(masses.weighted(row) >= 0.0)
     impose(masses, network)
@@ -397,9 +397,9 @@ def _impose_products(masses: _Masses, network: Network) -> None:
 def _impose_conditionals(masses: _Masses, network: Network) -> None:
     """Write P(x,s,z) = P(x|z)P(s,z), with P(x|z) anything where P(z) = 0."""
     for left, right, given in independences(network):
-        for z, x in product(_assignments(network, given), _assignments(network, left)[1:]):
+        for z, x in product(assignments(network, given), assignments(network, left)[1:]):
             chance = masses.model.addVar(lb=0.0, ub=1.0)
-            for s in _assignments(network, right):
+            for s in assignments(network, right):
                 masses.model.addCons(masses.of(x & s & z) == chance * masses.of(s & z))
 
 
@@ -457,7 +457,7 @@ POLISHED = 1e-10
 
 def polish(joint: Floats, network: Network, *, rounds: int = 30) -> Floats | None:
     """Move a nearly feasible distribution onto the network's models by Newton steps; return None in vain."""
-    rows, squares = _rows(network), _squares(network)
+    rows, squares = rows_of(network), _squares(network)
     p, best, least = joint.copy(), None, POLISHED
     binding = np.zeros(len(rows), dtype=bool)
     for _ in range(rounds):
@@ -506,7 +506,7 @@ def nilsson(network: Network, query: Query) -> TrueInterval:
 
 
 def _linear_end(network: Network, goal: Events, unit: Events, sign: float) -> End | None:
-    rows = _rows(network)
+    rows = rows_of(network)
     mass = unit[None, :].astype(float)
     found = linprog(sign * goal, A_ub=-rows, b_ub=np.zeros(len(rows)), A_eq=mass, b_eq=[1.0])
     if found.status == 2:

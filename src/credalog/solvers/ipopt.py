@@ -1,0 +1,177 @@
+"""Local search by IPOPT, the paper's own solver.
+
+Enters: a program, an objective, a point to start from. Leaves: a point that may be better, or None. A local
+solver proves nothing: not that its point is the best, and not, when it finds none, that there is none. What
+leaves here is a candidate for a witness and must be checked like any other.
+
+The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from credalog.errors import MissingLibrary
+from credalog.program import Box, Floats, Objective, Program
+
+__all__ = ["improve"]
+
+ACCEPTED = 1e-6
+"""The largest violation of a row at which a point is worth handing out for repair."""
+
+SLACK = 1e-9
+"""How far a context may be from its ratio."""
+
+INTERIOR = 1e-3
+"""How far inside its bounds the start is moved: an interior-point method cannot leave a corner."""
+
+
+def improve(
+    program: Program,
+    objective: Objective,
+    start: Floats,
+    *,
+    maximize: bool,
+    box: Box | None = None,
+    timeout: float = 10.0,
+    iterations: int = 500,
+) -> Floats | None:
+    """Climb from a point to a local optimum of the ratio; return it, scaled to denominator 1, or None."""
+    nonlinear = _Nonlinear(program, objective, maximize)
+    bounds = program.ratios.box if box is None else box
+    problem = nonlinear.problem(bounds, timeout, iterations)
+    found, _, _ = problem.solve(nonlinear.start(start, bounds))
+    point: Floats = np.maximum(0.0, found[: program.columns])
+    mass = float(objective.denominator @ point)
+    usable = np.isfinite(found).all() and mass > 0.0 and nonlinear.violation(found) <= ACCEPTED
+    return point / mass if usable else None
+
+
+class _Nonlinear:
+    """A program as IPOPT wants it: functions of one vector, the columns and then the ratios.
+
+    Its rows are the inequalities, the equalities, the normalization, and one per context.
+    """
+
+    def __init__(self, program: Program, objective: Objective, maximize: bool) -> None:
+        self.program, self.objective = program, objective
+        ratios = program.ratios
+        self.size = program.columns + len(ratios.lower)
+        self.cost = np.zeros(self.size)
+        self.cost[: program.columns] = -objective.numerator if maximize else objective.numerator
+        rows = [program.inequalities, program.equalities, sp.csr_array(objective.denominator[None, :])]
+        self.linear = sp.csr_array(sp.vstack(rows)).tocoo()
+        self.part, self.whole = ratios.numerator.tocoo(), ratios.denominator.tocoo()
+        self.count = self.linear.shape[0] + len(ratios.of)
+
+    def problem(self, box: Box, timeout: float, iterations: int) -> Any:
+        """Hand functions and bounds to IPOPT."""
+        inequalities = self.program.inequalities.shape[0]
+        lower, upper = np.zeros(self.count), np.zeros(self.count)
+        upper[:inequalities] = np.inf
+        lower[self.linear.shape[0] - 1] = upper[self.linear.shape[0] - 1] = 1.0
+        # IPOPT refuses a program with more equations than unknowns, consistent or not.
+        lower[self.linear.shape[0] :], upper[self.linear.shape[0] :] = -SLACK, SLACK
+        columns = self.program.columns
+        return _library()(
+            self.size,
+            np.concatenate([np.zeros(columns), box.lower]),
+            np.concatenate([np.full(columns, np.inf), box.upper]),
+            self.count,
+            lower,
+            upper,
+            self.jacobian_pattern(),
+            self.hessian_pattern(),
+            self.value,
+            self.gradient,
+            self.rows,
+            self.jacobian,
+            self.hessian,
+            ipopt_options=_options(timeout, iterations),
+        )
+
+    def start(self, point: Floats, box: Box) -> Floats:
+        """Complete a point by its ratios, and move it off the walls."""
+        ratios = self.program.ratios
+        part = np.bincount(ratios.of, ratios.numerator @ point, len(ratios.lower))
+        whole = np.bincount(ratios.of, ratios.denominator @ point, len(ratios.lower))
+        middle = (box.lower + box.upper) / 2.0
+        values = np.divide(part, whole, out=middle, where=whole > 0.0)
+        margin = INTERIOR * (box.upper - box.lower)
+        inside = np.clip(values, box.lower + margin, box.upper - margin)
+        mass = float(self.objective.denominator @ point)
+        return np.concatenate([point / mass if mass > 0.0 else point, inside]) + 0.0
+
+    def violation(self, x: Floats) -> float:
+        """Return by how much a vector misses a row."""
+        rows = np.empty(self.count)
+        self.rows(x, rows)
+        inequalities = self.program.inequalities.shape[0]
+        rows[:inequalities] = np.minimum(rows[:inequalities], 0.0)
+        rows[self.linear.shape[0] - 1] -= 1.0
+        return float(np.abs(rows).max(initial=0.0))
+
+    def value(self, x: Floats) -> float:
+        """Return the objective."""
+        return float(self.cost @ x)
+
+    def gradient(self, _x: Floats, out: Floats) -> None:
+        """Write the gradient of the objective."""
+        out[:] = self.cost
+
+    def rows(self, x: Floats, out: Floats) -> None:
+        """Write the value of every row; a context's is part - ratio * whole."""
+        columns, ratios = self.program.columns, self.program.ratios
+        point, values = x[:columns], x[columns:]
+        out[: self.linear.shape[0]] = self.linear @ point
+        out[self.linear.shape[0] :] = self.part @ point - values[ratios.of] * (self.whole @ point)
+
+    def jacobian_pattern(self) -> tuple[list[int], list[int]]:
+        """Name the entries that `jacobian` writes, in its order."""
+        first, contexts = self.linear.shape[0], np.arange(len(self.program.ratios.of))
+        rows = (self.linear.row, first + self.part.row, first + self.whole.row, first + contexts)
+        ratios = self.program.columns + self.program.ratios.of
+        columns = (self.linear.col, self.part.col, self.whole.col, ratios)
+        return np.concatenate(rows).tolist(), np.concatenate(columns).tolist()
+
+    def jacobian(self, x: Floats, out: Floats) -> None:
+        """Write the derivatives of every row."""
+        columns, of = self.program.columns, self.program.ratios.of
+        by_whole = -x[columns:][of[self.whole.row]] * self.whole.data
+        by_ratio = -(self.whole @ x[:columns])
+        out[:] = np.concatenate([self.linear.data, self.part.data, by_whole, by_ratio])
+
+    def hessian_pattern(self) -> tuple[list[int], list[int]]:
+        """Name the entries that `hessian` writes: a ratio with each column of a whole."""
+        ratios = self.program.columns + self.program.ratios.of[self.whole.row]
+        return ratios.tolist(), self.whole.col.tolist()
+
+    def hessian(self, _x: Floats, multipliers: Floats, _weight: float, out: Floats) -> None:
+        """Write the second derivatives of the Lagrangian; entries of one place add up."""
+        contexts = multipliers[self.linear.shape[0] :]
+        out[:] = -contexts[self.whole.row] * self.whole.data
+
+
+def _options(timeout: float, iterations: int) -> dict[str, int | float | str]:
+    return {
+        "print_level": 0,
+        "sb": "yes",
+        "tol": 1e-10,
+        "constr_viol_tol": 1e-11,
+        "max_iter": iterations,
+        "max_cpu_time": max(timeout, 1e-3),
+        "bound_relax_factor": 0.0,
+    }
+
+
+def _library() -> Any:
+    """Return IPOPT's problem class."""
+    try:
+        from ipyopt import Problem
+    except ImportError as error:
+        advice = "Install it with `pip install credalog[ipopt]`."
+        raise MissingLibrary("IPOPT is not installed", advice=advice) from error
+    return Problem

@@ -1,0 +1,197 @@
+"""SCIP and IPOPT behind their adapters: known answers, agreement with brute force, and good manners."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import product
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from credalog.errors import MissingLibrary
+from credalog.logic import propositions
+from credalog.model import Network, Query, Sentence
+from credalog.program import Box, Objective, Outcome, Program, Ratios
+from credalog.solvers import ipopt, scip
+from oracle import Verdict, assignments, event, independences, interval, rows_of, violations
+from random_networks import KINDS, random_case
+
+A, B, C = propositions("a b c")
+INTERVALS = Network((A.variable, B.variable), (Sentence.of(A, 0.3, 0.7), Sentence.of(B, 0.3, 0.7)))
+
+
+def joint_program(network: Network) -> Program:
+    """Write a network as one table over all worlds, the independences as ratios."""
+    part, whole, of, ratios = [], [], [], 0
+    for left, right, given in independences(network):
+        for z, x in product(assignments(network, given), assignments(network, left)[1:]):
+            for s in assignments(network, right):
+                part.append(x & s & z)
+                whole.append(s & z)
+                of.append(ratios)
+            ratios += 1
+    rows = sp.csr_array(rows_of(network))
+    count = rows.shape[1]
+    numerator, denominator = (
+        sp.csr_array(np.array(events, dtype=float).reshape(-1, count)) for events in (part, whole)
+    )
+    unknowns = Ratios(
+        np.zeros(ratios),
+        np.ones(ratios),
+        np.zeros(ratios, bool),
+        np.array(of, np.intp),
+        numerator,
+        denominator,
+    )
+    equalities = sp.csr_array((0, count))
+    return Program(count, ((0, count),), rows, equalities, unknowns, tuple(range(rows.shape[0])), ())
+
+
+def asked(network: Network, query: Query) -> Objective:
+    given = event(network, query.given)
+    claimed = event(network, query.claim) & given
+    mass = 1.0 if given.all() else inf
+    return Objective(claimed.astype(float), given.astype(float), np.array([mass]))
+
+
+# --- SCIP --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("maximize", "truth"), [(False, 0.42), (True, 0.58)])
+def test_scip_finds_the_papers_interval(maximize: bool, truth: float) -> None:
+    claim = scip.solve(joint_program(INTERVALS), asked(INTERVALS, Query(A ^ B)), maximize=maximize)
+    assert claim.outcome is Outcome.OPTIMAL
+    assert claim.bound == pytest.approx(truth, abs=1e-5)
+    assert claim.value == pytest.approx(truth, abs=1e-6)
+    assert claim.bound > truth if maximize else claim.bound < truth
+    assert claim.point is not None and violations(claim.point, INTERVALS).worst < 1e-7
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("seed", [100, 101])
+def test_scip_agrees_with_brute_force(kind: str, seed: int) -> None:
+    case = random_case(kind, seed, largest=3)
+    truth = interval(case.network, case.query, seconds=1.0)
+    program, objective = joint_program(case.network), asked(case.network, case.query)
+    low = scip.solve(program, objective, maximize=False, timeout=1.0)
+    high = scip.solve(program, objective, maximize=True, timeout=1.0)
+    if truth.verdict in (Verdict.INCONSISTENT, Verdict.IMPOSSIBLE):
+        assert low.outcome is high.outcome is Outcome.INFEASIBLE
+    if truth.verdict is Verdict.ANSWERED:
+        assert truth.lower.attained is None or low.bound <= truth.lower.attained
+        assert truth.upper.attained is None or high.bound >= truth.upper.attained
+        assert low.value is None or low.value >= truth.lower.proved - 1e-6
+        assert high.value is None or high.value <= truth.upper.proved + 1e-6
+
+
+def test_scip_keeps_to_a_box() -> None:
+    program = joint_program(INTERVALS)
+    box = Box(np.full(2, 0.5), np.full(2, 0.6))
+    claim = scip.solve(program, asked(INTERVALS, Query(A & B)), maximize=True, box=box)
+    assert claim.value == pytest.approx(0.36, abs=1e-6)
+    assert claim.ratios == pytest.approx([0.6, 0.6], abs=1e-6)
+
+
+def test_scip_chooses_between_the_ends_where_told() -> None:
+    program = joint_program(INTERVALS)
+    ratios = replace(program.ratios, lower=np.full(2, 0.3), upper=np.full(2, 0.7), at_vertex=np.ones(2, bool))
+    choice = replace(program, ratios=ratios)
+    claim = scip.solve(choice, asked(INTERVALS, Query(A & ~B)), maximize=False)
+    assert claim.value == pytest.approx(0.09, abs=1e-6)
+    assert claim.ratios == pytest.approx([0.3, 0.7], abs=1e-6)
+
+
+def test_a_box_without_ends_is_searched_all_the_same() -> None:
+    program = joint_program(INTERVALS)
+    ratios = replace(program.ratios, lower=np.full(2, 0.3), upper=np.full(2, 0.7), at_vertex=np.ones(2, bool))
+    inside = Box(np.full(2, 0.4), np.full(2, 0.5))
+    claim = scip.solve(
+        replace(program, ratios=ratios), asked(INTERVALS, Query(A & B)), maximize=True, box=inside
+    )
+    assert claim.value == pytest.approx(0.25, abs=1e-6)
+
+
+def test_scip_calls_an_empty_program_infeasible() -> None:
+    network = Network(INTERVALS.variables, (*INTERVALS.sentences, Sentence.of(A, 0.8, 0.9)))
+    claim = scip.solve(joint_program(network), asked(network, Query(A)), maximize=True)
+    assert (claim.outcome, claim.bound, claim.point) == (Outcome.INFEASIBLE, -inf, None)
+
+
+def test_scip_calls_a_denominator_of_nothing_infeasible() -> None:
+    claim = scip.solve(joint_program(INTERVALS), asked(INTERVALS, Query(A, B & ~B)), maximize=False)
+    assert (claim.outcome, claim.bound) == (Outcome.INFEASIBLE, inf)
+
+
+def test_scip_accepts_a_start() -> None:
+    start = np.outer([0.7, 0.3], [0.7, 0.3]).ravel()
+    program, objective = joint_program(INTERVALS), asked(INTERVALS, Query(A & B))
+    claim = scip.solve(program, objective, maximize=False, start=start)
+    assert claim.value == pytest.approx(0.09, abs=1e-6)
+
+
+HARD = """
+import sys
+sys.path.insert(0, {tests!r})
+from random_networks import random_case
+from test_solvers import asked, joint_program
+from credalog.solvers import scip
+case = random_case("free", 2, largest=4)
+print("searching", flush=True)
+said = []
+claim = scip.solve(joint_program(case.network), asked(case.network, case.query), maximize=True,
+                   timeout=60.0, report=lambda bound, value: said.append(bound))
+print(claim.outcome.name, claim.interrupted, 0.7 < claim.bound <= 1.0, len(said) > 0)
+"""
+
+
+def test_ctrl_c_ends_the_search_and_nothing_else() -> None:
+    script = HARD.format(tests=str(Path(__file__).parent))
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "searching\n"
+        time.sleep(1.0)
+        child.send_signal(signal.SIGINT)
+        said, complained = child.communicate(timeout=30.0)
+    assert said == "STOPPED True True True\n"
+    assert complained == ""
+    assert child.returncode == 0
+
+
+# --- IPOPT -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("maximize", "truth"), [(False, 0.42), (True, 0.58)])
+def test_ipopt_climbs_to_the_papers_interval(maximize: bool, truth: float) -> None:
+    pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
+    objective = asked(INTERVALS, Query(A ^ B))
+    start = np.outer([0.6, 0.4], [0.6, 0.4] if maximize is False else [0.4, 0.6]).ravel()
+    point = ipopt.improve(joint_program(INTERVALS), objective, start, maximize=maximize)
+    assert point is not None
+    assert objective.numerator @ point == pytest.approx(truth, abs=1e-6)
+    assert violations(point, INTERVALS).worst < 1e-6
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_what_ipopt_returns_is_nearly_a_model(kind: str) -> None:
+    pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
+    case = random_case(kind, 100, largest=3)
+    program, objective = joint_program(case.network), asked(case.network, case.query)
+    start = np.full(program.columns, 1.0 / program.columns)
+    for maximize in (False, True):
+        point = ipopt.improve(program, objective, start, maximize=maximize, timeout=1.0)
+        if point is not None:
+            assert violations(point / point.sum(), case.network).worst < 1e-5
+
+
+def test_without_ipopt_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipyopt", None)
+    with pytest.raises(MissingLibrary, match="pip install"):
+        ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), maximize=True)
