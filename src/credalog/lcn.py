@@ -1,51 +1,126 @@
 """The object a user holds: a Logical Credal Network, and every question that can be asked of it.
 
-Enters: text, files or sentences built in Python. Leaves: `LCN`, immutable and compared by content. Its
-methods only delegate: each question is answered in the room that is named after it.
+Enters: text, files, or sentences built in Python. Leaves: `LCN`, immutable and compared by content. Its
+methods only delegate: each question is answered in the room that is named after it, and that room is
+opened when the question is asked.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
+from credalog.builder import Expression, Stated
+from credalog.errors import LanguageError
 from credalog.grounding import LIMIT, Grounder
-from credalog.language import read, read_file
+from credalog.language import (
+    Data,
+    extended,
+    lifted_independence,
+    read,
+    read_file,
+    read_formula,
+    read_query,
+    unparse,
+)
 from credalog.logic import Formula, Variable, conjunction
-from credalog.markov import DependencyGraph, dependency_graph, independences
+from credalog.markov import DependencyGraph, Markov, dependency_graph, independences
 from credalog.model import Independence, Network, Query, Sentence
-from credalog.theory import Theory
+from credalog.numerics import TOLERANCE
+from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted
+
+if TYPE_CHECKING:
+    from credalog.inference.answer import Answer, Options, Report
+    from credalog.inference.exact import Engine
 
 __all__ = ["LCN", "load", "parse"]
 
+Asked: TypeAlias = str | Query | Expression
+"""A question: text such as "P(a | b)", a query, or `P(a, given=b)`."""
 
-def parse(text: str) -> LCN:
-    """Read an LCN from text."""
-    return LCN(read(text))
-
-
-def load(path: str | Path) -> LCN:
-    """Read an LCN from a file and the files it includes."""
-    return LCN(read_file(path))
+OTHER_FORMATS = (".uai", ".bif")
 
 
-@dataclass(frozen=True)
+def parse(text: str, *, data: Data | None = None) -> LCN:
+    """Read an LCN from text, its domains and relations extended by data."""
+    return _complete(read(text), data)
+
+
+def load(path: str | Path, *, data: Data | None = None) -> LCN:
+    """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
+    if Path(path).suffix in OTHER_FORMATS:
+        from credalog import readers
+
+        return LCN.from_network(readers.read(path))
+    return _complete(read_file(path), data)
+
+
+def _complete(theory: Theory, data: Data | None) -> LCN:
+    lcn = LCN(theory if data is None else extended(theory, data))
+    lcn.check()
+    return lcn
+
+
+@dataclass(frozen=True, repr=False)
 class LCN:
-    """A Logical Credal Network: a theory, its ground network, and what follows from it."""
+    """A Logical Credal Network: a theory, its ground network, and what follows from it.
+
+    Two are equal when they say the same in the same words, wherever they were written.
+    """
 
     theory: Theory
 
+    # ---- making one -----------------------------------------------------------------------------------
+
     @classmethod
-    def of(cls, *sentences: Sentence) -> LCN:
-        """Build an LCN from sentences."""
-        return cls(Theory(sentences=sentences))
+    def of(cls, *sentences: Sentence | Stated) -> LCN:
+        """Build an LCN from sentences: LCN.of(P(a) >= 0.3, P(b, given=a).between(0.1, 0.2))."""
+        return cls(Theory()).with_sentences(*sentences)
+
+    @classmethod
+    def from_network(cls, network: Network) -> LCN:
+        """Wrap a ground network."""
+        rules = tuple(map(lifted_independence, network.independences))
+        return cls(Theory(variables=network.variables, sentences=network.sentences, independences=rules))
+
+    def with_sentences(self, *sentences: Sentence | Stated | str) -> LCN:
+        """Return this LCN with more sentences, or more text in the .lcn language."""
+        theory = self.theory
+        for added in sentences:
+            if isinstance(added, str):
+                theory = read(added, onto=theory)
+            else:
+                sentence = added.sentence if isinstance(added, Stated) else added
+                theory = replace(theory, sentences=(*theory.sentences, sentence))
+        _check_labels(theory)
+        return _complete(theory, None)
+
+    def with_evidence(self, *observed: Formula | str) -> LCN:
+        """Return this LCN with more formulas observed to be true."""
+        patterns = [read_formula(o) if isinstance(o, str) else lifted(o) for o in observed]
+        added = tuple(Evidence(pattern) for pattern in patterns)
+        return _complete(replace(self.theory, evidence=self.theory.evidence + added), None)
+
+    def with_data(self, data: Data) -> LCN:
+        """Return this LCN with its domains, relations and functions extended."""
+        return _complete(self.theory, data)
+
+    def check(self) -> None:
+        """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
+        open_domain = any(isinstance(d, Domain) and not d.elements for d in self.theory.declarations)
+        if not open_domain:
+            self._grounder.check()
+
+    # ---- what it says ---------------------------------------------------------------------------------
 
     def ground(self, *, limit: int = LIMIT) -> Network:
-        """Return the ground network; it is built once."""
+        """Return the ground network, built once; refuse if it has more sentences than the limit."""
         if "_network" not in self.__dict__:
-            self.__dict__["_network"] = Grounder(self.theory).network(limit)
+            self.__dict__["_network"] = self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
         return network
 
@@ -61,13 +136,13 @@ class LCN:
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        """Return the queries written in the text."""
-        return Grounder(self.theory).queries()
+        """Return the queries that the text asks."""
+        return self._grounder.queries()
 
     @cached_property
     def evidence(self) -> Formula:
-        """Return what was observed, as one formula."""
-        return Grounder(self.theory).evidence()
+        """Return what was observed, as one formula; every query is conditioned on it."""
+        return self._grounder.evidence()
 
     @cached_property
     def graph(self) -> DependencyGraph:
@@ -77,3 +152,147 @@ class LCN:
     def independences(self) -> Iterator[Independence]:
         """Yield the independences that the Markov condition implies."""
         return independences(self.graph)
+
+    def formula(self, text: str) -> Formula:
+        """Return the ground formula that a text denotes here."""
+        return self._grounder.formula(read_formula(text))
+
+    def unparse(self) -> str:
+        """Return the LCN as text that reads back as the same."""
+        return unparse(self.theory)
+
+    # ---- what can be asked ----------------------------------------------------------------------------
+    #
+    # A new kind of question is one more method here: it makes the options and the ground query, and
+    # hands both to the room of credalog.inference that answers it.
+
+    def question(self, asked: Asked) -> Query:
+        """Return the ground query that is asked, conditioned on the evidence."""
+        text = asked if isinstance(asked, str) else ""
+        if isinstance(asked, str):
+            rule = read_query(asked)
+        else:
+            query = asked.query() if isinstance(asked, Expression) else asked
+            rule = QueryRule(lifted(query.claim), lifted(query.given))
+        (query,) = self._grounder.ground_queries(rule, text)
+        return replace(query, given=conjunction((query.given, self.evidence)))
+
+    def query(
+        self,
+        asked: Asked,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: str = "auto",
+        markov: str | Markov = Markov.LOCAL,
+        jobs: int = 1,
+        report: Report | None = None,
+    ) -> Answer:
+        """Bound one probability over all models; a single question is the work of one process."""
+        from credalog.inference.answer import Options
+
+        options = Options(tolerance, timeout, method, _condition(markov), report)
+        query = self.question(asked)
+        return self._engine(options.markov, query).query(query, options)
+
+    def marginals(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: str = "auto",
+        markov: str | Markov = Markov.LOCAL,
+        jobs: int = 1,
+        report: Report | None = None,
+    ) -> tuple[Answer, ...]:
+        """Bound the probability of every variable, given the evidence; the timeout is for each.
+
+        With several jobs, the variables are shared out among processes.
+        """
+        from credalog.inference import exact
+        from credalog.inference.answer import Options
+
+        options = Options(tolerance, timeout, method, _condition(markov), report if jobs == 1 else None)
+        if jobs == 1:
+            return exact.marginals(self.ground(), options, self.evidence)
+        asked = [Query(atom, self.evidence) for atom in exact.marginal_atoms(self.ground())]
+        return _shared_out(self.ground(), asked, options, jobs)
+
+    # ---- kept between questions -----------------------------------------------------------------------
+
+    @cached_property
+    def _grounder(self) -> Grounder:
+        return Grounder(self.theory)
+
+    @cached_property
+    def _engines(self) -> dict[Markov, Engine]:
+        return {}
+
+    def _engine(self, markov: Markov, query: Query) -> Engine:
+        """Return the engine of the network; a variable that only the query mentions joins it."""
+        from credalog.inference.exact import Engine
+
+        network = self.ground()
+        if unmentioned := set(query.scope) - self._mentioned:
+            added = tuple(variable for variable in query.scope if variable in unmentioned)
+            return Engine(replace(network, variables=network.variables + added), markov)
+        if markov not in self._engines:
+            self._engines[markov] = Engine(network, markov)
+        return self._engines[markov]
+
+    @cached_property
+    def _mentioned(self) -> frozenset[Variable]:
+        return frozenset(self.ground().variables)
+
+    # ---- as a value -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.theory)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        return self.unparse()
+
+    def __repr__(self) -> str:
+        said = len(self.theory.rules) + len(self.theory.sentences)
+        return f"<LCN of {said} sentence{'' if said == 1 else 's'}>"
+
+    def __reduce__(self) -> tuple[type[LCN], tuple[Theory]]:
+        # What is kept between questions does not travel to other processes.
+        return (LCN, (self.theory,))
+
+
+def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:
+    """Answer every jobs-th question in one process, and put the answers into the order of the questions."""
+    from joblib import Parallel, delayed
+
+    shares = Parallel(n_jobs=jobs)(delayed(_answers)(network, asked[i::jobs], options) for i in range(jobs))
+    return tuple(shares[i % jobs][i // jobs] for i in range(len(asked)))
+
+
+def _answers(network: Network, asked: list[Query], options: Options) -> list[Answer]:
+    from credalog.inference.exact import Engine
+
+    engine = Engine(network, options.markov)
+    return [engine.query(query, options) for query in asked]
+
+
+def _condition(markov: str | Markov) -> Markov:
+    try:
+        return Markov(markov)
+    except ValueError:
+        known = ", ".join(member.value for member in Markov)
+        raise LanguageError(
+            f"there is no Markov condition {markov}", advice=f"Choose one of {known}."
+        ) from None
+
+
+def _check_labels(theory: Theory) -> None:
+    labels = Counter([*(rule.label for rule in theory.rules), *(s.label for s in theory.sentences)])
+    if repeated := next((label for label, count in labels.items() if label and count > 1), None):
+        raise LanguageError(
+            f"the label {repeated} is used twice", advice="Give each sentence its own label, or none."
+        )

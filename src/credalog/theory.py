@@ -11,13 +11,25 @@ constant, or a function value, is settled by the declarations when the theory is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
+from credalog.logic import (
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Or,
+    Truth,
+    Variable,
+    Xor,
+)
 from credalog.model import Sentence, Source
 
 __all__ = [
@@ -42,6 +54,7 @@ __all__ = [
     "QueryRule",
     "Quantified",
     "Quantifier",
+    "RESERVED",
     "RandomFunction",
     "Relation",
     "Rule",
@@ -50,14 +63,44 @@ __all__ = [
     "Theory",
     "YES",
     "conjoined",
+    "lifted",
     "place_of",
+    "term_of",
+    "unquoted",
+    "written",
 ]
 
 
-class Misstatement(Exception):
+# fmt: off
+RESERVED = frozenset((
+    "P", "and", "distinct", "domain", "evidence", "exists", "false", "False", "forall", "function",
+    "iff", "implies", "in", "include", "independent", "nand", "not", "or", "predicate", "proposition",
+    "query", "relation", "symmetric", "tau", "true", "True", "variable", "where", "xor",
+))
+# fmt: on
+"""The words of the language; as names they are written in quotes."""
+
+_PLAIN = re.compile(r"[^\W\d]\w*'*|-?\d+")
+_ARGUMENT = re.compile(r'"(?:\\.|[^"\\])*"|[^,"]+')
+
+
+def written(name: str) -> str:
+    """Write a name as the language does: in quotes unless it is an identifier or an integer."""
+    if _PLAIN.fullmatch(name) and name not in RESERVED:
+        return name
+    escaped = re.sub(r'(["\\])', r"\\\1", name)
+    return f'"{escaped}"'
+
+
+def unquoted(word: str) -> str:
+    """Return the name that was written so."""
+    return re.sub(r"\\(.)", r"\1", word[1:-1]) if word.startswith('"') else word
+
+
+class Misstatement(LanguageError):
     """Something wrong in a statement, before it is known where the statement stands.
 
-    `lexeme` is the word to point at.
+    `lexeme` is the word to point at, and `kind` the error that the user will see.
     """
 
     def __init__(
@@ -68,10 +111,8 @@ class Misstatement(Exception):
         advice: str = "",
         kind: type[CredalogError] = LanguageError,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(message, advice=advice)
         self.lexeme = lexeme
-        self.advice = advice
         self.kind = kind
 
     def at(self, place: Place | None) -> CredalogError:
@@ -205,6 +246,38 @@ def conjoined(patterns: Iterable[Pattern]) -> Pattern:
     return YES if not parts else parts[0] if len(parts) == 1 else Compound(Connective.AND, parts)
 
 
+def term_of(name: str) -> Term:
+    """Return the term that denotes the ground variable of this name."""
+    predicate, _, rest = name.partition("(")
+    arguments = tuple(Name(unquoted(found)) for found in _ARGUMENT.findall(rest[:-1]))
+    applied = f"{predicate}({','.join(written(argument.name) for argument in arguments)})"
+    is_application = bool(arguments) and _PLAIN.fullmatch(predicate) and applied == name
+    return Application(predicate, arguments) if is_application else Name(name)
+
+
+def lifted(formula: Formula) -> Pattern:
+    """Return a ground formula as a pattern."""
+    match formula:
+        case Truth(value):
+            return Boolean(value)
+        case Is(variable, value) if variable.is_proposition:
+            atom = term_of(variable.name)
+            return atom if value == "true" else Compound(Connective.NOT, (atom,))
+        case Is(variable, value):
+            return Comparison(Order.EQUAL, term_of(variable.name), Name(value))
+        case Not(operand):
+            return Compound(Connective.NOT, (lifted(operand),))
+        case And(operands) | Or(operands) | Xor(operands):
+            connective = {And: Connective.AND, Or: Connective.OR, Xor: Connective.XOR}[type(formula)]
+            return Compound(connective, tuple(map(lifted, operands)))
+        case Implies(premise, conclusion):
+            return Compound(Connective.IMPLIES, (lifted(premise), lifted(conclusion)))
+        case Iff(left, right):
+            return Compound(Connective.IFF, (lifted(left), lifted(right)))
+        case _:
+            assert_never(formula)
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """A finite sort of elements, in the order that comparisons between them follow."""
@@ -307,17 +380,24 @@ class Evidence:
 class Theory:
     """Everything a text says: declarations and statements, each kind in the order written.
 
-    `sentences` holds those that were built in Python, already ground. `texts` maps each file to its
-    text, so that an error found late can still point at its place.
+    `variables` and `sentences` are ground already: they were built in Python or read from another
+    format. `texts` maps each file to its text, so that an error found late can still point at its place.
     """
 
     declarations: tuple[Declaration, ...] = ()
     rules: tuple[Rule, ...] = ()
+    variables: tuple[Variable, ...] = ()
     sentences: tuple[Sentence, ...] = ()
     independences: tuple[IndependenceRule, ...] = ()
     queries: tuple[QueryRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    def ground_variables(self) -> Iterator[Variable]:
+        """Yield the variables that were built in Python, repetitions included."""
+        yield from self.variables
+        for sentence in self.sentences:
+            yield from sentence.scope
 
     def place(self, source: Source | None, lexeme: str = "") -> Place | None:
         """Point at a word of the statement that was written there."""
@@ -327,3 +407,12 @@ class Theory:
         # The statement may continue on later lines; what precedes it cannot be meant.
         rest = "\n".join(text.split("\n")[source.line - 1 :])
         return place_of(lexeme, rest, line=source.line, file=source.file)
+
+    def place_of_declaration(self, name: str, lexeme: str) -> Place | None:
+        """Point at a word of the statement that declares a name."""
+        words = "domain|predicate|proposition|variable|relation|function"
+        declares = re.compile(rf"^[ \t]*(?:{words})\b.*?(?<!\w){re.escape(name)}(?!\w)", re.MULTILINE)
+        for file, text in self.texts:
+            if found := declares.search(text):
+                return self.place(Source(file, text.count("\n", 0, found.start()) + 1), lexeme)
+        return None

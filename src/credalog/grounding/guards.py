@@ -1,8 +1,9 @@
 """Guards, and the instances of a prefix that pass them.
 
-Enters: a prefix, such as `x, y in Person, Before(x, y)`. Leaves: `Instances`, every way to bind its logical
-variables, in the order of the domains. The search is nested: a guard is tested as soon as its variables are bound,
-and a relation or an equation proposes candidates, so that facts are followed and not searched.
+Enters: a prefix, such as `x, y in Person, Before(x, y)`. Leaves: `Instances`, every way to bind its
+logical variables, in the order of the domains. The search is nested: a guard is tested as soon as its
+variables are bound, and a relation or an equation proposes candidates, so that facts are followed and not
+searched for.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def holds(order: Order, left: str, right: str, ranks: dict[str, int]) -> bool:
     except ValueError:
         pass
     if stranger := next((e for e in (left, right) if e not in ranks), None):
-        raise Misstatement(f"{left} and {right} have no order between them.", lexeme=stranger)
+        raise Misstatement(f"{left} and {right} have no order between them", lexeme=stranger)
     return _ORDERS[order](ranks[left], ranks[right])
 
 
@@ -99,7 +100,7 @@ class Instances:
         is_last = depth + 1 == len(self.levels)
         for element in candidates(environment):
             environment[slot] = element
-            if all([test(environment) for test in tests]):
+            if all(test(environment) for test in tests):
                 if is_last:
                     yield
                 else:
@@ -143,7 +144,7 @@ class Guards:
             case Name(name):
                 raise self._uncertain(name)
             case Shifted():
-                raise Misstatement("A sum of numbers is not a guard.", advice="Compare it: day + 1 = 3.")
+                raise Misstatement("a sum of numbers is not a guard", advice="Compare it: day + 1 = 3.")
             case _:
                 assert_never(pattern)
 
@@ -153,15 +154,22 @@ class Guards:
         if not isinstance(relation, Relation):
             raise self._uncertain(name)
         facts = frozenset(relation.facts)
-        return applied(lambda *found: found in facts, self.terms.arguments(name, relation.sorts, arguments, scope))
+        return applied(
+            lambda *found: found in facts, self.terms.arguments(name, relation.sorts, arguments, scope)
+        )
 
     def comparison(self, pattern: Comparison, scope: Scope) -> Test:
         """Compile a comparison of two terms that are not random; what is undefined compares with nothing."""
         order, left, right = pattern.order, pattern.left, pattern.right
         sorts = self.terms.sort_of(left, scope), self.terms.sort_of(right, scope)
         # A constant takes the sort of the other side; two variables keep their own.
-        sides = [self.terms.term(left, scope, sorts[0] or sorts[1]), self.terms.term(right, scope, sorts[1] or sorts[0])]
-        ranks = self.terms.signature.ranks(sorts[0]) if sorts[0] and sorts[0] == (sorts[1] or sorts[0]) else {}
+        sides = [
+            self.terms.term(left, scope, sorts[0] or sorts[1]),
+            self.terms.term(right, scope, sorts[1] or sorts[0]),
+        ]
+        ranks = (
+            self.terms.signature.ranks(sorts[0]) if sorts[0] and sorts[0] == (sorts[1] or sorts[0]) else {}
+        )
 
         def test(first: str | None, second: str | None) -> bool:
             return first is not None and second is not None and holds(order, first, second, ranks)
@@ -177,7 +185,7 @@ class Guards:
     def _uncertain(self, name: str) -> Misstatement:
         if isinstance(self.terms.signature[name], Predicate | RandomFunction):
             return Misstatement(
-                f"{name} is random; a guard may use only relations, functions and comparisons.",
+                f"{name} is random; a guard may use only relations, functions and comparisons",
                 lexeme=name,
                 advice="Put it into the condition of P(... | ...).",
             )
@@ -194,16 +202,18 @@ class Guards:
                 inner[name] = Bound(len(inner), binder.sort)
         self.width = max(self.width, len(inner))
         guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in _conjuncts(prefix.guard)]
-        levels = [self._level(name, binder, guards, inner) for binder in prefix.binders for name in binder.names]
+        levels = [
+            self._level(name, binder, guards, inner) for binder in prefix.binders for name in binder.names
+        ]
         return Instances(tuple(levels)), inner
 
     def _check_new(self, name: str, scope: Scope) -> None:
         signature = self.terms.signature
         if name in scope:
-            raise Misstatement(f"{name} is bound twice.", lexeme=name, advice="Choose another name.")
+            raise Misstatement(f"{name} is bound twice", lexeme=name, advice="Choose another name.")
         if signature[name] is not None or signature.is_element(name):
             raise Misstatement(
-                f"{name} is bound here, but it already means something in the declarations.",
+                f"{name} is bound here, but it already means something in the declarations",
                 lexeme=name,
                 advice="Choose another name for the logical variable.",
             )
@@ -224,7 +234,9 @@ class Guards:
         slot, sort = scope[name]
         for guard in guards:
             match guard:
-                case Comparison(Order.EQUAL, Name(found), other) | Comparison(Order.EQUAL, other, Name(found)):
+                case Comparison(Order.EQUAL, Name(found), other) | Comparison(
+                    Order.EQUAL, other, Name(found)
+                ):
                     if found == name and _last_slot(other, scope, -1) < slot:
                         return self._equal_to(other, sort, scope), 1
                 case Application(relation, arguments) if Name(name) in arguments:
@@ -237,7 +249,9 @@ class Guards:
     def _equal_to(self, term: Term, sort: str, scope: Scope) -> Callable[[Environment], Iterable[str]]:
         ranks = self.terms.signature.ranks(sort)
         wanted = self.terms.sort_of(term, scope) or sort
-        value = applied(lambda found: (found,) if found in ranks else (), [self.terms.term(term, scope, wanted)])
+        value = applied(
+            lambda found: (found,) if found in ranks else (), [self.terms.term(term, scope, wanted)]
+        )
         return value if callable(value) else lambda _environment: value
 
     def _related(
@@ -249,7 +263,11 @@ class Guards:
         assert isinstance(relation, Relation)
         slot, sort = scope[variable]
         position = arguments.index(Name(variable))
-        bound = [i for i, a in enumerate(arguments) if isinstance(a, Name) and (a.name not in scope or scope[a.name].slot < slot)]
+        bound = [
+            i
+            for i, a in enumerate(arguments)
+            if isinstance(a, Name) and (a.name not in scope or scope[a.name].slot < slot)
+        ]
         ranks = self.terms.signature.ranks(sort)
         index: dict[tuple[str, ...], set[str]] = {}
         for fact in relation.facts:
@@ -275,7 +293,7 @@ def _as_maker(test: Test) -> Maker[bool]:
 
 
 def _differs(slot: int, others: list[int]) -> Maker[bool]:
-    return lambda environment: all([environment[slot] != environment[other] for other in others])
+    return lambda environment: all(environment[slot] != environment[other] for other in others)
 
 
 def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:

@@ -11,14 +11,15 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, islice
-from typing import TypeAlias, TypeVar, assert_never
+from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import GroundingTooLarge, LanguageError
+from credalog.errors import GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
-from credalog.grounding.signature import Signature
-from credalog.grounding.terms import Environment, Maker
+from credalog.grounding.signature import Signature, nearest
+from credalog.grounding.terms import Environment, Maker, Scope
 from credalog.logic import (
     FALSE,
     TRUE,
@@ -46,6 +47,7 @@ from credalog.theory import (
     RandomFunction,
     Rule,
     Theory,
+    place_of,
 )
 
 __all__ = ["LIMIT", "Grounder", "ground"]
@@ -54,7 +56,6 @@ LIMIT = 2_000_000
 """How many ground sentences a theory may have, unless the user says otherwise."""
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
-T = TypeVar("T")
 
 
 def ground(theory: Theory, *, limit: int = LIMIT) -> Network:
@@ -79,70 +80,88 @@ class _CompiledRule:
 
     def sentences(self) -> Iterator[Sentence]:
         rule, environment = self.rule, [""] * self.width
-        bound = sum(len(binder.names) for binder in rule.prefix.binders)
-        assessment = rule.assessment
+        lower, upper = rule.assessment.lower, rule.assessment.upper
+        bound = len(self.instances.levels)
         for _ in self.instances.of(environment):
-            label = f"{rule.label}[{','.join(environment[:bound])}]" if rule.label and bound else rule.label
-            yield Sentence(
-                tuple([(weight, _made(claim, environment)) for weight, claim in self.claims]),
-                _made(self.given, environment),
-                assessment.lower,
-                assessment.upper,
-                rule.tau,
-                label,
-                rule.source,
-            )
+            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+            given = _made(self.given, environment)
+            label = f"{rule.label}[{','.join(environment[:bound])}]" if bound and rule.label else rule.label
+            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
 
 
 class Grounder:
-    """The ground form of everything a theory says."""
+    """The ground form of everything a theory says; what is asked for repeatedly is computed once."""
 
     def __init__(self, theory: Theory) -> None:
         self.theory = theory
-        with self._placing(None):
-            self._patterns = Patterns(Signature(theory))
+        self._patterns = Patterns(Signature(theory))
+        for declaration in theory.declarations:
+            try:
+                self._patterns.signature.check(declaration)
+            except Misstatement as error:
+                raise error.at(theory.place_of_declaration(declaration.name, error.lexeme)) from None
 
     def check(self) -> None:
-        """Complain about every name, arity and sort that does not fit, without grounding the rules."""
-        for rule in self.theory.rules:
-            self._compiled(rule)
-        for independence in self.theory.independences:
-            with self._placing(independence.source):
-                self._blocks(independence)
+        """Complain about names, arities and sorts that do not fit, without grounding the rules."""
+        for rule in self.theory.independences:
+            with self._placing(rule.source):
+                self._blocks(rule)
         self.queries()
         self.evidence()
 
     def network(self, limit: int = LIMIT) -> Network:
         """Return the ground network, unless it would have more sentences than the limit."""
-        rules = [self._compiled(rule) for rule in self.theory.rules]
-        self._check_size(rules, limit)
-        sentences = tuple(_merged(self._all_sentences(rules)))
+        self._check_size(limit)
+        sentences = tuple(_merged(self._sentences()))
         independences = tuple(dict.fromkeys(self._independences()))
-        return Network(tuple(self._variables(sentences, independences)), sentences, independences)
+        return Network(self._variables(sentences, independences), sentences, independences)
 
     def queries(self) -> tuple[Query, ...]:
         """Return the theory's queries."""
         return tuple(query for rule in self.theory.queries for query in self.ground_queries(rule))
+
+    def ground_queries(self, rule: QueryRule, text: str = "") -> Iterator[Query]:
+        """Yield the instances of one query; `text` is what it was read from, if not part of the theory."""
+        with self._placing(rule.source, text):
+            instances, inner = self._patterns.guards.instances(rule.prefix, {})
+            claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
+            environment = self._environment()
+            for _ in instances.of(environment):
+                yield Query(_made(claim, environment), _made(given, environment))
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
         return conjunction(self.formula(e.formula, e.source) for e in self.theory.evidence)
 
     def formula(self, pattern: Pattern, source: Source | None = None) -> Formula:
-        """Return the ground formula of a pattern without free logical variables."""
+        """Return the ground formula of a pattern in which nothing is left to bind."""
         with self._placing(source):
-            return _made(self._patterns.formula(pattern, {}), [""] * self._patterns.guards.width)
+            return _made(self._known(pattern, {}), self._environment())
 
-    def ground_queries(self, rule: QueryRule) -> Iterator[Query]:
-        """Yield the instances of one query."""
-        with self._placing(rule.source):
-            instances, inner = self._patterns.guards.instances(rule.prefix, {})
-            claim, given = (self._patterns.formula(p, inner) for p in (rule.claim, rule.given))
-            environment = [""] * self._patterns.guards.width
-            for _ in instances.of(environment):
-                yield Query(_made(claim, environment), _made(given, environment))
+    def _environment(self) -> Environment:
+        return [""] * self._patterns.guards.width
 
     # ---- rules ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _rules(self) -> tuple[_CompiledRule, ...]:
+        return tuple(map(self._compiled, self.theory.rules))
+
+    @cached_property
+    def _spoken_of(self) -> frozenset[str]:
+        """The undeclared names that occur in rules."""
+        return frozenset(self._patterns.assumed) if self._rules else frozenset()
+
+    def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
+        """Compile a formula about what the rules and declarations speak of, and nothing else."""
+        spoken_of = self._spoken_of
+        compiled = self._patterns.formula(pattern, inner)
+        if unknown := min(self._patterns.assumed - spoken_of, default=""):
+            self._patterns.assumed.discard(unknown)
+            del self._patterns.variables[unknown]
+            advice = nearest(unknown, self._patterns.variables) or "It occurs in no sentence."
+            raise Misstatement(f"there is no {unknown}", lexeme=unknown, advice=advice, kind=UnknownName)
+        return compiled
 
     def _compiled(self, rule: Rule) -> _CompiledRule:
         with self._placing(rule.source):
@@ -153,22 +172,22 @@ class Grounder:
             given = patterns.formula(rule.assessment.given, inner)
             return _CompiledRule(rule, instances, claims, given, patterns.guards.width, patterns.expansion)
 
-    def _check_size(self, rules: list[_CompiledRule], limit: int) -> None:
+    def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
-        if sum(rule.most for rule in rules) <= limit:
+        if sum(rule.most for rule in self._rules) <= limit:
             return
         count = 0
-        for rule in rules:
-            count += _count(rule, limit - count)
+        for compiled in self._rules:
+            count += _count(compiled, limit - count)
             if count > limit:
                 raise GroundingTooLarge(
-                    f"The theory grounds to {count:,} sentences or more; the limit is {limit:,}.",
-                    place=self.theory.place(rule.rule.source),
+                    f"the theory grounds to {count:,} sentences or more; the limit is {limit:,}",
+                    place=self.theory.place(compiled.rule.source),
                     advice="Add guards, make the domains smaller, or raise the limit: ground(limit=...).",
                 )
 
-    def _all_sentences(self, rules: list[_CompiledRule]) -> Iterator[Sentence]:
-        for compiled in rules:
+    def _sentences(self) -> Iterator[Sentence]:
+        for compiled in self._rules:
             with self._placing(compiled.rule.source):
                 for sentence in compiled.sentences():
                     settled = _settled(sentence)
@@ -185,11 +204,11 @@ class Grounder:
 
     def _instances_of(self, rule: IndependenceRule) -> Iterator[Independence]:
         instances, blocks = self._blocks(rule)
-        environment = [""] * self._patterns.guards.width
+        environment = self._environment()
         for _ in instances.of(environment):
             left, right, given = (tuple(_made(v, environment) for v in block) for block in blocks)
             if shared := next((v for v in left if v in right or v in given), None):
-                raise Misstatement(f"{shared} cannot be independent of itself.", lexeme=shared.name)
+                raise Misstatement(f"{shared} cannot be independent of itself", lexeme=shared.name)
             yield Independence(left, right, given)
 
     def _blocks(self, rule: IndependenceRule) -> tuple[Instances, _Blocks]:
@@ -199,32 +218,37 @@ class Grounder:
 
     def _variables(
         self, sentences: Iterable[Sentence], independences: Iterable[Independence]
-    ) -> Iterator[Variable]:
-        """Yield the variables declared without arguments, then those that occur, in order."""
-        found: dict[str, Variable] = {}
+    ) -> tuple[Variable, ...]:
+        """Return the variables declared without arguments, then those that occur, in order."""
         plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
-        declared = (self._patterns.variable(Name(d.name), {}) for d in plain if not d.sorts)
+        declared = [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
         occurring = (variable for sentence in sentences for variable in sentence.scope)
         blocks = (block for i in independences for block in (i.left, i.right, i.given))
-        evidence = scope(self.evidence())
-        for variable in chain(declared, occurring, chain.from_iterable(blocks), evidence):
+        observed = scope(self.evidence())
+        found: dict[str, Variable] = {}
+        for variable in chain(self.theory.variables, declared, occurring, *blocks, observed):
             known = found.setdefault(variable.name, variable)
             if known is not variable and known != variable:
-                raise LanguageError(f"{variable.name} is used with two different lists of values.")
-        return iter(found.values())
+                raise LanguageError(f"{variable.name} is used with two different lists of values")
+        return tuple(found.values())
 
     @contextmanager
-    def _placing(self, source: Source | None) -> Iterator[None]:
+    def _placing(self, source: Source | None, text: str = "") -> Iterator[None]:
         try:
             yield
         except Misstatement as error:
-            raise error.at(self.theory.place(source, error.lexeme)) from None
+            place = place_of(error.lexeme, text) if text else self.theory.place(source, error.lexeme)
+            raise error.at(place) from None
 
 
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
 
 
-def _made(compiled: T | Maker[T], environment: Environment) -> T:
+@overload
+def _made(compiled: Compiled, environment: Environment) -> Formula: ...
+@overload
+def _made(compiled: Variable | Maker[Variable], environment: Environment) -> Variable: ...
+def _made(compiled: Any, environment: Environment) -> Any:
     return compiled(environment) if callable(compiled) else compiled
 
 
@@ -273,7 +297,7 @@ def _restated(sentence: Sentence) -> Sentence | None:
 
 def _impossible(sentence: Sentence) -> Sentence:
     if sentence.given == TRUE:
-        raise Misstatement("No distribution satisfies this sentence.", advice=f"It grounds to {sentence.name}.")
+        raise Misstatement("no distribution satisfies this sentence", advice=f"It is {sentence.name}.")
     return replace(sentence, claims=((_ONE, sentence.given),), given=TRUE, lower=_ZERO, upper=_ZERO)
 
 

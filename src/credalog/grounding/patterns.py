@@ -50,6 +50,7 @@ from credalog.theory import (
     Relation,
     Shifted,
     Term,
+    written,
 )
 
 __all__ = ["Compiled", "Patterns"]
@@ -69,6 +70,9 @@ class Patterns:
         """Every ground variable made so far, by name."""
         self.expansion = 0
         """At most how many instances of inner quantifiers were met since this was set to 0."""
+        self.assumed: set[str] = set()
+        """The names taken for propositions without a declaration."""
+        self._propositions: dict[str, Is] = {}
         self._atoms: dict[str, dict[tuple[str | None, ...], Variable]] = {}
         self._comparisons: dict[tuple[Order, Variable | str, Variable | str], Formula] = {}
 
@@ -79,10 +83,8 @@ class Patterns:
         match pattern:
             case Boolean(value):
                 return Truth(value)
-            case Name(name):
-                return self._atom(name, (), scope)
-            case Application(name, arguments):
-                return self._atom(name, arguments, scope)
+            case Name() | Application():
+                return self._atom(pattern, scope)
             case Comparison():
                 return self._comparison(pattern, scope)
             case Compound(connective, operands):
@@ -90,38 +92,44 @@ class Patterns:
             case Quantified():
                 return self._quantified(pattern, scope)
             case Shifted():
-                raise Misstatement("A sum of numbers is not a formula.", advice="Compare it: day + 1 = 3.")
+                raise Misstatement("a sum of numbers is not a formula", advice="Compare it: day + 1 = 3.")
             case _:
                 assert_never(pattern)
 
-    def _atom(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Compiled:
-        match self._declared(name, scope):
-            case Predicate() as predicate:
-                return applied(Is, [self._ground(predicate, arguments, scope)])
+    def _atom(self, term: Name | Application, scope: Scope) -> Compiled:
+        match self._declared(term, scope):
+            case Predicate():
+                return applied(self._proposition, [self.variable(term, scope)])
             case Relation():
-                return _certain(self.guards.fact(name, arguments, scope))
+                return _certain(self.guards.test(term, scope))
             case RandomFunction() as variable:
-                values = ", ".join(self.signature.values(variable)[:4])
+                values = self.signature.values(variable)
                 raise Misstatement(
-                    f"{name} is not true or false; it has values {values}.",
-                    lexeme=name,
-                    advice=f"Compare it with a value: {name} = {self.signature.values(variable)[0]}.",
+                    f"{term.name} is not true or false; its values are {', '.join(values[:4])}",
+                    lexeme=term.name,
+                    advice=f"Compare it with a value: {term.name} = {values[0]}.",
                 )
             case Function() | Domain():
-                raise Misstatement(f"{name} is not a predicate, and cannot be a formula.", lexeme=name)
+                raise Misstatement(f"{term.name} is not a predicate, so not a formula", lexeme=term.name)
             case None:
-                return Is(self._undeclared(name, arguments, scope))
+                return self._proposition(self._undeclared(term, scope))
             case other:
                 assert_never(other)
 
-    def _declared(self, name: str, scope: Scope) -> Declaration | None:
-        if name in scope:
+    def _proposition(self, variable: Variable) -> Is:
+        found = self._propositions.get(variable.name)
+        if found is None:
+            found = self._propositions[variable.name] = Is(variable)
+        return found
+
+    def _declared(self, term: Name | Application, scope: Scope) -> Declaration | None:
+        if term.name in scope:
             raise Misstatement(
-                f"{name} is a logical variable, not a formula.",
-                lexeme=name,
-                advice=f"Apply a predicate to it, or compare it: {name} = ...",
+                f"{term.name} is a logical variable, not a formula",
+                lexeme=term.name,
+                advice=f"Apply a predicate to it, or compare it: {term.name} = ...",
             )
-        return self.signature[name]
+        return self.signature[self.signature.resolved(term).name]
 
     def _quantified(self, pattern: Quantified, scope: Scope) -> Compiled:
         instances, inner = self.guards.instances(pattern.prefix, scope)
@@ -141,20 +149,20 @@ class Patterns:
     def variable(self, term: Term, scope: Scope) -> Variable | Maker[Variable]:
         """Compile a term that denotes a random variable."""
         if isinstance(term, Shifted):
-            raise Misstatement("A sum of numbers is not a random variable.")
-        arguments = term.arguments if isinstance(term, Application) else ()
-        match self._declared(term.name, scope):
+            raise Misstatement("a sum of numbers is not a random variable")
+        match self._declared(term, scope):
             case Predicate() | RandomFunction() as declaration:
-                return self._ground(declaration, arguments, scope)
+                return self._ground(declaration, self.signature.resolved(term), scope)
             case None:
-                return self._undeclared(term.name, arguments, scope)
+                return self._undeclared(term, scope)
             case _:
-                raise Misstatement(f"{term.name} is not random.", lexeme=term.name)
+                raise Misstatement(f"{term.name} is not random", lexeme=term.name)
 
     def _ground(
-        self, declaration: Predicate | RandomFunction, arguments: tuple[Term, ...], scope: Scope
+        self, declaration: Predicate | RandomFunction, term: Name | Application, scope: Scope
     ) -> Variable | Maker[Variable]:
         known = self._atoms.setdefault(declaration.name, {})
+        arguments = term.arguments if isinstance(term, Application) else ()
         values = self.terms.arguments(declaration.name, declaration.sorts, arguments, scope)
 
         def variable(*elements: str | None) -> Variable:
@@ -174,7 +182,7 @@ class Patterns:
             values = self.signature.values(declaration)
         elif declaration.symmetric:
             present.sort(key=self.signature.ranks(declaration.sorts[0]).__getitem__)
-        name = f"{declaration.name}({','.join(present)})" if present else declaration.name
+        name = f"{declaration.name}({','.join(map(written, present))})" if present else declaration.name
         return self.variables.setdefault(name, Variable(name, values))
 
     def _checked(
@@ -184,7 +192,7 @@ class Patterns:
         present = [element for element in elements if element is not None]
         if len(present) < len(elements):
             raise Misstatement(
-                f"{declaration.name} is applied to a function's value that the table does not give.",
+                f"{declaration.name} is applied to a function's value that its table does not give",
                 lexeme=declaration.name,
                 advice="Complete the table, or guard the sentence: forall x, y in ..., f(x) = y: ...",
             )
@@ -192,25 +200,26 @@ class Patterns:
             if element not in self.signature.ranks(sort):
                 # A constant or variable was checked when compiled: this is a sum that left its range.
                 raise Misstatement(
-                    f"{declaration.name}({','.join(present)}) does not exist: {element} is not in {sort}.",
+                    f"{declaration.name}({','.join(present)}) does not exist: {element} is not in {sort}",
                     lexeme=declaration.name,
                     advice="Guard the sentence, for instance: forall d in Day, d < 7: ...",
                 )
         return present
 
-    def _undeclared(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Variable:
+    def _undeclared(self, term: Name | Application, scope: Scope) -> Variable:
         """Take an undeclared name for a proposition, unless predicates are declared."""
-        what = "predicate" if arguments else "proposition"
-        if self.signature.is_strict or not all(_is_constant(argument, scope) for argument in arguments):
-            signature = f"{name}(...)" if arguments else name
-            raise self.signature.unknown(name, what, f"Declare it: predicate {signature}.")
-        if not arguments and self.signature.is_element(name):
-            raise Misstatement(f"{name} is an element of a domain, not a proposition.", lexeme=name)
-        constants = [argument.name for argument in arguments if isinstance(argument, Name)]
-        whole = f"{name}({','.join(constants)})" if constants else name
-        found = self.variables.get(whole)
+        arguments = term.arguments if isinstance(term, Application) else ()
+        constants = [a.name for a in arguments if isinstance(a, Name) and a.name not in scope]
+        if self.signature.is_strict or len(constants) < len(arguments):
+            what, shown = ("predicate", f"{term.name}(...)") if arguments else ("proposition", term.name)
+            raise self.signature.unknown(term.name, what, f"Declare it: predicate {shown}.")
+        if not arguments and self.signature.is_element(term.name):
+            raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
+        name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name
+        found = self.variables.get(name)
         if found is None:
-            found = self.variables[whole] = Variable(whole)
+            found = self.variables[name] = Variable(name)
+            self.assumed.add(name)
         return found
 
     # ---- comparisons ----------------------------------------------------------------------------------
@@ -228,10 +237,10 @@ class Patterns:
     def _random(self, term: Term, scope: Scope) -> RandomFunction | None:
         if isinstance(term, Shifted) or term.name in scope:
             return None
-        declaration = self.signature[term.name]
+        declaration = self.signature[self.signature.resolved(term).name]
         if isinstance(declaration, Predicate):
             raise Misstatement(
-                f"{term.name} is true or false and is not compared.",
+                f"{term.name} is true or false, and is not compared",
                 lexeme=term.name,
                 advice=f"Write {term.name} or !{term.name}; for equivalence, write <->.",
             )
@@ -239,12 +248,13 @@ class Patterns:
 
     def _value(self, term: Term, variable: RandomFunction | None, scope: Scope) -> Value:
         """Compile the value with which a random variable is compared."""
-        assert variable is not None
+        if variable is None:
+            raise AssertionError("one side of the comparison is random")
         values = self.signature.values(variable)
         if isinstance(term, Name) and term.name not in scope:
             if term.name not in values:
                 raise Misstatement(
-                    f"{variable.name} has no value {term.name}.",
+                    f"{variable.name} has no value {term.name}",
                     lexeme=term.name,
                     advice=nearest(term.name, values) or f"Its values are {', '.join(values)}.",
                     kind=UnknownName,
@@ -252,19 +262,13 @@ class Patterns:
             return term.name
         return self.terms.term(term, scope, self.terms.sort_of(term, scope))
 
-    def _compared(
-        self, order: Order, left: Variable | str | None, right: Variable | str | None
-    ) -> Formula:
+    def _compared(self, order: Order, left: Variable | str | None, right: Variable | str | None) -> Formula:
         if left is None or right is None:
             return FALSE
         key = (order, left, right)
         if key not in self._comparisons:
             self._comparisons[key] = _compare(order, left, right)
         return self._comparisons[key]
-
-
-def _is_constant(term: Term, scope: Scope) -> bool:
-    return isinstance(term, Name) and term.name not in scope
 
 
 def _certain(test: Test) -> Compiled:
@@ -279,7 +283,9 @@ def _compare(order: Order, left: Variable | str, right: Variable | str) -> Formu
         return _negation(_compare(Order.EQUAL, left, right))
     if left == right:
         return FALSE if order in (Order.LESS, Order.GREATER) else TRUE
-    values = left.values if isinstance(left, Variable) else right.values if isinstance(right, Variable) else ()
+    values = (
+        left.values if isinstance(left, Variable) else right.values if isinstance(right, Variable) else ()
+    )
     ranks = {value: i for i, value in enumerate(values)}
     return _either(
         *(
@@ -306,11 +312,11 @@ def _negation(operand: Formula) -> Formula:
 
 
 def _both(*parts: Formula) -> Formula:
-    return FALSE if any([part is FALSE or part == FALSE for part in parts]) else conjunction(parts)
+    return FALSE if FALSE in parts else conjunction(parts)
 
 
 def _either(*parts: Formula) -> Formula:
-    return TRUE if any([part is TRUE or part == TRUE for part in parts]) else disjunction(parts)
+    return TRUE if TRUE in parts else disjunction(parts)
 
 
 def _not_all(*parts: Formula) -> Formula:

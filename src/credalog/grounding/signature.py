@@ -10,15 +10,20 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from credalog.errors import UnknownName
+from credalog.logic import Variable
 from credalog.theory import (
+    Application,
     Declaration,
     Domain,
     Function,
     Misstatement,
+    Name,
     Predicate,
     RandomFunction,
     Relation,
     Theory,
+    term_of,
+    written,
 )
 
 __all__ = ["Signature", "nearest"]
@@ -42,17 +47,53 @@ class Signature:
         }
         self.is_strict = any(isinstance(d, Predicate) for d in theory.declarations)
         """With declared predicates, an undeclared name is a mistake; otherwise it is a proposition."""
-        for declaration in theory.declarations:
-            self._check(declaration)
+        for variable in theory.ground_variables():
+            self._introduce(variable)
+
+    def _introduce(self, variable: Variable) -> None:
+        """Let a variable that was built in Python be known by its name."""
+        term = term_of(variable.name)
+        if isinstance(term, Application) and term.name in self._declared:
+            return
+        name, values = variable.name, variable.values
+        declaration = Predicate(name) if variable.is_proposition else RandomFunction(name, values)
+        self._declared.setdefault(name, declaration)
 
     def __getitem__(self, name: str) -> Declaration | None:
         return self._declared.get(name)
+
+    def resolved(self, term: Name | Application) -> Name | Application:
+        """Return the plain name of a ground variable for the term that spells it, as in Shade(p1)."""
+        if not isinstance(term, Application) or term.name in self._declared:
+            return term
+        spelt = [written(argument.name) for argument in term.arguments if isinstance(argument, Name)]
+        whole = f"{term.name}({','.join(spelt)})"
+        return Name(whole) if whole in self._declared and len(spelt) == len(term.arguments) else term
+
+    def check(self, declaration: Declaration) -> None:
+        """Complain about a declaration whose sorts, facts or values do not fit."""
+        if isinstance(declaration, Domain):
+            return
+        for sort in declaration.sorts:
+            self.ranks(sort)
+        match declaration:
+            case Predicate(name, sorts, True) if len(set(sorts)) != 1:
+                raise Misstatement(f"{name} cannot be symmetric: its sorts differ", lexeme=name)
+            case RandomFunction():
+                self._check_values(declaration)
+            case Relation(name, sorts, facts):
+                for fact in facts:
+                    self._check_elements(name, sorts, fact)
+            case Function(name, sorts, result, table):
+                self._check_table(name, (*sorts, result), table)
+            case _:
+                pass
 
     def ranks(self, sort: str) -> dict[str, int]:
         """Return the elements of a domain with their places in its order."""
         if sort not in self._ranks:
             known = self._declared.get(sort)
-            found = f"{sort} is not a domain." if known else f"There is no domain {sort}."
+            found = f"{sort} is not a domain" if known else f"there is no domain {sort}"
             advice = nearest(sort, self._ranks) or f"Declare it: domain {sort} = {{...}}."
             raise Misstatement(found, lexeme=sort, advice=advice, kind=UnknownName)
         return self._ranks[sort]
@@ -72,7 +113,7 @@ class Signature:
     def unknown(self, name: str, what: str, advice: str = "") -> Misstatement:
         """Return the complaint that a name was never introduced."""
         advice = nearest(name, self._declared) or advice
-        return Misstatement(f"There is no {what} {name}.", lexeme=name, advice=advice, kind=UnknownName)
+        return Misstatement(f"there is no {what} {name}", lexeme=name, advice=advice, kind=UnknownName)
 
     def arity(self, name: str, sorts: tuple[str, ...], found: int) -> None:
         """Complain unless a name is applied to as many terms as it was declared with."""
@@ -80,33 +121,15 @@ class Signature:
             takes = f"{name}({', '.join(sorts)})" if sorts else f"{name}, without arguments"
             plural = "" if found == 1 else "s"
             raise Misstatement(
-                f"{name} is used with {found} argument{plural} and declared with {len(sorts)}.",
+                f"{name} is used with {found} argument{plural} and declared with {len(sorts)}",
                 lexeme=name,
                 advice=f"It was declared as {takes}.",
             )
 
-    def _check(self, declaration: Declaration) -> None:
-        if isinstance(declaration, Domain):
-            return
-        for sort in declaration.sorts:
-            self.ranks(sort)
-        match declaration:
-            case Predicate(name, sorts, True) if len(set(sorts)) != 1:
-                raise Misstatement(f"{name} cannot be symmetric: its sorts differ.", lexeme=name)
-            case RandomFunction():
-                self._check_values(declaration)
-            case Relation(name, sorts, facts):
-                for fact in facts:
-                    self._check_elements(name, sorts, fact)
-            case Function(name, sorts, result, table):
-                self._check_table(name, (*sorts, result), table)
-            case _:
-                pass
-
     def _check_values(self, variable: RandomFunction) -> None:
         if len(set(self.values(variable))) < 2:
             raise Misstatement(
-                f"{variable.name} needs at least two values.",
+                f"{variable.name} needs at least two values",
                 lexeme=variable.name,
                 advice="List them: variable Color in {red, green}.",
             )
@@ -119,7 +142,7 @@ class Signature:
             self.arity(name, sorts[:-1], len(arguments))
             self._check_elements(name, sorts, (*arguments, value))
             if known.setdefault(arguments, value) != value:
-                raise Misstatement(f"{name}({', '.join(arguments)}) is given two values.", lexeme=name)
+                raise Misstatement(f"{name}({', '.join(arguments)}) is given two values", lexeme=name)
 
     def _check_elements(self, name: str, sorts: tuple[str, ...], elements: tuple[str, ...]) -> None:
         self.arity(name, sorts, len(elements))
@@ -130,7 +153,7 @@ class Signature:
     def stranger(self, element: str, sort: str) -> Misstatement:
         """Return the complaint that a name is no element of a domain."""
         return Misstatement(
-            f"{element} is not in {sort}.",
+            f"{element} is not in {sort}",
             lexeme=element,
             advice=nearest(element, self.ranks(sort)),
             kind=UnknownName,

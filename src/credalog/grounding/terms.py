@@ -33,7 +33,7 @@ Environment: TypeAlias = list[str]
 Maker: TypeAlias = Callable[[Environment], T]
 """What depends on the instance."""
 
-Value: TypeAlias = str | int | Maker[str | None]
+Value: TypeAlias = str | int | Maker[str | None] | None
 """An element, the slot of a logical variable, or the maker of a function's value.
 
 A function's value is None where its table has no entry.
@@ -102,7 +102,8 @@ class Terms:
                 return self._function(name, arguments, scope, sort)
             case Shifted(inner, by):
                 start = self.term(inner, scope, self.sort_of(inner, scope) or sort)
-                return applied(lambda value: _shifted(value, by), [start])
+                shifted: Value = applied(lambda value: _shifted(value, by), [start])
+                return shifted
             case _:
                 assert_never(term)
 
@@ -124,12 +125,12 @@ class Terms:
             return name
         if self.signature.is_element(name):
             raise Misstatement(
-                f"{name} is not in {sort}.", lexeme=name, advice="Check the order of the arguments."
+                f"{name} is not in {sort}", lexeme=name, advice="Check the order of the arguments."
             )
         known = self.signature.ranks(sort) if sort else ()
         where = f"an element of {sort}" if sort else "an element of a domain"
         raise Misstatement(
-            f"{name} is neither bound by a quantifier nor {where}.",
+            f"{name} is neither bound by a quantifier nor {where}",
             lexeme=name,
             advice=nearest(name, known) or f"Bind it first: forall {name} in {sort or '...'}: ...",
             kind=UnknownName,
@@ -141,9 +142,10 @@ class Terms:
                 self._agree(name, result, sort)
                 known = dict(table)
                 values = self.arguments(name, sorts, arguments, scope)
-                return applied(lambda *found: known.get(found), values)
+                value: Value = applied(lambda *found: known.get(found), values)
+                return value
             case Predicate() | RandomFunction():
-                raise Misstatement(f"{name} is random and cannot be an argument.", lexeme=name)
+                raise Misstatement(f"{name} is random and cannot be an argument", lexeme=name)
             case _:
                 raise self.signature.unknown(name, "function", f"Declare it: function {name}(...) in ...")
 
@@ -152,7 +154,7 @@ class Terms:
             return
         if not self.signature.ranks(found).keys() <= self.signature.ranks(wanted).keys():
             raise Misstatement(
-                f"{name} ranges over {found}, but {wanted} is wanted here.",
+                f"{name} ranges over {found}, but {wanted} is wanted here",
                 lexeme=name,
                 advice="Check the order of the arguments.",
             )
@@ -164,4 +166,6 @@ def _shifted(value: str | None, by: int) -> str | None:
     try:
         return str(int(value) + by)
     except ValueError:
-        raise Misstatement(f"{value} is not an integer, so nothing can be added.", lexeme=value) from None
+        raise Misstatement(
+            f"{value} is not an integer, so nothing can be added to it", lexeme=value
+        ) from None

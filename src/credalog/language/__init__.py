@@ -1,8 +1,31 @@
 """Text <-> theory: the `.lcn` language.
 
-Enters: text. Leaves: a `Theory` (`read`, `read_file`), and text again (`unparse`).
+Enters: text, and data for a theory's open domains. Leaves: a `Theory` (`read`, `read_file`, `extended`),
+a query or a formula on its own, and text again (`unparse`).
 """
 
-from credalog.language.parse import read, read_file
+from credalog.language.data import Data, extended
+from credalog.language.parse import read, read_file, read_formula, read_query
+from credalog.language.unparse import (
+    lifted_independence,
+    unparse,
+    unparse_formula,
+    unparse_network,
+    unparse_query,
+    unparse_sentence,
+)
 
-__all__ = ["read", "read_file"]
+__all__ = [
+    "Data",
+    "extended",
+    "lifted_independence",
+    "read",
+    "read_file",
+    "read_formula",
+    "read_query",
+    "unparse",
+    "unparse_formula",
+    "unparse_network",
+    "unparse_query",
+    "unparse_sentence",
+]

@@ -4,9 +4,9 @@ Enters: the tokens and values below a rule. Leaves: the value of the rule, up to
 `Theory`. A method's name is the rule's name in grammar.lark.
 """
 
+# ruff: noqa: D102 -- a method says what the grammar's rule of its name means
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,15 +33,16 @@ from credalog.theory import (
     Pattern,
     Predicate,
     Prefix,
-    QueryRule,
     Quantified,
     Quantifier,
+    QueryRule,
     RandomFunction,
     Relation,
     Rule,
     Shifted,
     Term,
     conjoined,
+    unquoted,
 )
 
 __all__ = ["Actions", "Fact", "Include"]
@@ -111,11 +112,17 @@ class Actions:
     def query(self, prefix: Prefix | None, asked: _Probability) -> QueryRule:
         return QueryRule(asked.claim, asked.given, prefix or _NO_PREFIX, self.source)
 
+    def question(self, asked: _Probability) -> QueryRule:
+        return QueryRule(asked.claim, asked.given, source=self.source)
+
+    def condition(self, formula: Pattern) -> Pattern:
+        return formula
+
     def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
         return tuple(Evidence(formula, self.source) for formula in formulas)
 
     def include(self, path: str) -> Include:
-        return Include(_unquoted(path))
+        return Include(unquoted(path))
 
     def forall(self, prefix: Prefix) -> Prefix:
         return prefix
@@ -137,10 +144,12 @@ class Actions:
             return _one_comparison(first, _plain(order), second)
         return _two_comparisons(first, (_plain(order), _plain(other_order)), second, third)
 
-    def side(self, sign: str | None, first: _Side, *rest: str | _Side) -> _Side:
-        signed = [(sign or "+", first), *zip(rest[::2], rest[1::2], strict=True)]
-        sides = [part if mark == "+" else _turned(part) for mark, part in signed]
-        return sides[0] if len(sides) == 1 else _added(sides)
+    def side(self, sign: str | None, first: _Side, *rest: _Side) -> _Side:
+        whole = first if sign in (None, "+") else _turned(first)
+        return _added([whole, *rest]) if rest else whole
+
+    def addend(self, sign: str, part: _Side) -> _Side:
+        return part if sign == "+" else _turned(part)
 
     def constant(self, number: _Number) -> _Side:
         return _Side((), number.value, number.written)
@@ -155,7 +164,7 @@ class Actions:
         if under is None:
             return _Number(_exact(over), over)
         if not _exact(under):
-            raise Misstatement("A fraction is divided by zero.", lexeme=under)
+            raise Misstatement("a fraction is divided by zero", lexeme=under)
         return _Number(_exact(over) / _exact(under), over)
 
     def probability(self, _mark: str, claim: Pattern, given: Pattern | None) -> _Probability:
@@ -178,19 +187,16 @@ class Actions:
     def predicate(self, name: str, sorts: tuple[str, ...] | None, symmetric: str | None) -> Predicate:
         return Predicate(name, sorts or (), symmetric is not None)
 
-    def variables(self, *parts: tuple[str, tuple[str, ...]] | tuple[str, ...] | str) -> _Variables:
-        *declared, values = parts
-        return tuple(RandomFunction(name, values, sorts) for name, sorts in declared)
+    def variables(self, declared: tuple[Predicate, ...], values: tuple[str, ...] | str) -> _Variables:
+        return tuple(RandomFunction(each.name, values, each.sorts) for each in declared)
 
-    def variable(self, name: str, sorts: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
-        return name, sorts or ()
+    def indexed(self, name: str, sorts: tuple[str, ...] | None) -> Predicate:
+        return Predicate(name, sorts or ())
 
     def relation(self, name: str, sorts: tuple[str, ...], *facts: tuple[str, ...] | None) -> Relation:
         return Relation(name, sorts, _given(facts))
 
-    def function(
-        self, name: str, sorts: tuple[str, ...], result: str, *entries: _Entry | None
-    ) -> Function:
+    def function(self, name: str, sorts: tuple[str, ...], result: str, *entries: _Entry | None) -> Function:
         return Function(name, sorts, result, _given(entries))
 
     def sorts(self, *names: str) -> tuple[str, ...]:
@@ -205,9 +211,7 @@ class Actions:
         return Fact(name, arguments)
 
     def function_fact(self, name: str, *parts: str) -> Fact:
-        *arguments, order, value = parts
-        if _plain(order) != "=":
-            raise Misstatement(f"A table is given by `=`, not {order}.", lexeme=order)
+        *arguments, value = parts
         return Fact(name, tuple(arguments), value)
 
     def integer(self, sign: str | None, digits: str) -> str:
@@ -262,7 +266,7 @@ class Actions:
         guards = [part for part in parts if part is not None and not isinstance(part, Binder)]
         names = [name for binder in binders for name in binder.names]
         if repeated := next((name for name in names if names.count(name) > 1), None):
-            raise Misstatement(f"{repeated} is bound twice.", lexeme=repeated)
+            raise Misstatement(f"{repeated} is bound twice", lexeme=repeated)
         return Prefix(binders, conjoined(guards))
 
     def binder(self, *parts: str | None) -> Binder:
@@ -270,7 +274,7 @@ class Actions:
         return Binder(tuple(_given(names)), sort or "", distinct is not None)
 
     def name(self, written: str) -> str:
-        return _unquoted(written)
+        return unquoted(written)
 
 
 _Terms: TypeAlias = tuple[Term, ...]
@@ -293,12 +297,8 @@ def _given(parts: Iterable[_T | None]) -> tuple[_T, ...]:
 def _distinct(elements: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(elements)) < len(elements):
         repeated = next(e for i, e in enumerate(elements) if e in elements[:i])
-        raise Misstatement(f"{repeated} is listed twice.", lexeme=repeated)
+        raise Misstatement(f"{repeated} is listed twice", lexeme=repeated)
     return elements
-
-
-def _unquoted(written: str) -> str:
-    return re.sub(r"\\(.)", r"\1", written[1:-1]) if written.startswith('"') else written
 
 
 def _plain(order: str) -> str:
@@ -329,12 +329,10 @@ def _one_comparison(left: _Side, order: str, right: _Side) -> Assessment:
             raise _open_bound(order)
 
 
-def _two_comparisons(
-    first: _Side, orders: tuple[str, str], middle: _Side, third: _Side
-) -> Assessment:
+def _two_comparisons(first: _Side, orders: tuple[str, str], middle: _Side, third: _Side) -> Assessment:
     if "=" in orders:
         raise Misstatement(
-            "An equality stands where a bound was begun.",
+            "an equality stands where an interval was begun",
             lexeme="=",
             advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
         )
@@ -342,13 +340,13 @@ def _two_comparisons(
         raise _open_bound(unusable)
     if orders[0] != orders[1]:
         raise Misstatement(
-            "The two comparisons point in different directions.",
+            "the two comparisons point in different directions",
             lexeme=orders[1],
             advice="Write both as `<=`: lower <= P(...) <= upper.",
         )
     if first.parts or third.parts:
         raise Misstatement(
-            "Between two comparisons, only the middle may contain P(...).",
+            "between two comparisons, only the middle may contain P(...)",
             advice="Write two sentences, or bring all probabilities to the middle.",
         )
     low, high = (first, third) if orders[0] == "<=" else (third, first)
@@ -358,7 +356,7 @@ def _two_comparisons(
 
 def _open_bound(order: str) -> Misstatement:
     return Misstatement(
-        f"A sentence cannot be stated with {order}.",
+        f"a sentence cannot be stated with {order}",
         lexeme=order,
         advice="Bounds are closed: write <= or >=, or = for a point.",
     )
@@ -382,11 +380,11 @@ def _common_condition(side: _Side) -> Pattern:
     conditions = {probability.given for _, probability in side.parts}
     if len(conditions) > 1:
         raise Misstatement(
-            "The probabilities of one sentence have different conditions.",
+            "the probabilities of one sentence have different conditions",
             advice="All terms need the same condition, as in P(a | c) >= 2 P(b | c).",
         )
     if not conditions:
-        raise Misstatement("The sentence contains no probability.", advice="Write P(...) around the formula.")
+        raise Misstatement("the sentence contains no probability", advice="Write P(...) around the formula.")
     return conditions.pop()
 
 
@@ -399,7 +397,7 @@ def _merged(side: _Side) -> tuple[tuple[Fraction, Pattern], ...]:
         weights[probability.claim] = weights.get(probability.claim, _ZERO) + weight
     claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
     if not claims:
-        raise Misstatement("The probabilities cancel, so the sentence says nothing.")
+        raise Misstatement("the probabilities cancel, so the sentence says nothing")
     return claims
 
 
@@ -426,12 +424,12 @@ def _no_probability(bound: Fraction) -> Misstatement:
     advice = "A probability lies between 0 and 1."
     if 1 < bound <= 100:
         advice += f" For per cent, write {float(bound):g}%."
-    return Misstatement(f"{float(bound):g} is not a probability.", lexeme=f"{float(bound):g}", advice=advice)
+    return Misstatement(f"{float(bound):g} is not a probability", lexeme=f"{float(bound):g}", advice=advice)
 
 
 def _empty(lower: Fraction, upper: Fraction, written: str) -> Misstatement:
     return Misstatement(
-        f"The lower bound {float(lower):g} exceeds the upper bound {float(upper):g}.",
+        f"the lower bound {float(lower):g} exceeds the upper bound {float(upper):g}",
         lexeme=written,
         advice="Exchange the two bounds, or correct one of them.",
     )

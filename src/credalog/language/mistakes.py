@@ -14,6 +14,8 @@ from credalog.language.statements import Statement
 __all__ = ["explained"]
 
 
-def explained(error: UnexpectedInput, statement: Statement) -> LanguageError:
+def explained(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError:
     """Turn the parser's error into one for people."""
-    return LanguageError("The statement is not understood here.", place=statement.place(max(error.pos_in_stream or 0, 0)))
+    return LanguageError(
+        "The statement is not understood here.", place=statement.place(max(error.pos_in_stream or 0, 0))
+    )

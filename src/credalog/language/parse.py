@@ -7,17 +7,17 @@ declarations as a whole (unknown names, sorts, arities) is checked when the theo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
 from credalog.errors import LanguageError, UnknownName
 from credalog.language.actions import Actions, Fact, Include
 from credalog.language.mistakes import explained
-from credalog.language.shapes import Call, Plan, plan
+from credalog.language.shapes import FORMULA, QUESTION, STATEMENT, Call, Plan, plan
 from credalog.language.statements import Statement, statements
 from credalog.model import Source
 from credalog.theory import (
@@ -27,27 +27,47 @@ from credalog.theory import (
     Function,
     IndependenceRule,
     Misstatement,
+    Pattern,
+    Predicate,
     QueryRule,
+    RandomFunction,
     Relation,
     Rule,
     Theory,
 )
 
-__all__ = ["read", "read_file"]
+__all__ = ["read", "read_file", "read_formula", "read_query"]
 
 
-def read(text: str, *, file: str = "", folder: Path | None = None) -> Theory:
-    """Read a text; files it includes are looked for in the folder, by default the current one."""
-    reader = _Reader()
-    reader.read(text, file, folder or Path())
-    return reader.theory(file)
+def read(text: str, *, onto: Theory | None = None) -> Theory:
+    """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""
+    reader = _Reader() if onto is None else _Reader.continuing(onto)
+    file = f"addition {len(reader.texts)}" if reader.texts else ""
+    reader.read(text, file, Path())
+    theory = reader.theory(file)
+    return theory if onto is None else replace(theory, variables=onto.variables, sentences=onto.sentences)
 
 
 def read_file(path: str | Path) -> Theory:
     """Read a file and all files it includes."""
     reader = _Reader()
-    reader.read_file(Path(path))
+    try:
+        reader.read_file(Path(path))
+    except Misstatement as error:
+        raise error.at(None) from None
     return reader.theory(str(path))
+
+
+def read_query(text: str) -> QueryRule:
+    """Read a query, `P(claim)` or `P(claim | given)`."""
+    query: QueryRule = _value(Statement(text, 1), Actions(), {}, start=QUESTION)
+    return replace(query, source=None)
+
+
+def read_formula(text: str) -> Pattern:
+    """Read a formula."""
+    formula: Pattern = _value(Statement(text, 1), Actions(), {}, start=FORMULA)
+    return formula
 
 
 @dataclass(slots=True)
@@ -62,20 +82,31 @@ class _Reader:
     queries: list[QueryRule] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, set[str]] = field(default_factory=dict)
+    labels: set[tuple[str, str]] = field(default_factory=set)
     open_files: list[Path] = field(default_factory=list)
     read_files: set[Path] = field(default_factory=set)
+
+    @classmethod
+    def continuing(cls, theory: Theory) -> _Reader:
+        """Begin with all that a theory says."""
+        return cls(
+            declarations={d.name: d for d in theory.declarations},
+            rules=list(theory.rules),
+            independences=list(theory.independences),
+            queries=list(theory.queries),
+            evidence=list(theory.evidence),
+            texts=dict(theory.texts) or {"": ""},
+        )
 
     def theory(self, main_file: str) -> Theory:
         """Return all that was read."""
         return Theory(
-            tuple(self.declarations.values()),
-            tuple(_told_apart(self.rules, main_file)),
-            (),
-            tuple(self.independences),
-            tuple(self.queries),
-            tuple(self.evidence),
-            tuple(self.texts.items()),
+            declarations=tuple(self.declarations.values()),
+            rules=tuple(_told_apart(self.rules, main_file)),
+            independences=tuple(self.independences),
+            queries=tuple(self.queries),
+            evidence=tuple(self.evidence),
+            texts=tuple(self.texts.items()),
         )
 
     def read_file(self, path: Path) -> None:
@@ -91,65 +122,52 @@ class _Reader:
     def read(self, text: str, file: str, folder: Path) -> None:
         """Read the statements of one text."""
         self.texts[file] = text
-        self.labels[file] = set()
         for statement in statements(text, file):
-            self._add(statement, folder)
+            value = _value(statement, self.actions, self.plans, start=STATEMENT)
+            try:
+                self._file_away(value, folder)
+            except Misstatement as error:
+                raise error.at(statement.place_of(error.lexeme)) from None
 
-    def _add(self, statement: Statement, folder: Path) -> None:
-        value = self._value(statement)
-        try:
-            self._file_away(value, statement, folder)
-        except Misstatement as error:
-            raise error.at(statement.place_of(error.lexeme)) from None
-
-    def _value(self, statement: Statement) -> Any:
-        self.actions.source = Source(statement.file, statement.line)
-        try:
-            steps, tokens = plan(statement, self.plans)
-            return _carried_out(steps, tokens, self.actions)
-        except UnexpectedInput as error:
-            raise explained(error, statement) from None
-        except Misstatement as error:
-            raise error.at(statement.place_of(error.lexeme)) from None
-
-    def _file_away(self, value: Any, statement: Statement, folder: Path) -> None:
+    def _file_away(self, value: Any, folder: Path) -> None:
         match value:
             case Rule():
-                self._label(value, statement)
-                self.rules.append(value)
+                self._add_rule(value)
             case IndependenceRule():
                 self.independences.append(value)
             case QueryRule():
                 self.queries.append(value)
+            case Evidence():
+                self.evidence.append(value)
             case Include(path):
-                self._include(folder / path, statement)
+                self._include(folder / path)
             case Fact():
                 self._add_fact(value)
-            case Domain() | Relation() | Function():
+            case Domain() | Predicate() | RandomFunction() | Relation() | Function():
                 self._declare(value)
             case tuple():
                 for part in value:
-                    if isinstance(part, Evidence):
-                        self.evidence.append(part)
-                    else:
-                        self._declare(part)
+                    self._file_away(part, folder)
+            case _:
+                assert_never(value)
 
-    def _label(self, rule: Rule, statement: Statement) -> None:
-        used = self.labels[statement.file]
-        if rule.label in used:
-            raise Misstatement(
-                f"The label {rule.label} is used twice.",
-                lexeme=rule.label,
-                advice="Give each sentence of a file its own label, or none.",
-            )
+    def _add_rule(self, rule: Rule) -> None:
         if rule.label:
-            used.add(rule.label)
+            key = (rule.source.file if rule.source else "", rule.label)
+            if key in self.labels:
+                raise Misstatement(
+                    f"the label {rule.label} is used twice",
+                    lexeme=rule.label,
+                    advice="Give each sentence of a file its own label, or none.",
+                )
+            self.labels.add(key)
+        self.rules.append(rule)
 
     def _declare(self, declaration: Declaration) -> None:
         known = self.declarations.setdefault(declaration.name, declaration)
         if known != declaration:
             raise Misstatement(
-                f"{declaration.name} is declared twice, in different ways.",
+                f"{declaration.name} is declared twice, in different ways",
                 lexeme=declaration.name,
                 advice="Declare it once; data can extend a domain, a relation or a function later.",
             )
@@ -157,29 +175,38 @@ class _Reader:
     def _add_fact(self, fact: Fact) -> None:
         match self.declarations.get(fact.name):
             case Relation(facts=facts) as relation if fact.value is None:
-                extended: Declaration = replace(relation, facts=(*facts, fact.arguments))
+                self.declarations[fact.name] = replace(relation, facts=(*facts, fact.arguments))
             case Function(table=table) as function if fact.value is not None:
-                extended = replace(function, table=(*table, (fact.arguments, fact.value)))
+                entry = (fact.arguments, fact.value)
+                self.declarations[fact.name] = replace(function, table=(*table, entry))
             case _:
                 kind = "relation" if fact.value is None else "function"
                 raise Misstatement(
-                    f"{fact.name} is not a {kind} declared above.",
+                    f"{fact.name} is not a {kind} declared above",
                     lexeme=fact.name,
                     advice=f"Declare the {kind} first; a probability is written P({fact.name}(...)).",
                 )
-        self.declarations[fact.name] = extended
 
-    def _include(self, path: Path, statement: Statement) -> None:
+    def _include(self, path: Path) -> None:
         if path.resolve() in self.open_files:
-            raise LanguageError(
-                f"{path} includes itself, directly or through others.",
-                place=statement.place(),
+            raise Misstatement(
+                f"{path} includes itself, directly or through others",
+                lexeme=path.name,
                 advice="Take one of the include lines out of the circle.",
             )
-        try:
-            self.read_file(path)
-        except UnknownName as error:
-            raise UnknownName(error.message, place=error.place or statement.place()) from None
+        self.read_file(path)
+
+
+def _value(statement: Statement, actions: Actions, plans: dict[str, Plan], *, start: str) -> Any:
+    """Return what a statement says."""
+    actions.source = Source(statement.file, statement.line)
+    try:
+        steps, tokens = plan(statement, plans, start=start)
+        return _carried_out(steps, tokens, actions)
+    except UnexpectedInput as error:
+        raise explained(error, statement, start) from None
+    except Misstatement as error:
+        raise error.at(statement.place_of(error.lexeme)) from None
 
 
 def _carried_out(steps: Plan, tokens: list[str], actions: Actions) -> Any:
@@ -199,14 +226,16 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise UnknownName(f"There is no file {path}.") from None
+        raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise LanguageError(f"{path} cannot be read: {error}.") from None
+        raise Misstatement(f"{path} cannot be read: {error}", lexeme=path.name, kind=LanguageError) from None
 
 
-def _told_apart(rules: list[Rule], main_file: str) -> Iterable[Rule]:
-    """Put the file's name before a label that another file uses too."""
+def _told_apart(rules: list[Rule], main_file: str) -> Iterator[Rule]:
+    """Put a file's name before those of its labels that another file uses too."""
     counts = Counter(rule.label for rule in rules if rule.label)
     for rule in rules:
-        shared = counts[rule.label] > 1 and rule.source is not None and rule.source.file != main_file
-        yield replace(rule, label=f"{Path(rule.source.file).stem}.{rule.label}") if shared else rule
+        if counts[rule.label] > 1 and rule.source is not None and rule.source.file != main_file:
+            yield replace(rule, label=f"{Path(rule.source.file).stem}.{rule.label}")
+        else:
+            yield rule

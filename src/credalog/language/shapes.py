@@ -19,13 +19,12 @@ from typing import TypeAlias
 from lark import Lark, Token, Tree
 
 from credalog.language.statements import Statement
+from credalog.theory import RESERVED
 
-__all__ = ["Call", "Plan", "RESERVED", "grammar", "plan"]
+__all__ = ["FORMULA", "QUESTION", "STATEMENT", "Call", "Plan", "grammar", "plan"]
 
-RESERVED = frozenset(
-    "P and distinct domain evidence exists false False forall function iff implies in include independent"
-    " nand not or predicate proposition query relation symmetric tau true True variable where xor".split()
-)
+STATEMENT, QUESTION, FORMULA = STARTS = ("start", "question", "condition")
+"""What a text may be: a statement of a theory, a query P(...), or a formula."""
 
 _TOKEN = re.compile(
     r"""(?P<label> [^\W\d]\w*'*(?:\.\w+)*\[[^\]\n]*\] | [^\W\d]\w*'*(?:\.\w+)+ )
@@ -44,7 +43,7 @@ class Call:
     arity: int
 
 
-Step: TypeAlias = int | None | Call
+Step: TypeAlias = int | Call | None
 Plan: TypeAlias = tuple[Step, ...]
 """Steps in postfix order: the number of a token, an absent option, or the action of a rule."""
 
@@ -72,10 +71,10 @@ class _Bars:
 @cache
 def grammar() -> Lark:
     """Return the parser of one statement."""
-    return Lark.open("grammar.lark", rel_to=__file__, parser="lalr", postlex=_Bars())
+    return Lark.open("grammar.lark", rel_to=__file__, start=list(STARTS), parser="lalr", postlex=_Bars())
 
 
-def plan(statement: Statement, known: dict[str, Plan]) -> tuple[Plan, list[str]]:
+def plan(statement: Statement, known: dict[str, Plan], *, start: str = STATEMENT) -> tuple[Plan, list[str]]:
     """Return the plan of a statement and its tokens; plans found before are taken from `known`."""
     tokens, kinds = [], []
     for found in _TOKEN.finditer(statement.text):
@@ -84,7 +83,7 @@ def plan(statement: Statement, known: dict[str, Plan]) -> tuple[Plan, list[str]]
         kinds.append(_kind(lexeme, found.lastgroup))
     shape = " ".join(kinds)
     if shape not in known:
-        known[shape] = _parse(statement)
+        known[shape] = _parse(statement, start)
     return known[shape], tokens
 
 
@@ -96,9 +95,9 @@ def _kind(lexeme: str, group: str | None) -> str:
     return "a" if group == "name" else "a.b"
 
 
-def _parse(statement: Statement) -> Plan:
+def _parse(statement: Statement, start: str) -> Plan:
     starts = {found.start(): i for i, found in enumerate(_TOKEN.finditer(statement.text))}
-    return tuple(_steps(grammar().parse(statement.text), starts))
+    return tuple(_steps(grammar().parse(statement.text, start=start), starts))
 
 
 def _steps(tree: Tree[Token], starts: dict[int, int]) -> Iterator[Step]:
@@ -106,5 +105,5 @@ def _steps(tree: Tree[Token], starts: dict[int, int]) -> Iterator[Step]:
         if isinstance(child, Tree):
             yield from _steps(child, starts)
         else:
-            yield None if child is None else starts[child.start_pos]
+            yield None if child is None else starts[child.start_pos or 0]
     yield Call(tree.data, len(tree.children))
