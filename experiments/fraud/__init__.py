@@ -1,0 +1,1 @@
+"""Credit card fraud: the paper's Table 2."""
