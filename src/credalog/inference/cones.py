@@ -97,7 +97,7 @@ def _propose(coordinates: Array) -> _Hull | None:
         hull = ConvexHull(coordinates)
     except QhullError:
         return None
-    return _Hull(hull.vertices, hull.simplices, hull.equations)
+    return _Hull(hull.vertices.astype(np.intp), hull.simplices.astype(np.intp), hull.equations)
 
 
 def _covered(
@@ -153,5 +153,5 @@ def _combines(points: Array, which: Indices, simplices: _Simplices, tolerance: f
 def _covered_between(points: Array, ends: Indices, tolerance: float) -> NDArray[np.bool_]:
     """Test points on a line against the combinations of its two ends."""
     bases = points[ends][None]
-    simplices = _Simplices(bases, np.linalg.pinv(bases))
+    simplices = _Simplices(bases, np.asarray(np.linalg.pinv(bases)))
     return _combines(points, np.zeros(len(points), dtype=np.intp), simplices, tolerance)

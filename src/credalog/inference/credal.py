@@ -14,6 +14,7 @@ from math import prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.inference.cones import Array
@@ -79,6 +80,15 @@ class Table:
         """Complete the states of the unobserved parents with the observed ones."""
         rest = iter(states)
         return tuple(int(next(rest)) if state is None else state for state in self.full)
+
+    def choices(self, picks: NDArray[np.intp]) -> list[Choice]:
+        """Name the vertices picked in every configuration of the unobserved parents."""
+        shape = self.vertices.shape[:-2]
+        numbers = picks.reshape(-1)
+        return [
+            Choice(self.child, self.configuration(states), int(number))
+            for states, number in zip(np.ndindex(*shape), numbers, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def _family(tokens: _Tokens, variables: Mapping[str, Variable]) -> Family:
     tokens.expect("(")
     place = tokens.here
     child = _known(tokens, variables)
-    parents = []
+    parents: list[Variable] = []
     while not tokens.accept(")"):
         tokens.expect("," if parents else "|")
         parents.append(_known(tokens, variables))
