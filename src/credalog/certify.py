@@ -23,52 +23,64 @@ import scipy.sparse as sp
 from credalog.numerics import round_down
 from credalog.program import Box, Floats, Objective, Program
 
-__all__ = ["lower_bound", "proves_empty", "upper_bound"]
+__all__ = ["Checker"]
 
 UNIT = 2.0**-53
 
 
-def lower_bound(program: Program, objective: Objective, box: Box, multipliers: Floats) -> float:
-    """Prove a lower bound on the objective's ratio over the box."""
-    return _dual_bound(program, objective, box, objective.numerator, multipliers)
+class Checker:
+    """Check multipliers against one program."""
 
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._inequalities = sp.csr_array(program.inequalities.T)
+        self._equalities = sp.csr_array(program.equalities.T)
+        self._numerator = sp.csr_array(program.ratios.numerator.T)
+        self._denominator = sp.csr_array(program.ratios.denominator.T)
+        parts = (self._inequalities, self._equalities, self._numerator, self._denominator)
+        self._sizes = tuple(abs(part) for part in parts)
+        # Twice the ratios' terms, which stand in a lower and an upper row; a few more for the rest.
+        self._terms = 8.0 + 2.0 * sum(np.diff(part.indptr) for part in parts)
 
-def upper_bound(program: Program, objective: Objective, box: Box, multipliers: Floats) -> float:
-    """Prove an upper bound on the objective's ratio over the box."""
-    return -_dual_bound(program, objective, box, -objective.numerator, multipliers)
+    def lower_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
+        """Prove a lower bound on the objective's ratio over the box."""
+        return self._bound(objective, box, objective.numerator, multipliers)
 
+    def upper_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
+        """Prove an upper bound on the objective's ratio over the box."""
+        return -self._bound(objective, box, -objective.numerator, multipliers)
 
-def proves_empty(program: Program, objective: Objective, box: Box, ray: Floats) -> bool:
-    """Check that no point of the box can have denominator 1."""
-    if ray[-1] <= 0.0:
-        return False
-    nothing = np.zeros(program.columns)
-    return _dual_bound(program, objective, box, nothing, ray / ray[-1]) > 0.0
+    def proves_empty(self, objective: Objective, box: Box, ray: Floats) -> bool:
+        """Check that no point of the box can have denominator 1."""
+        if ray[-1] <= 0.0:
+            return False
+        nothing = np.zeros(self._program.columns)
+        return self._bound(objective, box, nothing, ray / ray[-1]) > 0.0
 
+    def _bound(self, objective: Objective, box: Box, cost: Floats, multipliers: Floats) -> float:
+        stated, low, high, equal, shift = self._split(multipliers)
+        lower, upper = box.lower[self._program.ratios.of], box.upper[self._program.ratios.of]
+        weights = (stated, equal, low - high, upper * high - lower * low)
+        reduced = cost - shift * objective.denominator
+        reduced -= self._inequalities @ stated + self._equalities @ equal
+        reduced -= self._numerator @ weights[2] + self._denominator @ weights[3]
+        size = np.abs(cost) + abs(shift) * objective.denominator
+        sizes = (stated, np.abs(equal), low + high, upper * high + lower * low)
+        for matrix, weight in zip(self._sizes, sizes, strict=True):
+            size += matrix @ weight
+        # terms * UNIT bounds the relative error of a sum of products; 4 covers the coefficients' rounding.
+        safe = reduced - 4.0 * self._terms * UNIT * size
+        loss = 0.0
+        for (start, stop), mass in zip(self._program.tables, objective.mass_bounds, strict=True):
+            least = float(safe[start:stop].min())
+            if least < 0.0:
+                loss = round_down(loss + round_down(least * mass))
+        return round_down(shift + loss)
 
-def _dual_bound(program: Program, objective: Objective, box: Box, cost: Floats, multipliers: Floats) -> float:
-    rows = _rows(program, box)
-    weights, shift = multipliers[:-1].copy(), float(multipliers[-1])
-    free = program.equalities.shape[0]
-    signed = len(weights) - free
-    weights[:signed] = np.maximum(weights[:signed], 0.0)
-    reduced = cost - rows.T @ weights - shift * objective.denominator
-    size = np.abs(cost) + abs(rows).T @ np.abs(weights) + abs(shift) * objective.denominator
-    terms = np.diff(rows.tocsc().indptr) + 8
-    # (terms) * UNIT bounds the relative error of a sum of products; 2 covers the coefficients' rounding.
-    safe = reduced - 2.0 * terms * UNIT * size
-    loss = 0.0
-    for (start, stop), mass in zip(program.tables, objective.mass_bounds, strict=True):
-        least = float(safe[start:stop].min())
-        if least < 0.0:
-            loss = round_down(loss + round_down(least * mass))
-    return round_down(shift + loss)
-
-
-def _rows(program: Program, box: Box) -> sp.csr_array:
-    """Stack inequalities, lower and upper box rows, and equalities, in a claim's order."""
-    ratios = program.ratios
-    at_least = ratios.numerator - sp.diags_array(box.lower[ratios.of]) @ ratios.denominator
-    at_most = sp.diags_array(box.upper[ratios.of]) @ ratios.denominator - ratios.numerator
-    stacked = sp.vstack([program.inequalities, at_least, at_most, program.equalities], format="csr")
-    return sp.csr_array(stacked)
+    def _split(self, multipliers: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:
+        """Take a claim's multipliers apart; those of inequalities count only where they are positive."""
+        contexts = len(self._program.ratios.of)
+        ends = np.cumsum([self._program.inequalities.shape[0], contexts, contexts])
+        stated, low, high, rest = np.split(multipliers, ends)
+        positive = (np.maximum(part, 0.0) for part in (stated, low, high))
+        return (*positive, rest[:-1], float(rest[-1]))

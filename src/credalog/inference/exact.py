@@ -19,7 +19,7 @@ from time import monotonic
 
 import numpy as np
 
-from credalog import certify
+from credalog.certify import Checker
 from credalog.distribution import violation
 from credalog.encoding import Encoding, encode
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, UnknownName
@@ -243,7 +243,7 @@ class _Task:
         relaxation = Relaxation(encoding.program)
         box = encoding.program.ratios.box
         claim, _ = relaxation.minimize(evidence, box)
-        least = certify.lower_bound(encoding.program, evidence, box, claim.multipliers)
+        least = Checker(encoding.program).lower_bound(evidence, box, claim.multipliers)
         if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
             return encoding, objective
         bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))

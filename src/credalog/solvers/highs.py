@@ -28,8 +28,14 @@ class Relaxation:
         self.program = program
         ratios = program.ratios
         # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
-        self._contexts = sp.csr_array(ratios.numerator + 1j * ratios.denominator)
-        self._context_of = np.repeat(ratios.of, np.diff(self._contexts.indptr))
+        contexts = sp.csr_array(ratios.numerator + 1j * ratios.denominator)
+        self._part, self._whole = contexts.data.real, contexts.data.imag
+        self._context_of = np.repeat(ratios.of, np.diff(contexts.indptr))
+        shape = sp.csr_array((self._whole, contexts.indices, contexts.indptr), shape=contexts.shape)
+        self._matrix = sp.csr_array(
+            sp.vstack([program.inequalities, shape, shape, program.equalities], format="csr")
+        )
+        self._first = program.inequalities.nnz
         self._highs = quiet_highs()
 
     def minimize(
@@ -89,30 +95,30 @@ class Relaxation:
         return linear_model(cost, columns, matrix, (lower, upper))
 
     def _rows(self, objective: Objective, box: Box) -> tuple[sp.csr_array, Floats, Floats]:
-        program, ratios, contexts = self.program, self.program.ratios, self._contexts
-        low, high = box.lower[ratios.of], box.upper[ratios.of]
-        part, whole = contexts.data.real, contexts.data.imag
-        at_least = _with_data(contexts, part - box.lower[self._context_of] * whole)
-        at_most = _with_data(contexts, box.upper[self._context_of] * whole - part)
-        norm = sp.csr_array(objective.denominator[None, :])
-        matrix = sp.vstack(
-            [program.inequalities, at_least, at_most, program.equalities, norm], format="csr"
-        )
-        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
+        """Fill in the box rows, whose nonzeros are always in the same places, and add the normalization."""
+        norm = np.flatnonzero(objective.denominator)
+        data = np.concatenate([self._matrix.data, objective.denominator[norm]])
+        middle, last = self._first + len(self._part), self._first + 2 * len(self._part)
+        data[self._first : middle] = self._part - box.lower[self._context_of] * self._whole
+        data[middle:last] = box.upper[self._context_of] * self._whole - self._part
+        indices = np.concatenate([self._matrix.indices, norm])
+        indptr = np.append(self._matrix.indptr, len(data))
+        matrix = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.program.columns))
+        return matrix, *self._row_bounds(box)
+
+    def _row_bounds(self, box: Box) -> tuple[Floats, Floats]:
+        of = self.program.ratios.of
+        stated, equal = self.program.inequalities.shape[0], self.program.equalities.shape[0]
         # A box row at 0 or 1 follows from x >= 0: left free, it costs the simplex method nothing.
-        lower = np.concatenate(
-            [
-                np.zeros(inequalities),
-                np.where(low > 0.0, 0.0, -np.inf),
-                np.where(high < 1.0, 0.0, -np.inf),
-                np.zeros(equalities),
-                [1.0],
-            ]
-        )
-        upper = np.concatenate(
-            [np.full(inequalities + 2 * len(low), np.inf), np.zeros(equalities), [1.0]]
-        )
-        return sp.csr_array(matrix), lower, upper
+        lower = [
+            np.zeros(stated),
+            np.where(box.lower[of] > 0.0, 0.0, -np.inf),
+            np.where(box.upper[of] < 1.0, 0.0, -np.inf),
+            np.zeros(equal),
+            np.ones(1),
+        ]
+        upper = [np.full(stated + 2 * len(of), np.inf), np.zeros(equal), np.ones(1)]
+        return np.concatenate(lower), np.concatenate(upper)
 
 
 def quiet_highs() -> highspy.Highs:
@@ -139,10 +145,6 @@ def linear_model(
     lp.a_matrix_.index_ = matrix.indices
     lp.a_matrix_.value_ = matrix.data
     return lp
-
-
-def _with_data(template: sp.csr_array, data: Floats) -> sp.csr_array:
-    return sp.csr_array((data, template.indices, template.indptr), shape=template.shape)
 
 
 def _nothing(columns: int, rows: int) -> Claim:
