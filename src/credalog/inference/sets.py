@@ -145,8 +145,8 @@ class _Step:
     @property
     def terms(self) -> int:
         """Return how many numbers are added up in one value of this step."""
-        *parents, _, values = self.table.vertices.shape
-        return prod(parents) + values + 4
+        shape: tuple[int, ...] = self.table.vertices.shape
+        return prod(shape[:-2]) + shape[-1] + 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,343 @@
+"""Set propagation against brute force over all vertices, and against published exact intervals."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, product
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from credalog.errors import ImpossibleEvidence
+from credalog.inference import sets
+from credalog.inference.answer import Options
+from credalog.inference.cones import extreme_rays
+from credalog.inference.credal import credal_network
+from credalog.logic import TRUE, Formula, Is, Variable, conjunction, disjunction, proposition
+from credalog.markov import dependency_graph
+from credalog.model import Network, Query, Sentence
+from credalog.numerics import Status, Warrant
+from credalog.polytopes import LocalPolytope, facets
+from credalog.readers import read
+from credalog.relevance import is_polytree, relevance
+
+CREPO = Path(__file__).parents[1] / ".." / "shared" / "data" / "crepo"
+TINY = 1e-7
+MAX_JOINTS = 6000
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A random credal network, kept as plain numbers beside the sentences that say the same."""
+
+    network: Network
+    parents: tuple[tuple[int, ...], ...]
+    corners: tuple[dict[tuple[int, ...], list[tuple[Fraction, ...]]], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(len(x.values) for x in self.network.variables)
+
+    @property
+    def joints(self) -> int:
+        return prod(len(points) for table in self.corners for points in table.values())
+
+
+def draw_network(rng: np.random.Generator, *, count: int, zeros: float = 0.0) -> Drawn:
+    """Draw a polytree: each new variable is tied by one arc, of random direction, to an earlier one."""
+    sizes = [int(rng.integers(2, 4)) for _ in range(count)]
+    parents: list[list[int]] = [[] for _ in range(count)]
+    for x in range(1, count):
+        other = int(rng.integers(x))
+        child, parent = (x, other) if rng.random() < 0.5 or len(parents[other]) == 2 else (other, x)
+        parents[child].append(parent)
+    variables = tuple(Variable(f"X{x}", tuple(f"s{k}" for k in range(n))) for x, n in enumerate(sizes))
+    tables, sentences = [], []
+    for x in range(count):
+        parents[x].sort()
+        table = {}
+        for states in product(*(range(sizes[p]) for p in parents[x])):
+            table[states] = draw_corners(rng, sizes[x], zeros)
+            condition = conjunction(
+                variables[p].is_(f"s{s}") for p, s in zip(parents[x], states, strict=True)
+            )
+            sentences += said(variables[x], table[states], condition)
+        tables.append(table)
+    return Drawn(Network(variables, tuple(sentences)), tuple(map(tuple, parents)), tuple(tables))
+
+
+def draw_corners(rng: np.random.Generator, size: int, zeros: float) -> list[tuple[Fraction, ...]]:
+    corners = []
+    for _ in range(int(rng.integers(1, 3))):
+        weights = rng.integers(1, 20, size=size) * (rng.random(size) >= zeros)
+        weights[rng.integers(size)] += 1
+        corners.append(tuple(Fraction(int(w), int(weights.sum())) for w in weights))
+    return sorted(set(corners))
+
+
+def said(x: Variable, corners: list[tuple[Fraction, ...]], condition: Formula) -> list[Sentence]:
+    rows = facets(corners)
+    if not rows:
+        return [Sentence.of(x.is_("s0"), 0, 1, given=condition)]
+    claims = [
+        tuple((c, x.is_(v)) for c, v in zip(row.coefficients, x.values, strict=True) if c) for row in rows
+    ]
+    return [Sentence(c, condition, r.lower, r.upper) for c, r in zip(claims, rows, strict=True)]
+
+
+def brute_force(drawn: Drawn, target: int, event: set[int], observed: dict[int, int]) -> tuple[float, float]:
+    """Evaluate the posterior for every choice of vertices on the full joint distribution."""
+    keys = [(x, states) for x, table in enumerate(drawn.corners) for states in table]
+    values = []
+    for chosen in product(*(drawn.corners[x][states] for x, states in keys)):
+        theta = dict(zip(keys, chosen, strict=True))
+        inside = total = 0.0
+        for world in product(*(range(n) for n in drawn.sizes)):
+            if all(world[x] == s for x, s in observed.items()):
+                mass = prod(
+                    float(theta[x, tuple(world[p] for p in drawn.parents[x])][world[x]])
+                    for x in range(len(world))
+                )
+                total += mass
+                inside += mass * (world[target] in event)
+        if total > 0:
+            values.append(inside / total)
+    return (min(values), max(values)) if values else (np.nan, np.nan)
+
+
+def query_of(drawn: Drawn, target: int, event: set[int], observed: dict[int, int]) -> Query:
+    x = drawn.network.variables
+    claim = disjunction(x[target].is_(f"s{s}") for s in sorted(event))
+    return Query(claim, conjunction(x[o].is_(f"s{s}") for o, s in observed.items()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), observed=st.integers(0, 2), zeros=st.sampled_from([0.0, 0.3]))
+def test_bounds_are_the_extremes_over_all_vertices(seed: int, observed: int, zeros: float) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = draw_network(rng, count=int(rng.integers(2, 5)), zeros=zeros)
+    assume(drawn.joints <= MAX_JOINTS // 4)
+    target, *others = (int(x) for x in rng.permutation(len(drawn.sizes)))
+    evidence = {x: int(rng.integers(drawn.sizes[x])) for x in others[:observed]}
+    event = set(range(int(rng.integers(1, drawn.sizes[target]))))
+    query = query_of(drawn, target, event, evidence)
+    least, greatest = brute_force(drawn, target, event, evidence)
+    assert sets.applies(drawn.network, query, dependency_graph(drawn.network))
+    if np.isnan(least):
+        with pytest.raises(ImpossibleEvidence):
+            sets.query(drawn.network, query, Options())
+        return
+    answer = sets.query(drawn.network, query, Options())
+    assert answer.lower <= least + 1e-15
+    assert answer.upper >= greatest - 1e-15
+    assert answer.lower_witnessed == pytest.approx(least, abs=1e-12)
+    assert answer.upper_witnessed == pytest.approx(greatest, abs=1e-12)
+
+
+def chain() -> Network:
+    a, b, c = (proposition(name) for name in "abc")
+    return Network(
+        (a.variable, b.variable, c.variable),
+        (
+            Sentence.of(a, "0.2", "0.4"),
+            Sentence.of(b, "0.7", "0.8", given=a),
+            Sentence.of(b, "0.1", "0.3", given=~a),
+            Sentence.of(c, "0.5", "0.9", given=b),
+            Sentence.of(c, "0", "0.2", given=~b),
+        ),
+    )
+
+
+def test_a_marginal_of_a_chain_is_worked_out_by_hand() -> None:
+    answer = sets.query(chain(), Query(proposition("b")), Options())
+    assert answer.lower == pytest.approx(0.2 * 0.7 + 0.8 * 0.1, abs=1e-9)
+    assert answer.upper == pytest.approx(0.4 * 0.8 + 0.6 * 0.3, abs=1e-9)
+
+
+def test_a_posterior_of_a_chain_is_worked_out_by_hand() -> None:
+    answer = sets.query(chain(), Query(proposition("a"), proposition("b")), Options())
+    assert answer.lower == pytest.approx(0.2 * 0.7 / (0.2 * 0.7 + 0.8 * 0.3), abs=1e-9)
+    assert answer.upper == pytest.approx(0.4 * 0.8 / (0.4 * 0.8 + 0.6 * 0.1), abs=1e-9)
+    assert answer.status is Status.EXACT
+    assert answer.interval.upper.warrant is Warrant.CHECKED
+
+
+def test_an_observed_variable_is_certain() -> None:
+    a = proposition("a")
+    assert sets.query(chain(), Query(~a, a), Options()).upper == 0.0
+    assert sets.query(chain(), Query(a, a), Options()).lower == 1.0
+
+
+def test_impossible_evidence_is_named() -> None:
+    a, b = proposition("a"), proposition("b")
+    network = Network((a.variable, b.variable), (Sentence.of(a, 0, 0), Sentence.of(b, 0.1, 0.9, given=a)))
+    with pytest.raises(ImpossibleEvidence):
+        sets.query(network, Query(b, a), Options())
+
+
+def test_impossible_evidence_is_noticed_beside_the_query() -> None:
+    a, b = proposition("a"), proposition("b")
+    network = Network((a.variable, b.variable), (Sentence.of(a, 0, 0), Sentence.of(b, 0.1, 0.9)))
+    with pytest.raises(ImpossibleEvidence):
+        sets.query(network, Query(b, a), Options())
+
+
+def test_evidence_of_tiny_probability_is_answered_exactly() -> None:
+    a, b = proposition("a"), proposition("b")
+    network = Network(
+        (a.variable, b.variable),
+        (
+            Sentence.of(a, "1e-9", "2e-9"),
+            Sentence.of(b, "1e-9", "3e-9", given=a),
+            Sentence.of(b, "1e-18", "1e-18", given=~a),
+        ),
+    )
+    answer = sets.query(network, Query(a, b), Options())
+    least = Fraction(1, 10**18) / (Fraction(1, 10**18) + Fraction(10**9 - 1, 10**27))
+    most = Fraction(6, 10**18) / (Fraction(6, 10**18) + (1 - Fraction(2, 10**9)) / 10**18)
+    assert answer.lower == pytest.approx(float(least), abs=1e-8)
+    assert answer.upper == pytest.approx(float(most), abs=1e-8)
+
+
+def test_a_long_chain_is_answered() -> None:
+    atoms = [proposition(f"x{i}") for i in range(300)]
+    sentences = [Sentence.of(atoms[0], "0.4", "0.6")]
+    for before, after in pairwise(atoms):
+        sentences.append(Sentence.of(after, "0.8", "0.9", given=before))
+        sentences.append(Sentence.of(after, "0.1", "0.3", given=~before))
+    network = Network(tuple(a.variable for a in atoms), tuple(sentences))
+    answer = sets.query(network, Query(atoms[0], atoms[-1]), Options())
+    assert answer.status is Status.EXACT
+    assert answer.lower <= 0.4 and answer.upper >= 0.6
+
+
+def test_it_does_not_apply_to_what_is_not_local_or_not_a_tree() -> None:
+    a, b, c = (proposition(name) for name in "abc")
+    variables = (a.variable, b.variable, c.variable)
+    shared = Network(variables, (Sentence.of(a & b, "0.1", "0.2"),))
+    assert not sets.applies(shared, Query(a), dependency_graph(shared))
+    loop = Network(
+        variables,
+        (
+            Sentence.of(b, "0.1", "0.2", given=a),
+            Sentence.of(b, "0.3", "0.5", given=~a),
+            *(Sentence.of(c, "0.1", "0.6", given=f & g) for f in (a, ~a) for g in (b, ~b)),
+        ),
+    )
+    assert not sets.applies(loop, Query(a, c), dependency_graph(loop))
+    assert sets.applies(loop, Query(a, b), dependency_graph(loop))
+    assert not sets.applies(loop, Query(a & b), dependency_graph(loop))
+
+
+def test_an_empty_credal_set_is_left_to_other_methods() -> None:
+    a = proposition("a")
+    network = Network((a.variable,), (Sentence.of(a, 0, "0.2"), Sentence.of(a, "0.5", 1)))
+    assert credal_network(network, dependency_graph(network)) is None
+
+
+def test_out_of_time_means_bounds_that_say_nothing_and_not_an_error() -> None:
+    answer = sets.query(chain(), Query(proposition("a"), proposition("c")), Options(timeout=-1.0))
+    assert (answer.lower, answer.upper, answer.status) == (0.0, 1.0, Status.BOUNDED)
+
+
+@pytest.mark.parametrize(
+    ("query", "observed", "families", "separated"),
+    [
+        ([0], [], (0,), ()),
+        ([3], [], (0, 1, 3), ()),
+        ([0], [3], (0, 1, 3), ()),
+        ([3], [1], (3,), (0, 1)),
+        ([0], [2], (0,), (2,)),
+        ([0], [4], (0, 1, 2, 3, 4), ()),
+        ([0], [1, 4], (0, 1), (2, 3, 4)),
+    ],
+)
+def test_relevance_drops_barren_and_separated_families(
+    query: list[int], observed: list[int], families: tuple[int, ...], separated: tuple[int, ...]
+) -> None:
+    # 0 -> 1 -> 3 -> 4 <- 2
+    found = relevance([(), (0,), (), (1,), (3, 2)], query, observed)
+    assert (found.families, found.separated) == (families, separated)
+
+
+def test_a_diamond_is_no_polytree_until_its_root_is_observed() -> None:
+    diamond = [(), (0,), (0,), (1, 2)]
+    assert not is_polytree(relevance(diamond, [1], [3]))
+    assert is_polytree(relevance(diamond, [1], [0, 3]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6), size=st.integers(1, 5), flat=st.booleans())
+def test_pruning_loses_no_direction(seed: int, size: int, flat: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rays = rng.random((200, size)) * 10.0 ** rng.integers(-6, 1, size=size)
+    if flat:
+        rays = rng.random((200, 2)) @ rng.random((2, size))
+    kept = extreme_rays(rays, tolerance=1e-10)
+    numerators, denominators = rng.random((50, size)), rng.random((50, size))
+    ratios = (rays @ numerators.T) / (rays @ denominators.T)
+    assert np.allclose(ratios.max(axis=0), ratios[kept].max(axis=0), rtol=1e-9)
+    assert np.allclose(ratios.min(axis=0), ratios[kept].min(axis=0), rtol=1e-9)
+    assert len(kept) < 200
+
+
+def published(kind: str) -> list[dict[str, str]]:
+    if not CREPO.exists():
+        pytest.skip("the CREPO data is not beside the project")
+    with (CREPO / "exact_results.csv").open(encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["kind"] == kind and row["interval_result"]]
+
+
+@pytest.mark.parametrize("query_type", ["marg", "cond"])
+def test_published_intervals_of_tree_shaped_networks_are_reproduced(query_type: str) -> None:
+    rows = [row for row in published("sing") if row["query_type"] == query_type][::6]
+    for row in rows:
+        network = read(CREPO / "vmodel" / Path(row["filename"]).name)
+        x = network.variables
+        target = x[int(row["target"])]
+        evidence = (
+            conjunction(x[int(o)].is_("s0") for o in row["observed"].split()) if row["observed"] else TRUE
+        )
+        ends: list[float] = []
+        for value in target.values:
+            answer = sets.query(network, Query(Is(target, value), evidence), Options())
+            ends += [answer.lower, answer.upper]
+            assert answer.status is Status.EXACT
+        assert ends == pytest.approx([float(v) for v in row["interval_result"].split()], abs=TINY)
+
+
+def test_a_family_of_two_parents_in_crepo_agrees_with_brute_force() -> None:
+    if not CREPO.exists():
+        pytest.skip("the CREPO data is not beside the project")
+    network = read(CREPO / "vmodel" / "vmodel-mult_n4_mID2_mD6_mV4_nV2-2.uai")
+    graph = dependency_graph(network)
+    credal = credal_network(network, graph)
+    assert credal is not None
+    tables = tuple(
+        {
+            s: list(credal.vertices(x, s))
+            for s in product(*(range(credal.sizes[p]) for p in credal.parents[x]))
+        }
+        for x in range(len(credal.sizes))
+    )
+    drawn = Drawn(network, credal.parents, tables)
+    assert drawn.joints <= MAX_JOINTS
+    answer = sets.query(network, query_of(drawn, 2, {0}, {0: 0}), Options())
+    least, greatest = brute_force(drawn, 2, {0}, {0: 0})
+    assert (answer.lower, answer.upper) == pytest.approx((least, greatest), abs=TINY)
+
+
+def test_local_polytopes_of_a_drawn_network_are_its_own() -> None:
+    drawn = draw_network(np.random.default_rng(3), count=4)
+    credal = credal_network(drawn.network, dependency_graph(drawn.network))
+    assert credal is not None
+    for x, table in enumerate(drawn.corners):
+        for states, corners in table.items():
+            assert set(credal.vertices(x, states)) <= set(corners)
+            assert all(LocalPolytope(credal.sizes[x], facets(corners)).contains(c) for c in corners)
