@@ -21,10 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import InconsistentNetwork, ProblemTooLarge
-from credalog.logic import Is, Not, Variable, literals_of, truth_table
+from credalog.logic import Formula, Is, Not, Variable, literals_of, truth_table
 from credalog.model import Network, Sentence
 
-__all__ = ["Arrays", "Factor", "FactorGraph", "Kind", "factor_graph"]
+__all__ = [
+    "Arrays",
+    "Encoded",
+    "Factor",
+    "FactorGraph",
+    "Kind",
+    "assemble",
+    "factor_graph",
+    "sentence_rows",
+]
 
 Indices: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -86,13 +95,44 @@ class FactorGraph:
         """Return the names of the sentences of a factor."""
         return tuple(self.network.sentences[i].name for i in self.factors[factor].sentences)
 
+    def coefficients(self, factor: int) -> Floats:
+        """Return the coefficients of a factor: two rows for a family, any number for a table."""
+        start = self.arrays.table_start
+        worlds = prod(int(self.arrays.size[v]) for v in self.factors[factor].scope)
+        if self.factors[factor].kind is Kind.FAMILY:
+            worlds //= 2
+        return self.arrays.coefficient[start[factor] : start[factor + 1]].reshape(-1, worlds)
+
+    def message_slots(self, factor: int) -> slice:
+        """Return where the messages of a factor are kept."""
+        a = self.arrays
+        return slice(a.edge_slot[a.edge_start[factor]], a.edge_slot[a.edge_start[factor + 1]])
+
+    def encoded(self) -> list[Encoded]:
+        """Return the factors with their numbers, to be laid out anew."""
+        return [Encoded(factor, self.coefficients(f)) for f, factor in enumerate(self.factors)]
+
 
 @dataclass(frozen=True, slots=True)
-class _Encoded:
+class Encoded:
     """A factor and its numbers."""
 
     factor: Factor
     rows: Floats
+
+
+class _Reading(NamedTuple):
+    """A sentence as a member of a family: its head, where its condition holds, and the bounds on the head.
+
+    `condition` gives the parents' value numbers where it is a conjunction of literals, and is None for any other
+    formula. The bounds are those of the head's second value.
+    """
+
+    head: Variable
+    condition: dict[Variable, int] | None
+    given: Formula
+    lower: float
+    upper: float
 
 
 def factor_graph(network: Network, *, families: bool = True, silent: bool = False) -> FactorGraph:
@@ -102,18 +142,53 @@ def factor_graph(network: Network, *, families: bool = True, silent: bool = Fals
     needs. Where a factor is too large, it falls silent if that is allowed, and is an error otherwise.
     """
     index = {v: i for i, v in enumerate(network.variables)}
-    groups: dict[tuple[int, ...], list[int]] = {}
+    groups: dict[tuple[int, ...], list[tuple[int, _Reading | None]]] = {}
     for i, sentence in enumerate(network.sentences):
-        key = tuple(sorted(index[v] for v in sentence.scope))
+        reading = _read(sentence)
+        key = tuple(sorted(index[v] for v in _scope(sentence, reading)))
         if key:
-            groups.setdefault(key, []).append(i)
+            groups.setdefault(key, []).append((i, reading))
         else:
             _check_constant(sentence)
     encoded = [
-        _encode(network, index, key, tuple(group), families=families or len(key) < 3, silent=silent)
+        _encode(network, index, key, group, families=families or len(key) < 3, silent=silent)
         for key, group in groups.items()
     ]
+    return assemble(network, encoded)
+
+
+def assemble(network: Network, encoded: list[Encoded]) -> FactorGraph:
+    """Lay encoded factors out as one factor graph."""
     return FactorGraph(network, tuple(e.factor for e in encoded), _arrays(network, encoded))
+
+
+def _scope(sentence: Sentence, reading: _Reading | None) -> tuple[Variable, ...]:
+    """Return the variables of a sentence; what was read already need not be searched again."""
+    if reading is None or reading.condition is None:
+        return sentence.scope
+    return (reading.head, *reading.condition)
+
+
+def _read(sentence: Sentence) -> _Reading | None:
+    """Read a sentence that bounds a two-valued variable, given two-valued others."""
+    if sentence.is_linear:
+        return None
+    match sentence.claim:
+        case Is(head, value):
+            second = value == head.values[1]
+        case Not(Is(head, value)):
+            second = value == head.values[0]
+        case _:
+            return None
+    if len(head.values) != 2:
+        return None
+    literals = literals_of(sentence.given)
+    others = sentence.given_scope if literals is None else literals
+    if head in others or any(len(v.values) != 2 for v in others):
+        return None
+    condition = None if literals is None else {v: v.values.index(value) for v, value in literals.items()}
+    lower, upper = (sentence.lower, sentence.upper) if second else (1 - sentence.upper, 1 - sentence.lower)
+    return _Reading(head, condition, sentence.given, _down(lower), _up(upper))
 
 
 def _check_constant(sentence: Sentence) -> None:
@@ -130,101 +205,75 @@ def _encode(
     network: Network,
     index: dict[Variable, int],
     key: tuple[int, ...],
-    group: tuple[int, ...],
+    group: list[tuple[int, _Reading | None]],
     *,
     families: bool,
     silent: bool,
-) -> _Encoded:
-    sentences = [network.sentences[i] for i in group]
+) -> Encoded:
+    members = tuple(i for i, _ in group)
     if prod(len(network.variables[v].values) for v in key) > MOST_WORLDS:
-        return _too_large(network, key, group, silent=silent)
-    if families and (head := _head(sentences)) is not None:
-        parents = tuple(v for v in key if v != index[head])
-        rows, separate = _family(sentences, tuple(network.variables[v] for v in parents))
+        return _too_large(network, key, members, silent=silent)
+    readings = [reading for _, reading in group if reading is not None]
+    if families and len(readings) == len(group) and len({reading.head for reading in readings}) == 1:
+        head = index[readings[0].head]
+        parents = tuple(v for v in key if v != head)
+        rows, separate = _family(readings, tuple(network.variables[v] for v in parents))
         if rows is not None:
-            return _Encoded(Factor((*parents, index[head]), group, Kind.FAMILY, separate), rows)
+            return Encoded(Factor((*parents, head), members, Kind.FAMILY, separate), rows)
     scope = tuple(network.variables[v] for v in key)
-    return _Encoded(Factor(key, group, Kind.TABLE), _rows(sentences, scope))
+    return Encoded(Factor(key, members, Kind.TABLE), sentence_rows([network.sentences[i] for i in members], scope))
 
 
-def _too_large(network: Network, key: tuple[int, ...], group: tuple[int, ...], *, silent: bool) -> _Encoded:
+def _too_large(network: Network, key: tuple[int, ...], group: tuple[int, ...], *, silent: bool) -> Encoded:
     if not silent:
         name = network.sentences[group[0]].name
         raise ProblemTooLarge(
             f"{name} speaks of {len(key)} variables at once, too many for a local program.",
             advice="Sound propagation passes over such sentences; exact inference may still answer.",
         )
-    return _Encoded(Factor(key, group, Kind.SILENT), np.empty((0, 0)))
+    return Encoded(Factor(key, group, Kind.SILENT), np.empty((0, 0)))
 
 
-def _head(sentences: list[Sentence]) -> Variable | None:
-    """Return the two-valued variable that all sentences claim and none has in its condition."""
-    heads = set()
-    for sentence in sentences:
-        if sentence.is_linear:
-            return None
-        match sentence.claim:
-            case Is(variable, _) | Not(Is(variable, _)) if len(variable.values) == 2:
-                heads.add(variable)
-            case _:
-                return None
-        if variable in sentence.given_scope or any(len(v.values) != 2 for v in sentence.given_scope):
-            return None
-    return heads.pop() if len(heads) == 1 else None
-
-
-def _family(sentences: list[Sentence], parents: tuple[Variable, ...]) -> tuple[Floats | None, bool]:
+def _family(readings: list[_Reading], parents: tuple[Variable, ...]) -> tuple[Floats | None, bool]:
     """Write the coefficients of a family, or None where its conditions overlap or contradict each other."""
-    rows = np.zeros((2, 2 ** len(parents)))
-    rows[1] = 1.0
-    conditions = np.full(2 ** len(parents), -1)
+    below, above = [0.0] * 2 ** len(parents), [1.0] * 2 ** len(parents)
+    owner: dict[int, tuple[int, ...]] = {}
     separate = True
-    for number, sentence in enumerate(sentences):
-        worlds = _worlds(sentence, parents)
+    for reading in readings:
+        worlds = _worlds(reading, parents)
         separate = separate and len(worlds) == 1
-        first = conditions[worlds].max(initial=-1)
-        repeats = first >= 0 and np.array_equal(np.flatnonzero(conditions == first), worlds)
-        if first >= 0 and not repeats:
+        if any(owner.setdefault(w, worlds) != worlds for w in worlds):
             return None, False
-        conditions[worlds] = first if repeats else number
-        lower, upper = _head_bounds(sentence)
-        rows[0, worlds] = np.maximum(rows[0, worlds], lower)
-        rows[1, worlds] = np.minimum(rows[1, worlds], upper)
-    # A contradiction does not refute the network: it makes its condition impossible, which rows can say.
-    return (rows, separate) if np.all(rows[0] <= rows[1]) else (None, False)
+        for w in worlds:
+            below[w] = max(below[w], reading.lower)
+            above[w] = min(above[w], reading.upper)
+            if below[w] > above[w]:
+                # No refutation: a contradiction makes its condition impossible, which rows can say.
+                return None, False
+    return np.array((below, above)), separate
 
 
-def _worlds(sentence: Sentence, parents: tuple[Variable, ...]) -> Indices:
+def _worlds(reading: _Reading, parents: tuple[Variable, ...]) -> tuple[int, ...]:
     """Return the numbers of the configurations of the parents in which the condition holds."""
-    world = literals_of(sentence.given)
-    if world is None:
-        return np.flatnonzero(truth_table(sentence.given, parents))
+    if reading.condition is None:
+        return tuple(np.flatnonzero(truth_table(reading.given, parents)).tolist())
     number = 0
     for parent in parents:
-        number = 2 * number + parent.values.index(world[parent])
-    return np.array([number])
-
-
-def _head_bounds(sentence: Sentence) -> tuple[float, float]:
-    """Return the bounds on the second value of the head, rounded outwards."""
-    positive = isinstance(sentence.claim, Is)
-    atom = sentence.claim if isinstance(sentence.claim, Is) else sentence.claim.operand  # type: ignore[union-attr]
-    if positive == (atom.value == atom.variable.values[1]):
-        return _down(sentence.lower), _up(sentence.upper)
-    return _down(1 - sentence.upper), _up(1 - sentence.lower)
+        number = 2 * number + reading.condition[parent]
+    return (number,)
 
 
 def _down(value: Fraction) -> float:
-    nearest = float(value)
+    nearest = value.numerator / value.denominator
     return nearest if value.denominator == 1 else nextafter(nearest, -inf)
 
 
 def _up(value: Fraction) -> float:
-    nearest = float(value)
+    nearest = value.numerator / value.denominator
     return nearest if value.denominator == 1 else nextafter(nearest, inf)
 
 
-def _rows(sentences: list[Sentence], scope: tuple[Variable, ...]) -> Floats:
+def sentence_rows(sentences: list[Sentence], scope: tuple[Variable, ...]) -> Floats:
     """Write each sentence as rows G p <= 0 over the worlds of the scope, every coefficient rounded down.
 
     Probabilities are not negative, so a smaller coefficient only weakens the row.
@@ -243,7 +292,7 @@ def _rows(sentences: list[Sentence], scope: tuple[Variable, ...]) -> Floats:
     return np.array(rows, dtype=np.float64).reshape(len(rows), prod(len(v.values) for v in scope))
 
 
-def _arrays(network: Network, encoded: list[_Encoded]) -> Arrays:
+def _arrays(network: Network, encoded: list[Encoded]) -> Arrays:
     size = np.array([len(v.values) for v in network.variables], dtype=np.int64)
     slots = np.where(size == 2, 1, size)
     degree = np.array([len(e.factor.scope) for e in encoded], dtype=np.int64)

@@ -1,57 +1,43 @@
 """Interval propagation: from a network to an interval for every variable, round by round.
 
-Enters: a ground network, the variant of the algorithm, a schedule. Leaves: `Propagation`, the intervals and
-messages reached, with the honest status of the variant: estimates for the paper's algorithm, proved bounds for
-the sound one.
+Enters: a ground network, the variant of the algorithm, a schedule, observed values. Leaves: `Propagation`, the
+intervals and messages reached; or the proof that the network is inconsistent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
 from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from credalog.errors import CredalogError, InconsistentNetwork
-from credalog.inference.answer import Answer
-from credalog.inference.propagation.factors import FactorGraph, factor_graph
-from credalog.inference.propagation.rounds import Messages, apply, empty, round_of_messages
+from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
+from credalog.inference.propagation.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
+from credalog.inference.propagation.evidence import posterior
+from credalog.inference.propagation.factors import FactorGraph, Indices, factor_graph
+from credalog.inference.propagation.result import Propagation, Round, Variant
+from credalog.inference.propagation.rounds import Messages, empty, hear_all, round_of_messages
 from credalog.inference.propagation.separation import mark_independent
-from credalog.logic import Formula, Variable
-from credalog.markov import Markov, dependency_graph
-from credalog.model import Network, Query
-from credalog.numerics import Endpoint, Interval, Status, Warrant
+from credalog.inference.propagation.windows import Surroundings, widen
+from credalog.logic import TRUE, Formula, Is, Not, World, conjunction, literals_of
+from credalog.markov import DependencyGraph, Markov, dependency_graph
+from credalog.model import Network
 
-__all__ = ["Propagation", "Round", "Schedule", "Variant", "propagate"]
+__all__ = ["Schedule", "propagate"]
 
-Bounds: TypeAlias = tuple[float, float]
-Floats: TypeAlias = NDArray[np.float64]
+Report: TypeAlias = Callable[[Round], None]
 
 TOLERANCE = 1e-9
 """The change of a message below which its factor is not asked again."""
-MOST_ROUNDS = 10_000
+MOST_ITERATIONS = 10_000
 """When propagation gives up on convergence."""
-MOST_NAMED = 20
-"""How many sentences of a contradiction are named."""
 CROSSING = 1e-7
 """How far the paper's messages may cross before they count as contradictory: they carry solver tolerances."""
-
-
-class Variant(Enum):
-    """Choose what a factor assumes of its neighbours."""
-
-    BP = "bp"
-    """The paper's algorithm, with the independences of a polytree inside a family: exact on polytrees."""
-
-    PRINTED = "printed"
-    """The paper's algorithm to the letter: the neighbours other than the target are mutually independent."""
-
-    SOUND = "sound"
-    """Only independences that the Markov condition implies: every message is an outer bound."""
+MOST_NAMED = 20
+"""How many sentences of a contradiction are named."""
 
 
 class Schedule(Enum):
@@ -65,164 +51,253 @@ class Schedule(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """What one round did."""
+class _Plan:
+    """How to propagate, and until when."""
 
-    number: int
-    largest_change: float
-    factors: int
-    seconds: float
+    variant: Variant
+    schedule: Schedule
+    tolerance: float
+    max_iterations: int
+    began: float
+    report: Report | None
+
+    @property
+    def sound(self) -> bool:
+        return self.variant is Variant.SOUND
 
 
 @dataclass(frozen=True, slots=True)
-class Propagation:
-    """The intervals and messages that propagation reached.
+class _Run:
+    """How the rounds ended; `crossed` is the number of a variable, or -1."""
 
-    `crossed` names a variable whose messages contradict each other: the paper's algorithm then has no fixed point.
-    """
-
-    graph: FactorGraph
-    variant: Variant
-    lower: Floats
-    upper: Floats
-    rounds: int
+    iterations: int
     converged: bool
     largest_change: float
-    crossed: Variable | None
-    seconds: float
-    messages: Messages = field(repr=False, compare=False)
-
-    def interval(self, variable: Variable, value: str = "true") -> Bounds:
-        """Return the bounds on the probability that a variable takes a value."""
-        v = self.graph.network.variables.index(variable)
-        return self._interval(v, variable.values.index(value))
-
-    def _interval(self, v: int, value: int) -> Bounds:
-        slot = int(self.graph.arrays.variable_slot[v])
-        return _value_bounds(self.lower[slot:], self.upper[slot:], self.graph.network.variables[v], value)
-
-    def sent(self, scope: tuple[Variable, ...], to: Variable, value: str = "true") -> Bounds:
-        """Return the message of the factor over these variables to one of them."""
-        edge = self._edge(scope, to)
-        slot = int(self.graph.arrays.edge_slot[edge])
-        m = self.messages
-        return _value_bounds(m.lower[slot:], m.upper[slot:], to, to.values.index(value))
-
-    def received(self, scope: tuple[Variable, ...], source: Variable, value: str = "true") -> Bounds:
-        """Return the message of a variable to the factor over these variables."""
-        edge, a, m = self._edge(scope, source), self.graph.arrays, self.messages
-        v = self.graph.network.variables.index(source)
-        others = [e for e in a.variable_edge[a.variable_start[v] : a.variable_start[v + 1]] if e != edge]
-        slots = np.arange(a.variable_slot[v + 1] - a.variable_slot[v])
-        lower = np.array([max((m.lower[a.edge_slot[e] + s] for e in others), default=0.0) for s in slots])
-        upper = np.array([min((m.upper[a.edge_slot[e] + s] for e in others), default=1.0) for s in slots])
-        return _value_bounds(lower, upper, source, source.values.index(value))
-
-    def _edge(self, scope: tuple[Variable, ...], variable: Variable) -> int:
-        variables = self.graph.network.variables
-        for f, factor in enumerate(self.graph.factors):
-            if {variables[v] for v in factor.scope} == set(scope) and variable in scope:
-                return int(self.graph.arrays.edge_start[f]) + factor.scope.index(variables.index(variable))
-        raise CredalogError(f"No factor over {', '.join(v.name for v in scope)} has {variable.name}.")
-
-    def answers(self) -> tuple[Answer, ...]:
-        """Return one answer per proposition, and one per value of every other variable."""
-        return tuple(self._answers())
-
-    def _answers(self) -> Iterator[Answer]:
-        sound = self.variant is Variant.SOUND
-        warrant = Warrant.CHECKED if sound else Warrant.HEURISTIC
-        status = Status.BOUNDED if sound else Status.APPROXIMATE
-        for v, variable in enumerate(self.graph.network.variables):
-            for i, value in enumerate(variable.values):
-                if variable.is_proposition and value == "false":
-                    continue
-                lower, upper = self._interval(v, i)
-                interval = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
-                query = Query(variable.is_(value))
-                yield Answer(query, interval, status, self.variant.value, self.seconds)
-
-
-def _value_bounds(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
-    """Read the bounds of one value off the slots of a variable."""
-    if len(variable.values) > 2:
-        return float(lower[value]), float(upper[value])
-    if value == 1:
-        return float(lower[0]), float(upper[0])
-    return max(0.0, float(np.nextafter(1.0 - upper[0], -1))), min(1.0, float(np.nextafter(1.0 - lower[0], 2)))
+    crossed: int
 
 
 def propagate(
     network: Network,
     *,
     variant: Variant | str = Variant.BP,
+    window: int = 0,
+    evidence: Formula | World = TRUE,
     schedule: Schedule | str = Schedule.RESIDUAL,
     markov: Markov = Markov.LOCAL,
     tolerance: float = TOLERANCE,
-    max_rounds: int = MOST_ROUNDS,
+    max_iterations: int = MOST_ITERATIONS,
     start: Propagation | None = None,
-    report: Callable[[Round], None] | None = None,
+    report: Report | None = None,
 ) -> Propagation:
-    """Propagate intervals through a network until no message changes by more than the tolerance."""
-    began = perf_counter()
-    variant, schedule = Variant(variant), Schedule(schedule)
-    sound = variant is Variant.SOUND
-    graph = factor_graph(network, families=variant is not Variant.PRINTED, silent=sound)
-    if sound and markov is not Markov.NONE:
-        graph = mark_independent(graph, dependency_graph(network))
-    messages = empty(graph.arrays)
-    change, crossed, number = 0.0, -1, 0
-    active = np.arange(len(graph.factors))
-    while len(active) and crossed < 0 and number < max_rounds:
-        number += 1
-        change, crossed = round_of_messages(
-            graph.arrays, messages, active, sound, schedule is Schedule.RESIDUAL, 0.0 if sound else CROSSING
+    """Propagate intervals through a network until no message changes by more than the tolerance.
+
+    `window` widens the local programs of the sound variant. With `evidence`, a conjunction of literals, the
+    intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one may only
+    tighten. `report` is called after every round.
+    """
+    plan = _Plan(
+        Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report
+    )
+    observed = _observed(network, evidence)
+    if observed and not plan.sound:
+        return _belief_posterior(network, plan, observed)
+    if not plan.sound:
+        graph = factor_graph(network, families=plan.variant is Variant.BP)
+        return _propagation(graph, plan, _resumed(graph, start))
+    dependencies = dependency_graph(network)
+    graph = _sound_graph(network, dependencies, window, markov)
+    found = _propagation(graph, plan, _resumed(graph, start))
+    if not observed:
+        return found
+    around = Surroundings.of(graph, dependencies, MOST_OBSERVED_WORLDS, implied=markov is not Markov.NONE)
+    lower, upper = sound_posterior(around, found.lower, found.upper, observed)
+    return replace(
+        found,
+        evidence=_formula(observed),
+        lower=lower,
+        upper=upper,
+        seconds=perf_counter() - plan.began,
+        messages=None,
+    )
+
+
+def _observed(network: Network, evidence: Formula | World) -> World:
+    """Read evidence as observed values."""
+    world = evidence if isinstance(evidence, dict) else literals_of(evidence)
+    if world is None:
+        raise CredalogError(
+            "Propagation takes a conjunction of literals as evidence.",
+            advice="Exact inference takes any formula.",
         )
-        if report is not None:
-            report(Round(number, change, len(active), perf_counter() - began))
-        active = np.flatnonzero(messages.change > tolerance)
-        active = active[np.argsort(-messages.change[active], kind="stable")]
-    if crossed >= 0 and sound:
-        raise _inconsistent(graph, messages, crossed)
+    for variable in world:
+        if variable not in network.variables:
+            raise UnknownName(f"The evidence observes {variable.name}, which the network does not have.")
+    return world
+
+
+def _formula(observed: World) -> Formula:
+    return conjunction(
+        Not(Is(v)) if v.is_proposition and value == "false" else Is(v, value) for v, value in observed.items()
+    )
+
+
+def _sound_graph(
+    network: Network, dependencies: DependencyGraph, window: int, markov: Markov
+) -> FactorGraph:
+    """Write the factor graph with windows and with the independences that the Markov condition implies."""
+    implied = markov is not Markov.NONE
+    graph = factor_graph(network, silent=True)
+    if window:
+        graph = widen(graph, dependencies, window, implied=implied)
+    return mark_independent(graph, dependencies) if implied else graph
+
+
+def _belief_posterior(network: Network, plan: _Plan, observed: World) -> Propagation:
+    """Propagate evidence by the messages of 2U."""
+    graph = factor_graph(network)
+    found = posterior(
+        graph,
+        dependency_graph(network),
+        observed,
+        tolerance=plan.tolerance,
+        max_iterations=plan.max_iterations,
+    )
     return Propagation(
         graph=graph,
-        variant=variant,
+        variant=plan.variant,
+        evidence=_formula(observed),
+        lower=found.lower,
+        upper=found.upper,
+        iterations=found.iterations,
+        converged=found.largest_change <= plan.tolerance,
+        largest_change=found.largest_change,
+        crossed=None,
+        seconds=perf_counter() - plan.began,
+    )
+
+
+def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propagation:
+    """Run the rounds and report what they reached."""
+    run = _rounds(graph, plan, messages)
+    if run.crossed >= 0 and plan.sound:
+        raise _inconsistent(graph, messages, run.crossed)
+    for array in messages:
+        array.setflags(write=False)
+    return Propagation(
+        graph=graph,
+        variant=plan.variant,
+        evidence=TRUE,
         lower=messages.best_lower,
         upper=messages.best_upper,
-        rounds=number,
-        converged=not len(active) and crossed < 0,
-        largest_change=change,
-        crossed=network.variables[crossed] if crossed >= 0 else None,
-        seconds=perf_counter() - began,
+        iterations=run.iterations,
+        converged=run.converged,
+        largest_change=run.largest_change,
+        crossed=graph.network.variables[run.crossed] if run.crossed >= 0 else None,
+        seconds=perf_counter() - plan.began,
         messages=messages,
     )
 
 
+def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
+    """Ask factors whose inputs changed, round after round, until there are none left."""
+    at_once = plan.schedule is Schedule.RESIDUAL
+    change, crossed, number = 0.0, -1, 0
+    active = _active(messages, plan.tolerance)
+    while len(active) and crossed < 0 and number < plan.max_iterations:
+        number += 1
+        crossing = 0.0 if plan.sound else CROSSING
+        change, crossed = round_of_messages(
+            graph.arrays, messages, active, sound=plan.sound, at_once=at_once, crossing=crossing
+        )
+        if plan.report is not None:
+            plan.report(Round(number, change, len(active), perf_counter() - plan.began))
+        active = _active(messages, plan.tolerance)
+    return _Run(number, not len(active) and crossed < 0, change, crossed)
+
+
+def _active(messages: Messages, tolerance: float) -> Indices:
+    """List the factors whose inputs changed, the largest change first."""
+    active = np.flatnonzero(messages.change > tolerance)
+    return active[np.argsort(-messages.change[active], kind="stable")]
+
+
+def _resumed(graph: FactorGraph, start: Propagation | None) -> Messages:
+    """Return the messages to begin with: those of an earlier result, or none.
+
+    Every message of a network holds in one that only tightens it. A factor is asked again if its own sentences
+    or, through other messages, its inputs have changed.
+    """
+    messages = empty(graph.arrays)
+    if start is None:
+        return messages
+    _require_tightened(graph.network, start)
+    earlier, old = start.graph, start.messages
+    if old is None:
+        return messages
+    known = {factor.scope: f for f, factor in enumerate(earlier.factors)}
+    pending = np.ones(len(graph.factors))
+    for f, factor in enumerate(graph.factors):
+        g = known.get(factor.scope, -1)
+        if g >= 0 and earlier.factors[g].kind == factor.kind:
+            here, there = graph.message_slots(f), earlier.message_slots(g)
+            messages.lower[here], messages.upper[here] = old.lower[there], old.upper[there]
+            if np.array_equal(graph.coefficients(f), earlier.coefficients(g)):
+                pending[f] = old.change[g]
+    hear_all(graph.arrays, messages, np.ones(len(graph.arrays.size), dtype=np.bool_), True)
+    messages.change[:] = pending
+    return messages
+
+
+def _require_tightened(network: Network, start: Propagation) -> None:
+    """Refuse to resume from a network that this one does not merely tighten."""
+    earlier = start.graph.network
+    kept = network.variables == earlier.variables and all(
+        new.claims == old.claims
+        and new.given == old.given
+        and new.tau == old.tau
+        and old.lower <= new.lower
+        and new.upper <= old.upper
+        for new, old in zip(network.sentences, earlier.sentences, strict=False)
+    )
+    longer = len(network.sentences) - len(earlier.sentences)
+    if kept and longer > 0:
+        kept = dependency_graph(network).parent_indices == dependency_graph(earlier).parent_indices
+    if not kept or longer < 0 or start.evidence != TRUE:
+        raise CredalogError(
+            "Propagation can resume only from the same network, or from one with looser bounds.",
+            advice="Start afresh: sentences were changed, removed, or tie variables anew.",
+        )
+
+
 def _inconsistent(graph: FactorGraph, messages: Messages, crossed: int) -> InconsistentNetwork:
     """Name the sentences whose messages led to the contradiction, the nearest first."""
-    path = tuple(_path(graph, messages, crossed))
-    names = ", ".join(path[:MOST_NAMED]) + (f" and {len(path) - MOST_NAMED} more" if len(path) > MOST_NAMED else "")
+    names = list(dict.fromkeys(_path(graph, messages, crossed)))
+    shown = ", ".join(names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     variable = graph.network.variables[crossed].name
     return InconsistentNetwork(
         f"No distribution satisfies the network: the bounds on {variable} contradict each other.",
-        advice=f"They follow from {names}.",
+        advice=f"They follow from {shown}{more}.",
     )
 
 
 def _path(graph: FactorGraph, messages: Messages, crossed: int) -> Iterator[str]:
     """Yield the sentences of all factors that tightened the crossed variable, or what they depend on."""
-    a = graph.arrays
-    refuted = int(messages.refuted[0])
-    seen_factors = dict.fromkeys([refuted] if refuted >= 0 else [])
-    variables = list(graph.factors[refuted].scope) if refuted >= 0 else [crossed]
-    seen = set(variables)
+    a, refuted = graph.arrays, int(messages.refuted[0])
+    variables = [crossed]
+    factors: dict[int, None] = {}
+    if refuted >= 0:
+        factors[refuted] = None
+        variables = list(graph.factors[refuted].scope)
+    reached = set(variables)
+    # The list grows while it is walked: a breadth-first search.
     for v in variables:
         for e in a.variable_edge[a.variable_start[v] : a.variable_start[v + 1]]:
-            if messages.cause[e]:
-                f = int(a.edge_factor[e])
-                seen_factors.setdefault(f)
-                fresh = [w for w in graph.factors[f].scope if w not in seen]
-                seen.update(fresh)
+            f = int(a.edge_factor[e])
+            if messages.cause[e] and f not in factors:
+                factors[f] = None
+                fresh = [w for w in graph.factors[f].scope if w not in reached]
+                reached.update(fresh)
                 variables.extend(fresh)
-    for f in seen_factors:
+    for f in factors:
         yield from graph.names(f)

@@ -21,7 +21,19 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Table", "compiled", "family_to_head", "family_to_parent", "greatest", "maximize", "table"]
+__all__ = [
+    "Table",
+    "all_rows",
+    "compiled",
+    "copy_box",
+    "corner_range",
+    "corner_weight",
+    "family_to_head",
+    "family_to_parent",
+    "greatest",
+    "maximize",
+    "table",
+]
 
 Floats = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -150,7 +162,8 @@ def maximize(G: Floats, rows: int, c: Floats, p: Floats) -> tuple[float, bool]:
     nonbasic = np.arange(rows + 1)
     nonbasic[rows] = rows + top
     basic = np.arange(rows, rows + n - 1)
-    basic[top:] += 1
+    for r in range(top, n - 1):
+        basic[r] += 1
     for step in range(20 * (n + rows)):
         column = _entering(T, nonbasic, step > 5 * (n + rows))
         if column < 0:
@@ -242,24 +255,32 @@ def _rows(t: Table, lower: Floats, upper: Floats, G: Floats) -> int:
     Independence lets the bounds hold in context: l·p(N) <= p(w, N) <= u·p(N) for all values N of the
     independent variables other than w. Without independence the one context is the whole table.
     """
-    worlds = G.shape[1]
+    G[:] = 0.0
     count = len(t.fixed)
-    G[:count] = t.fixed
+    for r in range(count):
+        for w in range(G.shape[1]):
+            G[r, w] = t.fixed[r, w]
     for i in range(len(t.size)):
         contexts = _contexts(t, i)
         for slot in range(t.slot[i], t.slot[i + 1]):
             value = _value(t, i, slot)
-            for side in range(2):
-                bound = upper[slot] if side == 0 else lower[slot]
-                if bound >= 1.0 if side == 0 else bound <= 0.0:
-                    continue
-                G[count : count + contexts] = 0.0
-                for w in range(worlds):
-                    holds = 1.0 if (w // t.stride[i]) % t.size[i] == value else 0.0
-                    row = count + _context(t, w, i)
-                    G[row, w] = holds - bound if side == 0 else bound - holds
-                count += contexts
+            below, above = lower[slot] > 0.0, upper[slot] < 1.0
+            for w in range(G.shape[1]):
+                holds = 1.0 if (w // t.stride[i]) % t.size[i] == value else 0.0
+                row = count + _context(t, w, i)
+                if above:
+                    G[row, w] = holds - upper[slot]
+                if below:
+                    G[row + contexts * above, w] = lower[slot] - holds
+            count += contexts * (above + below)
     return count
+
+
+@compiled
+def all_rows(t: Table, lower: Floats, upper: Floats, worlds: int) -> Floats:
+    """Return all rows of a table under a box."""
+    G = np.empty((_most_rows(t), worlds))
+    return G[: _rows(t, lower, upper, G)]
 
 
 @compiled
@@ -290,51 +311,69 @@ def _widest(t: Table, lower: Floats, upper: Floats) -> int:
 
 
 @compiled
-def greatest(
-    t: Table, lower: Floats, upper: Floats, c: Floats, most_nodes: int, gap: float
-) -> tuple[float, bool]:
+def _solve(t: Table, box: Floats, c: Floats, G: Floats, p: Floats) -> tuple[float, bool]:
+    """Bound max c·p over a table under a box, whose two rows are the lower and the upper ends."""
+    return maximize(G, _rows(t, box[0], box[1], G), c, p)
+
+
+@compiled
+def copy_box(source: Floats, target: Floats) -> None:
+    """Copy a box; loops compile much faster than assignments between slices."""
+    for side in range(2):
+        for k in range(source.shape[1]):
+            target[side, k] = source[side, k]
+
+
+@compiled
+def _split(t: Table, boxes: Floats, node: int, fresh: int, point: Floats) -> bool:
+    """Cut the box of a node at the point of its solution, the upper part becoming a fresh node."""
+    slot = _widest(t, boxes[node, 0], boxes[node, 1])
+    if slot < 0:
+        return False
+    copy_box(boxes[node], boxes[fresh])
+    low, high = boxes[node, 0, slot], boxes[node, 1, slot]
+    cut = min(max(point[slot], 0.8 * low + 0.2 * high), 0.2 * low + 0.8 * high)
+    boxes[node, 1, slot] = boxes[fresh, 0, slot] = cut
+    return True
+
+
+@compiled
+def greatest(t: Table, box: Floats, c: Floats, most_nodes: int, gap: float) -> tuple[float, bool]:
     """Bound max c·p over the distributions of a table whose marginals lie in a box.
 
     Best-first branch and bound on the marginals of the independent variables. The bound of a node is the
     linear relaxation with in-context rows, exact where the box is a point; fixing the marginals of its
-    solution gives a value that is attained. Ends when the two meet within `gap`, or at the limit of nodes: the
-    result is an outer bound in either case.
+    solution gives a value that is attained. Ends when the two meet within `gap`, or at the limit of nodes:
+    either way the result is an outer bound. The second result is False where the box is proved empty.
     """
     G = np.empty((_most_rows(t), len(c)))
-    p = np.empty((most_nodes + 2, len(c)))
-    boxes = np.empty((most_nodes + 2, 2, len(lower)))
-    bounds = np.full(most_nodes + 2, -np.inf)
-    boxes[0, 0], boxes[0, 1] = lower, upper
-    bounds[0], feasible = maximize(G, _rows(t, lower, upper, G), c, p[0])
-    if not feasible:
-        return -np.inf, False
-    nodes, attained = 1, -np.inf
-    while nodes < most_nodes and t.product.sum() > 1:
-        best = int(np.argmax(bounds[:nodes]))
-        low, high = boxes[best, 0].copy(), boxes[best, 1].copy()
-        _marginals(t, p[best], low, high)
-        point = low.copy()
-        value, feasible = maximize(G, _rows(t, low, high, G), c, p[nodes])
+    p = np.empty((most_nodes + 1, len(c)))
+    boxes = np.empty((most_nodes + 1, 2, box.shape[1]))
+    bounds = np.full(most_nodes + 1, -np.inf)
+    trial = np.empty((2, box.shape[1]))
+    copy_box(box, boxes[0])
+    attained, nodes, solved = -np.inf, 1, 0
+    while True:
+        # Nodes from `solved` on are new; a node that was cut is solved again.
+        bounds[solved], _ = _solve(t, boxes[solved], c, G, p[solved])
+        if nodes > 1:
+            bounds[nodes - 1], _ = _solve(t, boxes[nodes - 1], c, G, p[nodes - 1])
+        solved = int(np.argmax(bounds[:nodes]))
+        if nodes == most_nodes or bounds[solved] == -np.inf:
+            break
+        copy_box(boxes[solved], trial)
+        _marginals(t, p[solved], trial[0], trial[1])
+        value, feasible = _solve(t, trial, c, G, p[nodes])
         if feasible:
             attained = max(attained, value)
-        slot = _widest(t, boxes[best, 0], boxes[best, 1])
-        if bounds[best] - attained <= gap or slot < 0 or bounds[best] == -np.inf:
+        if bounds[solved] - attained <= gap or not _split(t, boxes, solved, nodes, trial[0]):
             break
-        low, high = boxes[best, 0].copy(), boxes[best, 1].copy()
-        width = high[slot] - low[slot]
-        cut = min(max(point[slot], low[slot] + 0.2 * width), high[slot] - 0.2 * width)
-        boxes[nodes, 0], boxes[nodes, 1] = low, high
-        boxes[best, 1, slot] = boxes[nodes, 0, slot] = cut
-        for node in (best, nodes):
-            rows = _rows(t, boxes[node, 0], boxes[node, 1], G)
-            bounds[node], _ = maximize(G, rows, c, p[node])
         nodes += 1
-    value = bounds[:nodes].max()
-    return value, value > -np.inf
+    return bounds[solved], bounds[solved] > -np.inf
 
 
 @compiled
-def _weight(world: int, corner: int, lower: Floats, upper: Floats, skipped: int) -> float:
+def corner_weight(world: int, corner: int, lower: Floats, upper: Floats, skipped: int) -> float:
     """Return the probability of a configuration of independent parents at one corner of their box.
 
     Parent i owns the same bit, counted from the last parent, in `world` and in `corner`; the skipped parent
@@ -355,22 +394,28 @@ def _slack(worlds: int, parents: int) -> float:
 
 
 @compiled
-def family_to_head(below: Floats, above: Floats, lower: Floats, upper: Floats) -> tuple[float, float]:
-    """Bound P(x) when its parents are independent.
+def corner_range(below: Floats, above: Floats, lower: Floats, upper: Floats) -> tuple[float, float]:
+    """Return the least Σ below(r)·P(r) and the greatest Σ above(r)·P(r) over independent parents in a box.
 
-    P(x) lies between Σ below(r)·P(r) and Σ above(r)·P(r), which are linear in each parent's marginal: both
-    ends are attained at corners of the box.
+    Both sums are linear in each parent's marginal, so both ends are attained at corners.
     """
     worlds = len(below)
     least, most = 1.0, 0.0
     for corner in range(worlds):
         low, high = 0.0, 0.0
         for world in range(worlds):
-            weight = _weight(world, corner, lower, upper, -1)
+            weight = corner_weight(world, corner, lower, upper, -1)
             low += weight * below[world]
             high += weight * above[world]
         least, most = min(least, low), max(most, high)
-    slack = _slack(worlds, len(lower))
+    return least, most
+
+
+@compiled
+def family_to_head(below: Floats, above: Floats, lower: Floats, upper: Floats) -> tuple[float, float]:
+    """Bound P(x) when its parents are independent, rounding outwards."""
+    least, most = corner_range(below, above, lower, upper)
+    slack = _slack(len(below), len(lower))
     return max(least - slack, 0.0), min(most + slack, 1.0)
 
 
@@ -402,7 +447,7 @@ def _excluded(
             continue
         low0, low1, high0, high1 = 0.0, 0.0, 0.0, 0.0
         for world in range(worlds):
-            weight = _weight(world, corner, lower, upper, parent)
+            weight = corner_weight(world, corner, lower, upper, parent)
             if world & bit:
                 low1 += weight * below[world]
                 high1 += weight * above[world]

@@ -16,20 +16,24 @@ from numpy.typing import NDArray
 
 from credalog.inference.propagation.factors import Arrays, Floats, Indices, Kind
 from credalog.inference.propagation.kernels import (
+    EPSILON,
     Table,
     compiled,
+    copy_box,
     family_to_head,
     family_to_parent,
     greatest,
     table,
 )
 
-__all__ = ["Messages", "apply", "empty", "round_of_messages"]
+__all__ = ["Messages", "empty", "hear_all", "round_of_messages"]
 
 SOUND_NODES = 24
 """How many boxes sound propagation may branch into, where a local program has independent variables."""
 SOUND_GAP = 1e-5
 """When sound propagation stops branching."""
+BRANCHED_WORLDS = 16
+"""The largest table on which sound propagation branches; beyond it the linear program has to do."""
 EXACT_NODES = 600
 """How many boxes the paper's algorithm may branch into to solve a local program to optimality."""
 EXACT_GAP = 1e-9
@@ -93,112 +97,122 @@ def _incoming(a: Arrays, m: Messages, edge: int, slot: int, sound: bool) -> tupl
 
 
 @compiled
-def _neighbourhood(a: Arrays, m: Messages, f: int, sound: bool) -> tuple[Floats, Floats]:
-    """Gather the incoming messages of a factor, edge after edge."""
+def _box(a: Arrays, m: Messages, f: int, sound: bool) -> Floats:
+    """Gather the incoming messages of a factor, edge after edge: a row of lower and a row of upper ends."""
     first, last = a.edge_start[f], a.edge_start[f + 1]
     base = a.edge_slot[first]
-    lower = np.empty(a.edge_slot[last] - base)
-    upper = np.empty(a.edge_slot[last] - base)
+    box = np.empty((2, a.edge_slot[last] - base))
     for e in range(first, last):
         for slot in range(a.edge_slot[e], a.edge_slot[e + 1]):
-            lower[slot - base], upper[slot - base] = _incoming(a, m, e, slot - a.edge_slot[e], sound)
-    return lower, upper
+            box[0, slot - base], box[1, slot - base] = _incoming(a, m, e, slot - a.edge_slot[e], sound)
+    return box
 
 
 @compiled
-def _family_messages(a: Arrays, f: int, lower: Floats, upper: Floats, out: Floats) -> bool:
-    """Compute the messages of a family with independent parents by closed forms."""
-    k = len(lower) - 1
+def _closed_form(a: Arrays, f: int, box: Floats, out: Floats) -> bool:
+    """Compute the messages of a family with independent parents."""
+    k = box.shape[1] - 1
     below = a.coefficient[a.table_start[f] : a.table_start[f] + 2**k]
-    above = a.coefficient[a.table_start[f] + 2**k : a.table_start[f] + 2 * 2**k]
-    out[0, k], out[1, k] = family_to_head(below, above, lower[:k], upper[:k])
+    above = a.coefficient[a.table_start[f] + 2**k : a.table_start[f + 1]]
+    lower, upper = box[0, :k], box[1, :k]
+    out[0, k], out[1, k] = family_to_head(below, above, lower, upper)
     feasible = True
     for i in range(k):
-        head = (lower[k], upper[k])
-        out[0, i], out[1, i], possible = family_to_parent(below, above, lower[:k], upper[:k], i, head)
+        head = (box[0, k], box[1, k])
+        out[0, i], out[1, i], possible = family_to_parent(below, above, lower, upper, i, head)
         feasible = feasible and possible
     return feasible
 
 
 @compiled
-def _bounds_of(
-    t: Table, lower: Floats, upper: Floats, c: Floats, d: Floats, nodes: int, gap: float
-) -> tuple[float, float, bool]:
-    """Bound min c·p and max d·p."""
-    least, feasible = greatest(t, lower, upper, -c, nodes, gap)
-    most, possible = greatest(t, lower, upper, d, nodes, gap)
-    return max(-least, 0.0), min(most, 1.0), feasible and possible
-
-
-@compiled
-def _dependent_family_messages(a: Arrays, f: int, lower: Floats, upper: Floats, out: Floats) -> bool:
-    """Compute sound messages of a family whose parents may depend on each other.
-
-    Over the table of the parents, P(x) takes every value between two linear functions, so the interval of
-    P(x) becomes two rows.
-    """
-    k = len(lower) - 1
-    below = a.coefficient[a.table_start[f] : a.table_start[f] + 2**k]
-    above = a.coefficient[a.table_start[f] + 2**k : a.table_start[f] + 2 * 2**k]
-    fixed = np.empty((2, 2**k))
-    # Two float operations per coefficient: their error is absorbed by pulling the row outwards.
-    fixed[0] = below - upper[k] - 4.0 * 2.0**-53
-    fixed[1] = lower[k] - above - 4.0 * 2.0**-53
+def _program(a: Arrays, f: int, count: int) -> Table:
+    """Read the table of a factor over its first neighbours, with what the Markov condition makes independent."""
     first = a.edge_start[f]
-    t = table(np.full(k, 2), a.product[first : first + k], fixed)
-    out[0, k], out[1, k], feasible = _bounds_of(
-        t, lower[:k], upper[:k], below, above, SOUND_NODES, SOUND_GAP
-    )
-    for i in range(k):
-        c = ((np.arange(2**k) >> (k - 1 - i)) & 1).astype(np.float64)
-        out[0, i], out[1, i], possible = _bounds_of(
-            t, lower[:k], upper[:k], c, c, SOUND_NODES, SOUND_GAP
-        )
+    size = np.empty(count, dtype=np.int64)
+    product = np.empty(count, dtype=np.bool_)
+    worlds = 1
+    for i in range(count):
+        size[i], product[i] = a.size[a.edge_variable[first + i]], a.product[first + i]
+        worlds *= size[i]
+    block = a.coefficient[a.table_start[f] : a.table_start[f + 1]].copy()
+    return table(size, product, block.reshape((len(block) // worlds, worlds)))
+
+
+@compiled
+def _aim_at_head(t: Table, below: Floats, above: Floats, objective: Floats) -> None:
+    """Set up the message of a family to its head: P(x) ranges between two linear functions of the parents."""
+    t.fixed[:] = 0.0
+    for w in range(len(below)):
+        objective[0, w], objective[1, w] = -below[w], above[w]
+
+
+@compiled
+def _aim_at(t: Table, i: int, value: int, objective: Floats) -> None:
+    """Set up the message to a variable of the table, about one of its values."""
+    for w in range(objective.shape[1]):
+        holds = (w // t.stride[i]) % t.size[i] == value
+        objective[0, w], objective[1, w] = -1.0 * holds, 1.0 * holds
+
+
+@compiled
+def _restrict_head(t: Table, below: Floats, above: Floats, lower: float, upper: float) -> None:
+    """Turn the interval of a family's head into two rows over its parents."""
+    for w in range(len(below)):
+        # Two operations on numbers up to 1: pulling the row down by their error only weakens it.
+        t.fixed[0, w] = below[w] - upper - 4.0 * EPSILON
+        t.fixed[1, w] = lower - above[w] - 4.0 * EPSILON
+
+
+@compiled
+def _local_program(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -> bool:
+    """Compute the messages of a factor that has no closed form, target by target.
+
+    A family is a table over its parents, any other factor a table over all its neighbours. The paper takes the
+    neighbours but the target as independent, and leaves out what the target itself has heard.
+    """
+    family = a.kind[f] == Kind.FAMILY
+    t = _program(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)
+    objective = np.empty((2, t.fixed.shape[1]))
+    # A table may have no row at all; only a family has these two.
+    below, above = (t.fixed[0].copy(), t.fixed[1].copy()) if family else (objective[0], objective[1])
+    inner = box.copy()
+    i, feasible = 0, True
+    for target in range(box.shape[1]):
+        if target == t.slot[-1]:
+            _aim_at_head(t, below, above, objective)
+        else:
+            i += target == t.slot[i + 1]
+            _aim_at(t, i, 1 if t.size[i] == 2 else target - t.slot[i], objective)
+            if family:
+                _restrict_head(t, below, above, box[0, -1], box[1, -1])
+            if not sound:
+                copy_box(box, inner)
+                inner[0, t.slot[i] : t.slot[i + 1]] = 0.0
+                inner[1, t.slot[i] : t.slot[i + 1]] = 1.0
+                t.product[:] = True
+                t.product[i] = False
+        possible = _solve_target(t, inner, objective, sound, out[:, target])
         feasible = feasible and possible
     return feasible
 
 
 @compiled
-def _table_messages(a: Arrays, f: int, lower: Floats, upper: Floats, sound: bool, out: Floats) -> bool:
-    """Compute the messages of any other factor over its own worlds.
-
-    The paper takes the other neighbours as mutually independent and leaves out what the target itself
-    has heard; sound propagation takes what the Markov condition implies, and all that is known.
-    """
-    first, last = a.edge_start[f], a.edge_start[f + 1]
-    size = a.size[a.edge_variable[first:last]]
-    worlds = np.prod(size)
-    block = a.coefficient[a.table_start[f] : a.table_start[f + 1]]
-    fixed = block.reshape((len(block) // worlds, worlds))
+def _solve_target(t: Table, box: Floats, objective: Floats, sound: bool, out: Floats) -> bool:
+    """Bound a range over a table: minus the greatest of one objective, and the greatest of the other."""
+    nodes, gap = EXACT_NODES, EXACT_GAP
+    independent = 0
+    for member in t.product:
+        independent += member
+    if independent < 2 or (sound and objective.shape[1] > BRANCHED_WORLDS):
+        nodes = 1
+    elif sound:
+        nodes, gap = SOUND_NODES, SOUND_GAP
     feasible = True
-    for i in range(last - first):
-        product = a.product[first:last].copy()
-        low, high = lower.copy(), upper.copy()
-        start, end = a.edge_slot[first + i] - a.edge_slot[first], a.edge_slot[first + i + 1] - a.edge_slot[first]
-        if not sound:
-            product[:] = True
-            product[i] = False
-            low[start:end], high[start:end] = 0.0, 1.0
-        t = table(size, product, fixed)
-        nodes, gap = (SOUND_NODES, SOUND_GAP) if sound else (EXACT_NODES, EXACT_GAP)
-        for slot in range(start, end):
-            value = 1 if size[i] == 2 else slot - start
-            c = ((np.arange(worlds) // t.stride[i]) % size[i] == value).astype(np.float64)
-            out[0, slot], out[1, slot], possible = _bounds_of(t, low, high, c, c, nodes, gap)
-            feasible = feasible and possible
+    for side in range(2):
+        value, possible = greatest(t, box, objective[side], nodes, gap)
+        out[side] = max(-value, 0.0) if side == 0 else min(value, 1.0)
+        feasible = feasible and possible
     return feasible
-
-
-@compiled
-def _factor_messages(a: Arrays, m: Messages, f: int, sound: bool, out: Floats) -> bool:
-    """Compute all messages of one factor; False where its local program is proved to have no solution."""
-    lower, upper = _neighbourhood(a, m, f, sound)
-    if a.kind[f] == Kind.TABLE:
-        return _table_messages(a, f, lower, upper, sound, out)
-    first, head = a.edge_start[f], a.edge_start[f + 1] - 1
-    if sound and not a.product[first:head].all():
-        return _dependent_family_messages(a, f, lower, upper, out)
-    return _family_messages(a, f, lower, upper, out)
 
 
 @compiled
@@ -232,7 +246,7 @@ def _best_two(a: Arrays, m: Messages, v: int, slot: int) -> None:
 
 
 @compiled
-def apply(a: Arrays, m: Messages, v: int, sound: bool) -> float:
+def hear(a: Arrays, m: Messages, v: int, sound: bool) -> float:
     """Let a variable hear its messages; record how much that changes the inputs of its factors."""
     largest = 0.0
     for slot in range(a.variable_slot[v + 1] - a.variable_slot[v]):
@@ -269,39 +283,99 @@ def _crossed(a: Arrays, m: Messages, v: int, tolerance: float) -> bool:
 
 
 @compiled
-def round_of_messages(
-    a: Arrays, m: Messages, order: Indices, sound: bool, at_once: bool, crossing: float
-) -> tuple[float, int]:
-    """Ask the factors in this order; return the largest change of a variable, and a crossed variable or -1.
+def _take(
+    a: Arrays, m: Messages, f: int, out: Floats, sound: bool, at_once: bool, dirty: NDArray[np.bool_]
+) -> float:
+    """Store the messages of a factor; let its neighbours hear them now, or note that they have mail."""
+    _store(a, m, f, out)
+    m.change[f] = 0.0
+    largest = 0.0
+    for e in range(a.edge_start[f], a.edge_start[f + 1]):
+        if at_once:
+            largest = max(largest, hear(a, m, a.edge_variable[e], sound))
+        else:
+            dirty[a.edge_variable[e]] = True
+    return largest
 
-    With `at_once` each answer is heard before the next factor is asked; otherwise all are heard at
-    the end of the round. The round stops at the first contradiction.
+
+@compiled
+def ask_families(
+    a: Arrays, m: Messages, order: Indices, sound: bool, at_once: bool, dirty: NDArray[np.bool_]
+) -> float:
+    """Ask families with closed forms, in order; return the largest change of a variable.
+
+    With `at_once` each answer is heard before the next factor is asked; otherwise all wait until the round
+    ends. Asking stops at a factor that is refuted.
     """
     largest = 0.0
-    dirty = np.zeros(len(a.size), dtype=np.bool_)
-    out = np.empty((2, 1))
     for f in order:
-        if a.kind[f] == Kind.SILENT:
-            m.change[f] = 0.0
-            continue
-        first, last = a.edge_start[f], a.edge_start[f + 1]
-        slots = a.edge_slot[last] - a.edge_slot[first]
-        if out.shape[1] < slots:
-            out = np.empty((2, slots))
-        m.change[f] = 0.0
-        if not _factor_messages(a, m, f, sound, out):
+        box = _box(a, m, f, sound)
+        out = np.empty_like(box)
+        if not _closed_form(a, f, box, out):
             m.refuted[0] = f
-            return largest, a.edge_variable[first]
-        _store(a, m, f, out)
-        for v in a.edge_variable[first:last]:
-            if at_once:
-                largest = max(largest, apply(a, m, v, sound))
-                if _crossed(a, m, v, crossing):
-                    return largest, v
-            else:
-                dirty[v] = True
-    for v in np.flatnonzero(dirty):
-        largest = max(largest, apply(a, m, v, sound))
-        if _crossed(a, m, v, crossing):
-            return largest, v
-    return largest, -1
+            break
+        largest = max(largest, _take(a, m, f, out, sound, at_once, dirty))
+    return largest
+
+
+@compiled
+def ask_programs(
+    a: Arrays, m: Messages, order: Indices, sound: bool, at_once: bool, dirty: NDArray[np.bool_]
+) -> float:
+    """Ask all other factors, likewise: the twin of `ask_families`, so that what is not needed is not compiled."""
+    largest = 0.0
+    for f in order:
+        box = _box(a, m, f, sound)
+        out = np.empty_like(box)
+        if not _local_program(a, f, box, sound, out):
+            m.refuted[0] = f
+            break
+        largest = max(largest, _take(a, m, f, out, sound, at_once, dirty))
+    return largest
+
+
+@compiled
+def hear_all(a: Arrays, m: Messages, dirty: NDArray[np.bool_], sound: bool) -> float:
+    """Let all variables with mail hear it; return the largest change."""
+    largest = 0.0
+    for v in range(len(dirty)):
+        if dirty[v]:
+            largest = max(largest, hear(a, m, v, sound))
+    return largest
+
+
+@compiled
+def first_crossed(a: Arrays, m: Messages, tolerance: float) -> int:
+    """Return the first variable whose bounds contradict each other, or -1."""
+    for v in range(len(a.size)):
+        if _crossed(a, m, v, tolerance):
+            return v
+    return -1
+
+
+def round_of_messages(
+    a: Arrays, m: Messages, order: Indices, *, sound: bool, at_once: bool, crossing: float
+) -> tuple[float, int]:
+    """Ask the factors of a round; return the largest change of a variable, and a crossed variable or -1."""
+    closed = closed_forms(a, sound=sound)[order]
+    dirty = np.zeros(len(a.size), dtype=np.bool_)
+    largest = ask_families(a, m, order[closed], sound, at_once, dirty)
+    rest = order[~closed & (a.kind[order] != Kind.SILENT)]
+    m.change[a.kind == Kind.SILENT] = 0.0
+    if len(rest) and m.refuted[0] < 0:
+        largest = max(largest, ask_programs(a, m, rest, sound, at_once, dirty))
+    largest = max(largest, hear_all(a, m, dirty, sound))
+    crossed = first_crossed(a, m, crossing)
+    if m.refuted[0] >= 0 and crossed < 0:
+        crossed = int(a.edge_variable[a.edge_start[m.refuted[0]]])
+    return largest, crossed
+
+
+def closed_forms(a: Arrays, *, sound: bool) -> NDArray[np.bool_]:
+    """Flag the families whose parents count as mutually independent."""
+    families = np.asarray(a.kind == Kind.FAMILY)
+    if not sound or not len(families):
+        return families
+    dependent = ~a.product
+    dependent[a.edge_start[1:] - 1] = False
+    return families & ~np.logical_or.reduceat(dependent, a.edge_start[:-1])
