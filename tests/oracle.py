@@ -6,11 +6,8 @@ model, or none that gives the evidence any probability. Nothing here comes from 
 evaluated world by world, the dependency graph is searched by hand, and every independence is imposed
 on the joint distribution itself.
 
-Three ways to the truth, each with its own reach:
-
-- `interval`: the paper's program over all worlds, solved by SCIP (five or six propositions);
-- `nilsson`: the same without independences, one linear program (ten or so);
-- `strong_extension`: credal networks with unique assessments, all vertices tried in exact rationals.
+`interval` solves the paper's program over all worlds by SCIP (five or six propositions), `nilsson` the same
+without independences, which is a linear program.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from itertools import product
 from math import inf, prod
 from typing import Literal, TypeAlias, assert_never
@@ -121,18 +117,19 @@ def _shape(formula: Formula) -> tuple[object, ...]:
             assert_never(formula)
 
 
-def _mentioned(formula: Formula) -> set[Variable]:
+def mentioned(formula: Formula) -> set[Variable]:
+    """Return the variables of a formula."""
     match formula:
         case Truth():
             return set()
         case Is(variable, _):
             return {variable}
         case Not(operand):
-            return _mentioned(operand)
+            return mentioned(operand)
         case And(operands) | Or(operands) | Xor(operands):
-            return set().union(*map(_mentioned, operands))
+            return set().union(*map(mentioned, operands))
         case Implies(left, right) | Iff(left, right):
-            return _mentioned(left) | _mentioned(right)
+            return mentioned(left) | mentioned(right)
         case _:
             assert_never(formula)
 
@@ -150,7 +147,7 @@ def dependency_graph(network: Network) -> Graph:
 def _stamp(sentence: Sentence) -> Iterator[tuple[Node, Node]]:
     conditional = sentence.given != Truth(True)
     claims = [claim for _, claim in sentence.claims]
-    atoms = set().union(*map(_mentioned, claims))
+    atoms = set().union(*map(mentioned, claims))
     atomic = len(claims) == 1 and _is_literal(claims[0])
     node: Node
     if atomic:
@@ -166,7 +163,7 @@ def _stamp(sentence: Sentence) -> Iterator[tuple[Node, Node]]:
         if isinstance(sentence.given, Is):
             condition = sentence.given.variable
         else:
-            yield from ((a, condition) for a in _mentioned(sentence.given))
+            yield from ((a, condition) for a in mentioned(sentence.given))
         yield condition, node
 
 
@@ -205,12 +202,13 @@ def independences(network: Network) -> Iterator[tuple[Block, Block, Block]]:
         given = parents(network, x)
         others = set(network.variables) - given - descendants(network, x) - {x}
         if others:
-            yield (x,), _ordered(network, others), _ordered(network, given)
+            yield (x,), ordered(network, others), ordered(network, given)
     for declared in network.independences:
         yield declared.left, declared.right, declared.given
 
 
-def _ordered(network: Network, chosen: set[Variable]) -> Block:
+def ordered(network: Network, chosen: set[Variable]) -> Block:
+    """Return some variables in the order of the network."""
     return tuple(v for v in network.variables if v in chosen)
 
 
@@ -382,7 +380,13 @@ def _solve(
             model.addCons(masses.weighted(row) >= 0.0)
     impose(masses, network)
     model.setObjective(masses.total(goal), sense)
-    model.optimize()
+    try:
+        model.optimize()
+    except Exception as error:
+        # SCIP raises nothing more special.
+        if "error in LP solver" not in str(error):
+            raise
+        return _Solved(empty=False, closed=False, proved=-inf if sense == "minimize" else inf, joint=None)
     status = model.getStatus()
     proved, joint = _proved(model, sense), masses.joint() if model.getNSols() else None
     return _Solved(status == "infeasible", status in ("infeasible", "optimal", "gaplimit"), proved, joint)
@@ -514,97 +518,3 @@ def _linear_end(network: Network, goal: Events, unit: Events, sign: float) -> En
     assert found.status == 0 and found.x is not None, found.message
     value = float(goal @ found.x)
     return End(value, value, found.x / found.x.sum())
-
-
-# --- Credal networks: every vertex, exactly ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ExactInterval:
-    """The verdict and the two ends as exact rationals."""
-
-    verdict: Verdict
-    lower: Fraction = Fraction(0)
-    upper: Fraction = Fraction(1)
-
-
-def strong_extension(network: Network, query: Query, *, most: int = 5000) -> ExactInterval:
-    """Try every vertex of the strong extension of a credal network with unique assessments.
-
-    P(claim | given) is linear-fractional in each local distribution, and a combination that gives the
-    evidence no mass gives the claim none, so the ends are attained at combinations of local vertices.
-    """
-    families = list(_families(network))
-    if prod(len(choices) for _, choices in families) > most:
-        raise ValueError("too many vertices to try them all")
-    given, claimed = event(network, query.given), event(network, query.claim)
-    ratios = []
-    for chosen in product(*(choices for _, choices in families)):
-        joint = _product([cells for cells, _ in families], chosen)
-        mass = sum((p for p, g in zip(joint, given, strict=True) if g), Fraction(0))
-        if mass > 0:
-            hit = sum((p for p, g, c in zip(joint, given, claimed, strict=True) if g and c), Fraction(0))
-            ratios.append(hit / mass)
-    if not ratios:
-        return ExactInterval(Verdict.IMPOSSIBLE)
-    return ExactInterval(Verdict.ANSWERED, min(ratios), max(ratios))
-
-
-Vertex: TypeAlias = tuple[Fraction, ...]
-
-
-def _families(network: Network) -> Iterator[tuple[list[int | None], list[Vertex]]]:
-    """Yield, per variable and parent configuration, the value it has in each world, and its vertices."""
-    every = worlds(network)
-    for x in network.variables:
-        above = _ordered(network, parents(network, x))
-        for values in product(*(v.values for v in above)):
-            configuration = dict(zip(above, values, strict=True))
-            applies = [all(w[v] == c for v, c in configuration.items()) for w in every]
-            cells = [x.values.index(w[x]) if a else None for w, a in zip(every, applies, strict=True)]
-            yield cells, _vertices(*_box(network, x, configuration))
-
-
-def _product(cells: Sequence[Sequence[int | None]], chosen: Sequence[Vertex]) -> list[Fraction]:
-    joint = [Fraction(1)] * len(cells[0])
-    for cell, vertex in zip(cells, chosen, strict=True):
-        joint = [p if k is None else p * vertex[k] for p, k in zip(joint, cell, strict=True)]
-    return joint
-
-
-def _box(
-    network: Network, x: Variable, configuration: dict[Variable, str]
-) -> tuple[list[Fraction], list[Fraction]]:
-    """Return the bounds that sentences put on each value of x in one parent configuration."""
-    lower, upper = [Fraction(0)] * len(x.values), [Fraction(1)] * len(x.values)
-    for sentence in network.sentences:
-        if not (sentence.is_atomic and sentence.claim_scope == (x,)):
-            continue
-        if _mentioned(sentence.given) != set(configuration):
-            raise ValueError(f"not a unique assessment: {sentence}")
-        if holds(sentence.given, configuration):
-            _narrow(sentence, x, lower, upper)
-    return lower, upper
-
-
-def _narrow(sentence: Sentence, x: Variable, lower: list[Fraction], upper: list[Fraction]) -> None:
-    low, high, claim = sentence.lower, sentence.upper, sentence.claim
-    if isinstance(claim, Not):
-        low, high, claim = 1 - high, 1 - low, claim.operand
-    assert isinstance(claim, Is)
-    k = x.values.index(claim.value)
-    lower[k], upper[k] = max(lower[k], low), min(upper[k], high)
-
-
-def _vertices(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> list[Vertex]:
-    """List the vertices of the distributions between two bounds: all values but one sit at an end."""
-    found = set()
-    for free in range(len(lower)):
-        others = [k for k in range(len(lower)) if k != free]
-        for ends in product(*((lower[k], upper[k]) for k in others)):
-            rest = 1 - sum(ends, Fraction(0))
-            if lower[free] <= rest <= upper[free]:
-                found.add((*ends[:free], rest, *ends[free:]))
-    if not found:
-        raise ValueError("a local polytope is empty")
-    return sorted(found)

@@ -15,10 +15,10 @@ from oracle import (
     nilsson,
     parents,
     polish,
-    strong_extension,
     violations,
 )
 from random_networks import random_case
+from vertex_oracle import strong_extension
 
 A, B, C, D = propositions("a b c d")
 

@@ -116,8 +116,8 @@ class _Search:
         model.setParam("limits/absgap", SCALE * tolerance)
         model.setParam("limits/time", min(timeout, 1e9))
         with _watched(model, report, outward):
-            model.optimize()
-        return self._claim(outward)
+            survived = _optimize(model)
+        return self._claim(outward) if survived else GlobalClaim(Outcome.STOPPED, outward * inf)
 
     def _claim(self, outward: float) -> GlobalClaim:
         model = self.model
@@ -222,6 +222,18 @@ def _watched(model: pyscipopt.Model, report: Report | None, outward: float) -> I
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _optimize(model: pyscipopt.Model) -> bool:
+    """Run the search; return False where SCIP gave up in the middle of it."""
+    try:
+        model.optimize()
+    except Exception as error:
+        # SCIP raises nothing more special.
+        if "error in LP solver" not in str(error):
+            raise
+        return False
+    return True
 
 
 def _quiet_model() -> pyscipopt.Model:
