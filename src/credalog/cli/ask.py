@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_json, add_model, load_model
-from credalog.cli.output import bar, shown_lower, shown_upper, write_json, write_table
+from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_json, add_model, load_model, positive
+from credalog.cli.output import Column, bar, shown_lower, shown_upper, write_json, write_table
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError
 
@@ -26,7 +26,7 @@ __all__ = ["ASKING", "add_effort", "answer_json", "write_answers"]
 
 METHODS = ("auto", "factorized", "joint")
 CONDITIONS = ("local", "global", "none")
-COLUMNS = (
+COLUMNS: tuple[Column, ...] = (
     ("query", "left"),
     ("lower", "right"),
     ("upper", "right"),
@@ -42,7 +42,7 @@ COLUMNS = (
 def query(arguments: Namespace) -> int:
     """Answer the queries given on the command line."""
     model = load_model(arguments)
-    return _answer(arguments, lambda watch: _one_by_one(model, arguments.query, arguments, watch))
+    return _answer(arguments, lambda watch: _asked(model, arguments.query, arguments, watch))
 
 
 def run(arguments: Namespace) -> int:
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
             f"{arguments.file} asks nothing",
             advice="Add a line such as `query P(a | b)`, or use `credalog query FILE 'P(a | b)'`.",
         )
-    return _answer(arguments, lambda watch: _one_by_one(model, model.queries, arguments, watch))
+    return _answer(arguments, lambda watch: _asked(model, model.queries, arguments, watch))
 
 
 def marginals(arguments: Namespace) -> int:
@@ -66,35 +66,54 @@ def _effort(arguments: Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "method", "markov", "jobs")}
 
 
-def _one_by_one(
+def _asked(
     model: LCN, queries: Sequence[str | Query], arguments: Namespace, watch: Watch
 ) -> Iterator[Answer]:
-    for asked in queries:
-        watch.begin(asked if isinstance(asked, str) else query_text(asked))
-        yield model.query(asked, **_effort(arguments), report=watch)
+    """Answer one question after the other, or several at once if there are processes to do it."""
+    effort = _effort(arguments)
+    if arguments.jobs == 1:
+        for asked in queries:
+            watch.begin(_written(asked))
+            yield model.query(asked, **effort, report=watch)
+    else:
+        from joblib import Parallel, delayed
+
+        # Reports do not cross from one process to another, so there is no progress to watch.
+        watch.begin("all queries")
+        parallel = Parallel(n_jobs=arguments.jobs, return_as="generator")
+        yield from parallel(delayed(model.query)(asked, **effort) for asked in queries)
+
+
+def _written(asked: str | Query) -> str:
+    from credalog.language import unparse_query
+
+    return asked if isinstance(asked, str) else unparse_query(asked)
 
 
 def _answer(arguments: Namespace, asking: Asking) -> int:
     """Collect the answers; write those found even where a later question fails or is interrupted."""
-    watch = Watch()
     found: list[dict[str, Any]] = []
-    try:
-        for answer in asking(watch):
-            found.append(answer_json(answer))
-    except KeyboardInterrupt:
-        found.append(_interrupted(watch))
-        return INTERRUPTED
-    finally:
-        watch.close()
-        write_answers(found, arguments)
+    with Watch() as watch:
+        try:
+            for answer in asking(watch):
+                found.append(answer_json(answer))
+                if watch.is_interrupted:
+                    return INTERRUPTED
+        except KeyboardInterrupt:
+            found.append(_interrupted(watch))
+            return INTERRUPTED
+        finally:
+            write_answers(found, arguments)
     return ANSWERED
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as the object that `--json` writes."""
+    from credalog.language import unparse_query
+
     lower, upper = answer.interval.lower, answer.interval.upper
     return {
-        "query": query_text(answer.query),
+        "query": unparse_query(answer.query),
         "lower": lower.bound,
         "upper": upper.bound,
         "lower_witnessed": lower.witnessed,
@@ -105,14 +124,6 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "method": answer.method,
         "seconds": answer.seconds,
     }
-
-
-def query_text(query: Query) -> str:
-    """Write a query as its user would."""
-    from credalog.language import unparse_formula
-
-    given = f" | {unparse_formula(query.given)}" if query.is_conditional else ""
-    return f"P({unparse_formula(query.claim)}{given})"
 
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
@@ -164,19 +175,25 @@ def add_effort(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=positive(float),
         default=1e-4,
         metavar="T",
         help="the gap that counts as exact (default 1e-4)",
     )
     parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="S", help="seconds for each query (default 30)"
+        "--timeout",
+        type=positive(float),
+        default=30.0,
+        metavar="S",
+        help="seconds for each query (default 30)",
     )
     parser.add_argument("--method", choices=METHODS, default="auto", help="how to compute (default auto)")
     parser.add_argument(
         "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
     )
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="work in N processes (default 1)")
+    parser.add_argument(
+        "--jobs", type=positive(int), default=1, metavar="N", help="work in N processes (default 1)"
+    )
     add_json(parser)
 
 

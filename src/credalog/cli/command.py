@@ -6,10 +6,10 @@ more of them than this.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -24,7 +24,10 @@ __all__ = [
     "add_output",
     "ground_model",
     "load_model",
+    "positive",
 ]
+
+Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
 INTERRUPTED = 130
@@ -47,11 +50,32 @@ def add_model(parser: ArgumentParser) -> None:
     """Add the file to read and how to ground it."""
     parser.add_argument("file", metavar="FILE", help="a network in the .lcn language")
     parser.add_argument(
-        "--data", metavar="FILE", help="domains, relations and functions of the model, as JSON or CSV"
+        "--data",
+        action="append",
+        metavar="FILE",
+        help="elements of domains, relations and functions, as JSON or CSV; may be repeated",
     )
     parser.add_argument(
-        "--limit", type=int, metavar="N", help="refuse to ground to more than N sentences (default 2,000,000)"
+        "--limit",
+        type=positive(int),
+        metavar="N",
+        help="refuse to ground to more than N sentences (default 2,000,000)",
     )
+
+
+def positive(kind: type[Number]) -> Callable[[str], Number]:
+    """Return a reader of positive numbers, for argparse."""
+
+    def read(text: str) -> Number:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text} is not a number") from None
+        if not value > 0:
+            raise ArgumentTypeError(f"{text} is not positive")
+        return value
+
+    return read
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -68,7 +92,7 @@ def load_model(arguments: Namespace) -> LCN:
     """Read the model that the arguments name."""
     from credalog.lcn import load
 
-    return load(arguments.file) if arguments.data is None else load(arguments.file, data=arguments.data)
+    return load(arguments.file, data=arguments.data)
 
 
 def ground_model(model: LCN, arguments: Namespace) -> Network:

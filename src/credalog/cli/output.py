@@ -10,12 +10,12 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-__all__ = ["Json", "Row", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
+__all__ = ["Column", "Json", "Row", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
@@ -72,38 +72,41 @@ def shown_upper(value: float) -> str:
     return _decimal(value, ceil)
 
 
-def _decimal(value: float, outwards: Any) -> str:
+def _decimal(value: float, outwards: Callable[[float], int]) -> str:
     scaled = value * 10**DIGITS
     near = round(scaled)
     steps = near if abs(scaled - near) <= NOISE * 10**DIGITS else outwards(scaled)
     return f"{steps / 10**DIGITS:.{DIGITS}f}"
 
 
-def bar(lower: float, upper: float, inner: tuple[float, float] | None) -> str:
+def bar(lower: float, upper: float, attained: tuple[float, float] | None) -> str:
     """Draw an interval: solid where it is attained, lighter where it is only not excluded."""
-    cells = []
-    for i in range(CELLS):
-        left, right = i / CELLS, (i + 1) / CELLS
-        if inner is not None and left < max(inner[1], inner[0] + 1e-12) and inner[0] < right:
-            cells.append("█")
-        elif left <= upper and lower <= right:
-            cells.append("▒")
-        else:
-            cells.append("·")
+    cells = ["·"] * CELLS
+    _fill(cells, lower, upper, "▒")
+    if attained is not None:
+        _fill(cells, *attained, "█")
     return "".join(cells)
 
 
+def _fill(cells: list[str], lower: float, upper: float, mark: str) -> None:
+    """Mark every cell that the interval touches, and at least one."""
+    first = min(int(lower * CELLS + NOISE), CELLS - 1)
+    end = max(first + 1, ceil(upper * CELLS - NOISE))
+    cells[first:end] = mark * (end - first)
+
+
 Row: TypeAlias = Sequence[str]
+Column: TypeAlias = tuple[str, Literal["left", "right"]]
 
 
-def write_table(columns: Sequence[tuple[str, str]], rows: Iterable[Row]) -> None:
+def write_table(columns: Sequence[Column], rows: Iterable[Row]) -> None:
     """Write a table; each column is a heading with its justification."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading, justify in columns:
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(heading, justify=justify, no_wrap=True)
     for row in rows:
         table.add_row(*row)
     # Where nobody looks, a line may be as long as it must be.

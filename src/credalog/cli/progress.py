@@ -1,11 +1,12 @@
 """What is known of a question while it is worked on.
 
-Enters: `Progress` reports from an inference. Leaves: a line on standard error, if somebody looks, and the
-bounds reached so far, if somebody interrupts.
+Enters: `Progress` reports from an inference, and Ctrl-C. Leaves: a line on standard error, if somebody looks,
+and the bounds reached so far, if somebody interrupts.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -22,14 +23,24 @@ CLEAR = "\r\x1b[K"
 
 
 class Watch:
-    """Follow one question after the other."""
+    """Follow one question after the other, and remember whether the user has had enough."""
 
     def __init__(self) -> None:
         self.question = ""
+        self.is_interrupted = False
         self._latest: dict[str, Progress] = {}
         self._began = monotonic()
         self._drawn = 0.0
         self._is_seen = sys.stderr.isatty()
+
+    def __enter__(self) -> Watch:
+        self._usual = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._usual)
+        if self._is_seen:
+            print(CLEAR, end="", file=sys.stderr, flush=True)
 
     def begin(self, question: str) -> None:
         """Turn to another question and forget what was known of the last."""
@@ -43,21 +54,25 @@ class Watch:
         return monotonic() - self._began
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of a report, and show it."""
+        """Take note of a report, and show it.
+
+        A search that is interrupted ends with the bounds it has; the next one must not begin.
+        """
         self._latest[progress.task] = progress
+        if self.is_interrupted:
+            raise KeyboardInterrupt
         if self._is_seen and monotonic() - self._drawn >= PAUSE:
             self._drawn = monotonic()
             print(f"{CLEAR}{_line(self.question, progress)}", end="", file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """Wipe the line away."""
-        if self._is_seen:
-            print(CLEAR, end="", file=sys.stderr, flush=True)
-
     def reached(self, end: str) -> tuple[float | None, float | None]:
-        """Return the bound and the witnessed value of the task that names this end, None where unknown."""
-        tasks = [progress for task, progress in self._latest.items() if task.startswith(end)]
-        return (tasks[-1].bound, tasks[-1].witnessed) if tasks else (None, None)
+        """Return the bound and the witnessed value of one end so far, None where unknown."""
+        latest = self._latest.get(end)
+        return (None, None) if latest is None else (latest.bound, latest.witnessed)
+
+    def _interrupt(self, *_: object) -> None:
+        self.is_interrupted = True
+        raise KeyboardInterrupt
 
 
 def _line(question: str, progress: Progress) -> str:

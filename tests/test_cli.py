@@ -1,0 +1,432 @@
+"""The command line: what people see, and what programs can rely on."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from conftest import PROJECT
+from credalog.cli import main
+from credalog.cli.app import COMMANDS
+from credalog.cli.output import CELLS, bar, shown_lower, shown_upper, write
+from credalog.cli.progress import Watch
+from credalog.inference.answer import Progress
+
+EXAMPLES = PROJECT / "examples"
+FIELDS = {
+    "query",
+    "lower",
+    "upper",
+    "lower_witnessed",
+    "upper_witnessed",
+    "lower_warrant",
+    "upper_warrant",
+    "status",
+    "method",
+    "seconds",
+}
+
+
+@pytest.fixture
+def smokers() -> str:
+    return str(EXAMPLES / "smokers.lcn")
+
+
+@pytest.fixture
+def written(tmp_path: Path):
+    """Return a function that writes a text to a file and returns its path."""
+
+    def write_down(text: str) -> str:
+        path = tmp_path / "model.lcn"
+        path.write_text(text)
+        return str(path)
+
+    return write_down
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]):
+    """Return a function that runs a command and returns its exit code, output and complaints."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        seen = capsys.readouterr()
+        return code, seen.out, seen.err
+
+    return run
+
+
+def in_a_process(*words: str, **options) -> subprocess.Popen[str]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen([sys.executable, "-m", "credalog", *words], **pipes)
+
+
+# Explaining a network.
+
+
+def test_check_counts_what_example_1_grounds_to(ask, smokers: str):
+    code, out, _ = ask("check", smokers)
+    assert code == 0
+    facts = dict(re.findall(r"^  (\w[\w ]*?)  +(.*)$", out, re.MULTILINE))
+    assert facts["atoms"] == "9"
+    # Symmetry makes both orders of two friends the same sentence: 3 + 3 + 3 + 3.
+    assert facts["sentences"] == "12"
+    # Everything but its two parents descends from a friendship, so only Sm and Ca have an ndnp.
+    assert facts["independences"] == "6"
+    assert facts["cyclic"].startswith("yes: 2 components of 3 variables; with their ancestors 6")
+
+
+def test_check_writes_the_same_as_json(ask, smokers: str):
+    code, out, _ = ask("check", smokers, "--json")
+    found = json.loads(out)
+    assert (code, found["variables"], found["sentences"], found["cycles"]) == (0, 9, 12, [3, 3])
+    assert found["queries"] == 2
+
+
+def test_ground_writes_a_text_that_grounds_to_the_same_network(ask, smokers: str, tmp_path: Path):
+    once = tmp_path / "once.lcn"
+    assert ask("ground", smokers, "-o", str(once))[0] == 0
+    code, out, _ = ask("ground", str(once))
+    assert code == 0
+    assert out == once.read_text()
+    assert "Fr(Tim,Tom)" in out
+
+
+def test_ground_as_json_keeps_bounds_labels_and_sources(ask, smokers: str):
+    found = json.loads(ask("ground", smokers, "--json")[1])
+    assert len(found["variables"]) == 9
+    smoke = next(s for s in found["sentences"] if s["label"].startswith("smoke"))
+    assert (smoke["lower"], smoke["upper"], smoke["tau"]) == (0.03, 0.04, True)
+    assert smoke["source"].endswith("smokers.lcn:9")
+
+
+def test_a_limit_on_grounding_is_answered_with_the_count(ask, smokers: str):
+    code, out, err = ask("check", smokers, "--limit", "3")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert re.search(r"grounds to \d+ sentences", err)
+
+
+def test_independences_of_example_1_are_the_papers(ask, smokers: str):
+    code, out, _ = ask("independences", smokers, "Sm(Tim)", "Ca(Tim)")
+    assert code == 0
+    assert list(map(as_sets, out.splitlines())) == [
+        as_sets("Sm(Tim) ⊥ Fr(Tom,Tam), Ca(Tom), Ca(Tam) | Fr(Tim,Tom), Fr(Tim,Tam), Sm(Tom), Sm(Tam)"),
+        as_sets(
+            "Ca(Tim) ⊥ Fr(Tim,Tom), Fr(Tim,Tam), Fr(Tom,Tam), Sm(Tom), Sm(Tam), Ca(Tom), Ca(Tam) | Sm(Tim)"
+        ),
+    ]
+
+
+def as_sets(line: str) -> list[set[str]]:
+    return [set(part.split(", ")) for part in re.split(r" [⊥|] ", line)]
+
+
+def test_independences_as_json(ask):
+    code, out, _ = ask("independences", str(EXAMPLES / "appendix.lcn"), "--json")
+    found = json.loads(out)["independences"]
+    assert code == 0
+    assert {"left": ["a"], "right": ["d"], "given": ["b", "c"]} in found
+    assert len(found) == 4
+
+
+def test_declared_independences_are_listed_too(ask, written):
+    path = written("P(a | b) >= 0.1\nP(c | a) >= 0.1\nP(b | c) >= 0.1\nindependent a, b | c\n")
+    assert ask("independences", path)[1] == "a ⊥ b | c\n"
+    assert ask("independences", path, "c")[1] == ""
+
+
+def test_an_unknown_variable_is_answered_with_the_nearest(ask, smokers: str):
+    code, _, err = ask("independences", smokers, "Sm(Tin)")
+    assert code == 2
+    assert "no variable Sm(Tin)" in err
+    assert "Sm(Tim)" in err
+
+
+def test_graph_in_every_form(ask, smokers: str, tmp_path: Path):
+    assert ask("graph", smokers)[1].startswith("9 variables")
+    assert ask("graph", smokers, "--dot")[1].startswith("digraph")
+    ElementTree.fromstring(ask("graph", smokers, "--svg")[1])
+    picture = tmp_path / "graph.png"
+    assert ask("graph", smokers, "--png", "-o", str(picture))[0] == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_graph_as_json_has_parents_and_components(ask, smokers: str):
+    found = json.loads(ask("graph", smokers, "--json")[1])
+    assert set(found["parents"]["Sm(Tim)"]) == {"Fr(Tim,Tom)", "Fr(Tim,Tam)", "Sm(Tom)", "Sm(Tam)"}
+    assert [len(component) for component in found["components"]] == [3, 3, 1, 1, 1]
+    assert len(found["formulas"]) == 9
+
+
+# Asking.
+
+
+def test_query_answers_as_the_paper_does(ask):
+    code, out, _ = ask("query", str(EXAMPLES / "parity.lcn"), "P(x xor y)", "--json")
+    (answer,) = json.loads(out)
+    assert code == 0
+    assert set(answer) >= FIELDS
+    assert answer["lower"] == pytest.approx(0.42, abs=1e-4)
+    assert answer["upper"] == pytest.approx(0.58, abs=1e-4)
+    assert answer["status"] == "EXACT"
+
+
+def test_without_the_markov_condition_nothing_is_known_of_a_parity(ask):
+    (answer,) = json.loads(ask("run", str(EXAMPLES / "parity.lcn"), "--markov", "none", "--json")[1])
+    assert (answer["lower"], answer["upper"]) == (pytest.approx(0), pytest.approx(1))
+
+
+def test_run_answers_every_query_line_in_order(ask):
+    code, out, _ = ask("run", str(EXAMPLES / "appendix.lcn"), "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert [answer["query"] for answer in found] == ["P(c)", "P(a | b)"]
+    assert found[0]["upper"] == pytest.approx(1 / 3, abs=1e-3)
+    assert found[1]["lower"] == pytest.approx(6 / 7, abs=1e-3)
+
+
+def test_run_on_a_file_that_asks_nothing_says_how_to_ask(ask, written):
+    code, _, err = ask("run", written("P(a) >= 0.5\n"))
+    assert code == 2
+    assert "query P(" in err
+
+
+def test_marginals_answer_for_every_proposition_and_every_value(ask, written):
+    path = written("variable Color in {red, green}\nP(Color = red) = 0.3\nP(a) = 0.25\n")
+    found = {one["query"]: one for one in json.loads(ask("marginals", path, "--json")[1])}
+    assert {text: round(one["lower"], 6) for text, one in found.items()} == {
+        "P(Color = red)": 0.3,
+        "P(Color = green)": 0.7,
+        "P(a)": 0.25,
+    }
+
+
+def test_the_table_shows_interval_bar_and_status(ask):
+    code, out, err = ask("query", str(EXAMPLES / "two_sources.lcn"), "P(b)")
+    assert (code, err) == (0, "")
+    heading, row = out.splitlines()
+    assert heading.split()[:3] == ["query", "lower", "upper"]
+    assert row.split()[0] == "P(b)"
+    assert float(row.split()[1]) == pytest.approx(0.3, abs=1e-4)
+    assert "█" in row
+    assert " exact " in row
+
+
+def test_several_processes_give_the_same_answers(ask):
+    path = str(EXAMPLES / "appendix.lcn")
+    questions = ("P(c)", "P(a and b)", "P(d)")
+    alone = json.loads(ask("query", path, *questions, "--json")[1])
+    together = json.loads(ask("query", path, *questions, "--json", "--jobs", "2")[1])
+    for one, other in zip(alone, together, strict=True):
+        assert one["query"] == other["query"]
+        assert one["lower"] == pytest.approx(other["lower"], abs=1e-4)
+        assert one["upper"] == pytest.approx(other["upper"], abs=1e-4)
+
+
+# What goes wrong.
+
+
+def test_an_inconsistent_network_has_its_own_exit_code(ask, written):
+    code, _, err = ask("query", written("P(a) >= 0.6\nP(a) <= 0.5\n"), "P(a)")
+    assert code == 3
+    assert err.startswith("error: ")
+
+
+def test_impossible_evidence_has_its_own_exit_code(ask, written):
+    code, _, err = ask("query", written("P(a) = 0\nP(b) = 0.5\n"), "P(b | a)")
+    assert code == 4
+    assert err.startswith("error: ")
+
+
+def test_answers_found_before_a_failure_are_not_lost(ask, written):
+    code, out, _ = ask("query", written("P(a) = 0\nP(b) = 0.5\n"), "P(b)", "P(b | a)", "--json")
+    assert code == 4
+    assert [answer["query"] for answer in json.loads(out)] == ["P(b)"]
+
+
+def test_bad_text_is_shown_with_its_place_and_a_caret(ask, written):
+    code, out, err = ask("check", written("P(a) >= 0.5\nP(b >= 0.5\n"))
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert "model.lcn, line 2, column" in err
+    assert "^" in err
+    assert "Traceback" not in err
+
+
+def test_an_unknown_atom_in_a_query_is_bad_input(ask):
+    code, _, err = ask("query", str(EXAMPLES / "smokers.lcn"), "P(Ca(Tin))")
+    assert code == 2
+    assert "Tim" in err
+
+
+def test_a_missing_file_is_bad_input(ask):
+    code, _, err = ask("check", "no-such-file.lcn")
+    assert code == 2
+    assert "no-such-file.lcn" in err
+
+
+def test_a_folder_that_is_not_there_cannot_be_written_to(ask, smokers: str):
+    code, _, err = ask("graph", smokers, "-o", "no-such-folder/graph.txt")
+    assert code == 2
+    assert "no-such-folder" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("fly",),
+        ("query", "file.lcn"),
+        ("check", "a", "--markov", "local"),
+        ("run", "a", "--timeout", "-1"),
+        ("run", "a", "--tolerance", "nan"),
+        ("run", "a", "--jobs", "two"),
+        ("graph", "a", "--dot", "--svg"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_words_are_bad_input(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert "usage: credalog" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("accident", "code", "words"),
+    [
+        (MemoryError(), 2, "out of memory"),
+        (RecursionError(), 2, "nested too deeply"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_accidents_have_a_message_and_a_code(
+    ask, smokers: str, monkeypatch: pytest.MonkeyPatch, accident: BaseException, code: int, words: str
+):
+    def fail(_: object) -> None:
+        raise accident
+
+    monkeypatch.setattr("credalog.cli.describe.load_model", fail)
+    found, _, err = ask("check", smokers)
+    assert found == code
+    assert words in err
+
+
+def test_every_command_has_help_and_json(capsys: pytest.CaptureFixture[str]):
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            main([command.name, "--help"])
+        assert stop.value.code == 0
+        assert "--json" in capsys.readouterr().out
+
+
+# Files, pipes, interruptions.
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    target = tmp_path / "out.txt"
+    write("old", str(target))
+
+    def full(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        write("new", str(target))
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_written_file_has_the_usual_rights(tmp_path: Path):
+    write("text", str(tmp_path / "ours"))
+    (tmp_path / "plain").write_text("text")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_reader_who_leaves_early_gets_no_traceback(written):
+    many = written("".join(f"P(x{i}) >= 0.1\n" for i in range(2000)))
+    process = in_a_process("independences", many)
+    process.stdout.readline()
+    process.stdout.close()
+    complaints = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+    assert complaints == ""
+
+
+def test_an_interrupted_query_shows_the_bounds_reached(ask, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(*_: object, report, **__: object) -> Iterator[object]:
+        report(Progress("lower", 0.25, 0.375, 1.0))
+        report(Progress("lower", 0.3, 0.35, 2.0))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("credalog.lcn.LCN.query", interrupted)
+    code, out, _ = ask("query", str(EXAMPLES / "parity.lcn"), "P(x)", "--json")
+    (answer,) = json.loads(out)
+    assert code == 130
+    assert set(answer) >= FIELDS
+    assert (answer["query"], answer["status"]) == ("P(x)", "INTERRUPTED")
+    assert (answer["lower"], answer["lower_witnessed"]) == (0.3, 0.35)
+    assert (answer["upper"], answer["upper_witnessed"]) == (1.0, None)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of this kind are POSIX")
+def test_control_c_ends_with_130_and_no_traceback(shared_data: Path):
+    hard = shared_data / "lcn" / "benchmarks" / "junkyu" / "benchmark_scaling_directions_n24_2.lcn"
+    process = in_a_process("marginals", str(hard), "--timeout", "100")
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in complaints
+
+
+def test_after_an_interruption_no_other_search_begins():
+    with Watch() as watch:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            watch(Progress("upper", 0.9, None, 1.0))
+    assert watch.is_interrupted
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+# Small things.
+
+
+def test_bounds_are_shown_rounded_outwards():
+    assert shown_lower(0.12345678) == "0.123456"
+    assert shown_upper(0.12345678) == "0.123457"
+    assert shown_lower(0.42 - 1e-10) == "0.420000"
+    assert shown_upper(0.58 + 1e-10) == "0.580000"
+
+
+def test_the_bar_is_solid_where_attained_and_lighter_where_only_possible():
+    assert bar(0.0, 1.0, None) == "▒" * CELLS
+    assert bar(0.0, 1.0, (0.0, 1.0)) == "█" * CELLS
+    drawn = bar(0.25, 0.75, (0.4, 0.6))
+    assert len(drawn) == CELLS
+    assert re.fullmatch("·+▒+█+▒+·+", drawn)
+    assert bar(0.5, 0.5, (0.5, 0.5)).count("█") == 1
+
+
+def test_progress_is_shown_only_to_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    Watch()(Progress("lower", 0.3, 0.4, 1.0))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Watch() as watch:
+        watch.begin("P(x)")
+        watch(Progress("lower", 0.3, 0.4, 1.0))
+    assert "P(x) lower  bound 0.300000  witness 0.400000  gap 1.0e-01  1.0 s" in capsys.readouterr().err
