@@ -221,6 +221,17 @@ def test_the_table_shows_interval_bar_and_status(ask):
     assert " exact " in row
 
 
+def test_a_narrow_terminal_loses_columns_but_no_bound(ask, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for width in (200, 80, 40):
+        monkeypatch.setenv("COLUMNS", str(width))
+        out = ask("query", str(EXAMPLES / "two_sources.lcn"), "P(b)")[1]
+        heading, row = re.sub(r"\x1b\[\d*m", "", out).splitlines()
+        assert max(len(heading), len(row)) <= width
+        assert row.split()[:3] == ["P(b)", "0.300000", "0.350000"]
+        assert ("method" in heading) == (width == 200)
+
+
 def test_several_processes_give_the_same_answers(ask):
     path = str(EXAMPLES / "appendix.lcn")
     questions = ("P(c)", "P(a and b)", "P(d)")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_json, add_model, load_model, positive
-from credalog.cli.output import Column, bar, shown_lower, shown_upper, write_json, write_table
+from credalog.cli.output import CELLS, Column, bar, shown_lower, shown_upper, write_json, write_table
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError
 
@@ -26,16 +26,16 @@ __all__ = ["ASKING", "add_effort", "answer_json", "write_answers"]
 
 METHODS = ("auto", "factorized", "joint")
 CONDITIONS = ("local", "global", "none")
-COLUMNS: tuple[Column, ...] = (
-    ("query", "left"),
-    ("lower", "right"),
-    ("upper", "right"),
-    ("0                      1", "left"),
-    ("gap", "right"),
-    ("status", "left"),
-    ("warrant", "left"),
-    ("method", "left"),
-    ("seconds", "right"),
+COLUMNS = (
+    Column("query"),
+    Column("lower", "right"),
+    Column("upper", "right"),
+    Column(f"0{'1':>{CELLS - 1}}", rank=5),
+    Column("gap", "right", rank=3),
+    Column("status"),
+    Column("warrant", rank=2),
+    Column("method", rank=1),
+    Column("seconds", "right", rank=4),
 )
 
 
@@ -148,7 +148,7 @@ def write_answers(found: Sequence[dict[str, Any]], arguments: Namespace) -> None
     if arguments.json:
         write_json(found)
     elif found:
-        write_table(COLUMNS, map(_row, found))
+        write_table(COLUMNS, [_row(one) for one in found])
 
 
 def _row(found: dict[str, Any]) -> Sequence[str]:

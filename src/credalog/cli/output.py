@@ -10,12 +10,13 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, floor
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Column", "Json", "Row", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
+__all__ = ["Column", "Json", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
@@ -24,6 +25,9 @@ DIGITS = 6
 
 NOISE = 1e-8
 """A bound this near to a shown decimal is shown as that decimal; any other is rounded outwards."""
+
+ESSENTIAL = 9
+"""The rank of a column that is shown even where a terminal has no room for it."""
 
 CELLS = 24
 """The length of the bar that stands for the interval from 0 to 1."""
@@ -95,20 +99,38 @@ def _fill(cells: list[str], lower: float, upper: float, mark: str) -> None:
     cells[first:end] = mark * (end - first)
 
 
-Row: TypeAlias = Sequence[str]
-Column: TypeAlias = tuple[str, Literal["left", "right"]]
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; those of the lowest rank go first where the terminal is narrow."""
+
+    heading: str
+    justify: Literal["left", "right"] = "left"
+    rank: int = ESSENTIAL
 
 
-def write_table(columns: Sequence[Column], rows: Iterable[Row]) -> None:
-    """Write a table; each column is a heading with its justification."""
+def write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Write a table as wide as the terminal allows, and as it needs where nobody looks."""
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False, markup=False, emoji=False)
+    shown = _fitting(columns, rows, console.width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, justify in columns:
-        table.add_column(heading, justify=justify, no_wrap=True)
+    for i in shown:
+        table.add_column(columns[i].heading, justify=columns[i].justify, no_wrap=i > 0, overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    # Where nobody looks, a line may be as long as it must be.
-    width = None if sys.stdout.isatty() else 1000
-    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+        table.add_row(*(row[i] for i in shown))
+    console.print(table)
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return the columns to show: all but the least important ones for which there is no room."""
+    needed = [
+        max(len(text) for text in texts) for texts in zip([c.heading for c in columns], *rows, strict=True)
+    ]
+    shown = list(range(len(columns)))
+    for i in sorted(shown, key=lambda i: columns[i].rank):
+        if sum(needed[j] + 2 for j in shown) - 2 <= width or columns[i].rank == ESSENTIAL:
+            break
+        shown.remove(i)
+    return shown
