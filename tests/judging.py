@@ -13,12 +13,30 @@ from math import inf
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.inference.answer import Answer
 from credalog.numerics import Status
-from oracle import TrueInterval, Verdict
+from oracle import End, TrueInterval, Verdict, interval, nilsson
+from random_networks import UNIQUE, Case
+from vertex_oracle import strong_extension
 
-__all__ = ["INSIDE", "complaints"]
+__all__ = ["INSIDE", "complaints", "truth_of", "truth_without_independence"]
 
 INSIDE = 1e-6
 """How far a bound may lie inside the truth, and a witness outside it: the limits of floating point."""
+
+
+def truth_of(case: Case, seconds: float) -> TrueInterval:
+    """Ask the oracle that knows best: all vertices where assessments are unique, else all worlds."""
+    if case.kind not in UNIQUE:
+        return interval(case.network, case.query, seconds=seconds)
+    exact = strong_extension(case.network, case.query)
+    if exact.verdict is not Verdict.ANSWERED:
+        return TrueInterval(exact.verdict)
+    lower, upper = float(exact.lower), float(exact.upper)
+    return TrueInterval(exact.verdict, End(lower, lower), End(upper, upper))
+
+
+def truth_without_independence(case: Case) -> TrueInterval:
+    """Ask Nilsson."""
+    return nilsson(case.network, case.query)
 
 
 def complaints(outcome: Answer | CredalogError, truth: TrueInterval, tolerance: float) -> list[str]:
@@ -34,7 +52,7 @@ def complaints(outcome: Answer | CredalogError, truth: TrueInterval, tolerance: 
 
 
 def _has_model(truth: TrueInterval) -> bool:
-    return truth.lower.joint is not None or truth.upper.joint is not None
+    return truth.lower.attained is not None or truth.upper.attained is not None
 
 
 def _against_inconsistent(truth: TrueInterval) -> Iterator[str]:

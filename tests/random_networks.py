@@ -7,7 +7,7 @@ their bounds are drawn around a hidden distribution that satisfies every indepen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
@@ -31,7 +31,7 @@ from credalog.logic import (
 )
 from credalog.model import Independence, Network, Query, Sentence
 
-__all__ = ["KINDS", "Case", "random_case"]
+__all__ = ["KINDS", "UNIQUE", "Case", "random_case"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Rng: TypeAlias = np.random.Generator
@@ -252,6 +252,18 @@ def _deterministic(rng: Rng, size: int) -> Network:
     return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.2, corners=0.5)))
 
 
+def _rare(rng: Rng, size: int) -> Network:
+    """A credal network some of whose events have probabilities down to a billionth."""
+    variables = _variables(rng, size, 2)
+    common = _tables(rng, _arcs(rng, variables, 2), 0.3)
+    return Network(variables, tuple(_shrunk(rng, s) if rng.random() < 0.5 else s for s in common))
+
+
+def _shrunk(rng: Rng, sentence: Sentence) -> Sentence:
+    tiny = Fraction(1, 10 ** int(rng.integers(3, 10)))
+    return replace(sentence, lower=tiny * int(rng.integers(0, 2)), upper=tiny * 3)
+
+
 def _extreme(rng: Rng, size: int) -> Network:
     """Sentences around a distribution some of whose marginals are zero or one."""
     variables = _variables(rng, size, 2)
@@ -324,7 +336,11 @@ KINDS: dict[str, Callable[[Rng, int], Network]] = {
     "multivalued": _multivalued,
     "linear": _linear,
     "declared": _declared,
+    "rare": _rare,
 }
+
+UNIQUE = frozenset({"credal", "bayesian", "deterministic", "rare"})
+"""The kinds whose assessments are unique: their vertices can all be tried."""
 
 
 def random_case(kind: str, seed: int, *, smallest: int = 2, largest: int = 4) -> Case:

@@ -74,7 +74,7 @@ def test_scip_finds_the_papers_interval(maximize: bool, truth: float) -> None:
     assert claim.point is not None and violations(claim.point, INTERVALS).worst < 1e-7
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"rare"}))
 @pytest.mark.parametrize("seed", [100, 101])
 def test_scip_agrees_with_brute_force(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=3)
@@ -179,7 +179,7 @@ def test_ipopt_climbs_to_the_papers_interval(maximize: bool, truth: float) -> No
     assert violations(point, INTERVALS).worst < 1e-6
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_what_ipopt_returns_is_nearly_a_model(kind: str) -> None:
     pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
     case = random_case(kind, 100, largest=3)

@@ -1,0 +1,126 @@
+"""Attack our own bounds with random networks, for as long as you like.
+
+    python benchmarks/attack.py --minutes 30
+
+Each network is small enough for brute force. A bound inside the truth, a witness outside it, a consistent
+network called inconsistent, an error of any kind: each is printed with the network in the `.lcn` language,
+so that it can become a test. The summary says how many answers were exact and how long both sides took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from time import monotonic
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from credalog.errors import CredalogError
+from credalog.inference.answer import Answer, Options
+from credalog.inference.exact import query
+from credalog.language import unparse_network, unparse_query
+from credalog.markov import Markov
+from credalog.numerics import TOLERANCE
+from judging import complaints, truth_of, truth_without_independence
+from random_networks import KINDS, Case, random_case
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One case: what the engine did, what is held against it, and what it cost."""
+
+    case: Case
+    ending: str
+    complaints: tuple[str, ...]
+    seconds: float
+    oracle_seconds: float
+
+
+def attempt(case: Case, arguments: argparse.Namespace) -> Trial:
+    """Put one case to the engine and to the oracle."""
+    start = monotonic()
+    outcome = asked(case, Options(timeout=arguments.timeout, markov=Markov(arguments.markov)))
+    answered = monotonic()
+    truth = (
+        truth_of(case, arguments.oracle) if arguments.markov == "local" else truth_without_independence(case)
+    )
+    judged = monotonic()
+    ending = outcome.status.name if isinstance(outcome, Answer) else type(outcome).__name__
+    held = (
+        complaints(outcome, truth, TOLERANCE)
+        if isinstance(outcome, Answer | CredalogError)
+        else [repr(outcome)]
+    )
+    return Trial(case, ending, tuple(held), answered - start, judged - answered)
+
+
+def asked(case: Case, options: Options) -> Answer | Exception:
+    """Ask the engine; an exception of any kind is an outcome here."""
+    try:
+        return query(case.network, case.query, options)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it goes into the report
+        return error
+
+
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    """Draw cases of all kinds in turn, for ever."""
+    for seed in count(arguments.first):
+        for kind in arguments.kinds:
+            yield random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
+
+
+def show(trial: Trial) -> None:
+    """Print what is held against an answer, with the network."""
+    print(f"\n{trial.case}: {'; '.join(trial.complaints)}")
+    print(unparse_network(trial.case.network))
+    print(unparse_query(trial.case.query), flush=True)
+
+
+def summarize(trials: list[Trial]) -> None:
+    """Print how the attack went."""
+    endings = Counter(trial.ending for trial in trials)
+    print(f"\n{len(trials)} networks, {sum(bool(trial.complaints) for trial in trials)} complaints")
+    for ending, number in endings.most_common():
+        print(f"  {ending:<22} {number}")
+    times = sorted(trial.seconds for trial in trials)
+    if times:
+        middle, worst, total = times[len(times) // 2], times[-1], sum(times)
+        print(f"  engine: median {middle:.3f} s, worst {worst:.1f} s, all {total:.0f} s")
+        print(f"  oracle: all {sum(trial.oracle_seconds for trial in trials):.0f} s")
+
+
+def main() -> int:
+    """Attack until the time is over or Ctrl-C; fail if anything is held against the engine."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--first", type=int, default=1000, help="the first seed")
+    parser.add_argument("--smallest", type=int, default=2, help="variables at least")
+    parser.add_argument("--largest", type=int, default=4, help="variables at most")
+    parser.add_argument("--timeout", type=float, default=5.0, help="seconds the engine has for a query")
+    parser.add_argument("--oracle", type=float, default=2.0, help="seconds the oracle has for an end")
+    parser.add_argument("--markov", default="local", choices=["local", "none"])
+    arguments = parser.parse_args()
+    end, trials = monotonic() + 60.0 * arguments.minutes, list[Trial]()
+    try:
+        for case in cases(arguments):
+            if monotonic() > end:
+                break
+            trials.append(attempt(case, arguments))
+            if trials[-1].complaints:
+                show(trials[-1])
+    except KeyboardInterrupt:
+        pass
+    summarize(trials)
+    return int(any(trial.complaints for trial in trials))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
