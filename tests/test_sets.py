@@ -312,12 +312,17 @@ def test_published_intervals_of_tree_shaped_networks_are_reproduced(query_type: 
         assert ends == pytest.approx([float(v) for v in row["interval_result"].split()], abs=TINY)
 
 
-def test_a_family_of_two_parents_in_crepo_agrees_with_brute_force() -> None:
+@pytest.mark.parametrize(
+    ("name", "target", "observed"),
+    [("mult_n4_mID2_mD6_mV4_nV2-2", 2, {0: 0}), ("mult_n4_mID4_mD6_mV4_nV2-2", 3, {1: 0, 0: 0})],
+)
+def test_crepo_networks_for_which_wrong_intervals_are_published_agree_with_brute_force(
+    name: str, target: int, observed: dict[int, int]
+) -> None:
     if not CREPO.exists():
         pytest.skip("the CREPO data is not beside the project")
-    network = read(CREPO / "vmodel" / "vmodel-mult_n4_mID2_mD6_mV4_nV2-2.uai")
-    graph = dependency_graph(network)
-    credal = credal_network(network, graph)
+    network = read(CREPO / "vmodel" / f"vmodel-{name}.uai")
+    credal = credal_network(network, dependency_graph(network))
     assert credal is not None
     tables = tuple(
         {
@@ -328,9 +333,9 @@ def test_a_family_of_two_parents_in_crepo_agrees_with_brute_force() -> None:
     )
     drawn = Drawn(network, credal.parents, tables)
     assert drawn.joints <= MAX_JOINTS
-    answer = sets.query(network, query_of(drawn, 2, {0}, {0: 0}), Options())
-    least, greatest = brute_force(drawn, 2, {0}, {0: 0})
-    assert (answer.lower, answer.upper) == pytest.approx((least, greatest), abs=TINY)
+    answer = sets.query(network, query_of(drawn, target, {0}, observed), Options())
+    expected = brute_force(drawn, target, {0}, observed)
+    assert (answer.lower, answer.upper) == pytest.approx(expected, abs=TINY)
 
 
 def test_local_polytopes_of_a_drawn_network_are_its_own() -> None:
