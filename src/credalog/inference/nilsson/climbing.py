@@ -1,0 +1,117 @@
+"""Climbing: from given worlds to worlds of locally greatest worth, one variable at a time.
+
+Enters: events in tables, a worth for each, worlds to start from. Leaves: better worlds, best first. Nothing
+is proved; it spares the 0/1 solver most of its work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from credalog.inference.nilsson.events import Events, Group, Worlds
+from credalog.program import Floats
+
+__all__ = ["Landscape"]
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """All tables of worth in one array, and where each variable enters them.
+
+    Table g starts at `starts[g]`. Occurrence k of variable v, k from `first[v]` to `first[v + 1]`, says that
+    it enters table `table[k]` with stride `stride[k]`.
+    """
+
+    groups: tuple[Group, ...]
+    sizes: Integers
+    starts: Integers
+    first: Integers
+    table: Integers
+    stride: Integers
+
+    @classmethod
+    def of(cls, events: Events) -> Landscape:
+        """Lay out the tables of some events."""
+        groups = tuple(group for group in events.groups if group.scope)
+        lengths = [group.tables[0].size for group in groups]
+        found = sorted(
+            (v, g, int(np.prod(group.tables.shape[axis + 2 :])))
+            for g, group in enumerate(groups)
+            for axis, v in enumerate(group.scope)
+        )
+        variable, table, stride = (np.array(part, dtype=np.int64) for part in zip(*found, strict=True))
+        first = np.searchsorted(variable, np.arange(len(events.variables) + 1))
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        return cls(groups, np.array(events.sizes), starts, first, table, stride)
+
+    def climb(self, worth: Floats, worlds: Worlds) -> Worlds:
+        """Improve each world until no change of a single variable helps; return them, best first."""
+        tables = np.concatenate([group.worth(worth).ravel() for group in self.groups])
+        found = worlds.copy()
+        values = np.empty(len(found))
+        _climb(tables, found, values, self.sizes, self.starts, self.first, self.table, self.stride)
+        _, distinct = np.unique(found, axis=0, return_index=True)
+        return found[distinct[np.argsort(-values[distinct], kind="stable")]]
+
+
+@njit(cache=True)
+def _climb(
+    tables: Floats,
+    worlds: Worlds,
+    values: Floats,
+    sizes: Integers,
+    starts: Integers,
+    first: Integers,
+    table: Integers,
+    stride: Integers,
+) -> None:
+    """Climb from every world, in place; where[g] is the entry of table g that the world selects."""
+    for w in range(len(worlds)):
+        where = starts.copy()
+        for v in range(len(sizes)):
+            for k in range(first[v], first[v + 1]):
+                where[table[k]] += stride[k] * worlds[w, v]
+        improved = True
+        while improved:
+            improved = False
+            for v in range(len(sizes)):
+                gain, move = _best_move(tables, where, worlds[w, v], sizes[v], v, first, table, stride)
+                if gain > MINUTE:
+                    improved = True
+                    worlds[w, v] += move
+                    for k in range(first[v], first[v + 1]):
+                        where[table[k]] += stride[k] * move
+        values[w] = tables[where].sum()
+
+
+MINUTE = 1e-12
+"""A gain that is no more than rounding."""
+
+
+@njit(cache=True)
+def _best_move(
+    tables: Floats,
+    where: Integers,
+    value: int,
+    size: int,
+    v: int,
+    first: Integers,
+    table: Integers,
+    stride: Integers,
+) -> tuple[float, int]:
+    """Return the best change of one variable's value, and what it gains."""
+    best, best_move = 0.0, 0
+    for other in range(size):
+        gain = 0.0
+        for k in range(first[v], first[v + 1]):
+            here = where[table[k]]
+            gain += tables[here + stride[k] * (other - value)] - tables[here]
+        if gain > best:
+            best, best_move = gain, other - value
+    return best, best_move

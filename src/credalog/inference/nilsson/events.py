@@ -1,0 +1,135 @@
+"""Formulas whose truth matters, and the question which world is worth most.
+
+Enters: formulas over finite variables. Leaves: their truth in given worlds, their truth tables by scope, and
+the contract of a `Pricer`: when every formula that is true in a world has a worth, positive or negative, it
+finds worlds of great worth and a bound that no world passes.
+
+Worlds are rows of value numbers, one per variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from math import prod
+from typing import Protocol, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.logic import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, scope, truth_table
+from credalog.numerics import Warrant
+from credalog.program import Floats
+
+__all__ = ["WIDEST", "Events", "Group", "Priced", "Pricer", "Worlds"]
+
+Worlds = NDArray[np.int64]
+"""Worlds, one per row: the number of each variable's value."""
+
+WIDEST = 1 << 16
+"""The largest table that is ever formed."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """The formulas whose truth matters, over the variables of a network."""
+
+    variables: tuple[Variable, ...]
+    formulas: tuple[Formula, ...]
+
+    @cached_property
+    def number(self) -> dict[Variable, int]:
+        """Return the place of each variable."""
+        return {v: i for i, v in enumerate(self.variables)}
+
+    @cached_property
+    def scopes(self) -> tuple[tuple[int, ...], ...]:
+        """Return for each formula the sorted numbers of its variables."""
+        return tuple(tuple(sorted(self.number[v] for v in scope(f))) for f in self.formulas)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the number of values of each variable."""
+        return tuple(len(v.values) for v in self.variables)
+
+    def truth(self, worlds: Worlds) -> NDArray[np.bool_]:
+        """Tell which formula (row) holds in which world (column)."""
+        return np.array([np.broadcast_to(self._truth(f, worlds), len(worlds)) for f in self.formulas])
+
+    def _truth(self, formula: Formula, worlds: Worlds) -> NDArray[np.bool_]:
+        match formula:
+            case Truth(value):
+                return np.array(value)
+            case Is(variable, value):
+                return np.asarray(worlds[:, self.number[variable]] == variable.values.index(value))
+            case Not(operand):
+                return ~self._truth(operand, worlds)
+            case And(operands):
+                return np.asarray(reduce(np.logical_and, (self._truth(o, worlds) for o in operands)))
+            case Or(operands):
+                return np.asarray(reduce(np.logical_or, (self._truth(o, worlds) for o in operands)))
+            case Xor(operands):
+                return np.asarray(reduce(np.logical_xor, (self._truth(o, worlds) for o in operands)))
+            case Implies(premise, conclusion):
+                return ~self._truth(premise, worlds) | self._truth(conclusion, worlds)
+            case Iff(left, right):
+                return np.asarray(self._truth(left, worlds) == self._truth(right, worlds))
+            case _:
+                assert_never(formula)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Return the formulas by scope, as truth tables; only for scopes that fit into a table."""
+        members: dict[tuple[int, ...], list[int]] = {}
+        for j, over in enumerate(self.scopes):
+            members.setdefault(over, []).append(j)
+        return tuple(self._group(over, found) for over, found in members.items())
+
+    def _group(self, over: tuple[int, ...], members: list[int]) -> Group:
+        variables = [self.variables[i] for i in over]
+        tables = [truth_table(self.formulas[j], variables) for j in members]
+        return Group(over, np.array(members), np.array(tables, dtype=np.float64))
+
+    @property
+    def widest(self) -> int:
+        """Return the size of the largest truth table of a formula."""
+        return max((prod(self.sizes[i] for i in over) for over in self.scopes), default=1)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Formulas with one scope: their numbers, and their truth tables stacked along the first axis."""
+
+    scope: tuple[int, ...]
+    members: NDArray[np.int64]
+    tables: Floats
+
+    def worth(self, worth: Floats) -> Floats:
+        """Return the worth of each joint value of the scope."""
+        return np.asarray(np.tensordot(worth[self.members], self.tables, axes=1))
+
+    def exact_worth(self, worth: NDArray[np.object_]) -> NDArray[np.object_]:
+        """Return the same in whole numbers."""
+        whole = self.tables.astype(np.int64).astype(object)
+        return np.asarray(np.tensordot(worth[self.members], whole, axes=1), dtype=object)
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """Worlds of high worth, best first, and a bound on the worth of every world."""
+
+    worlds: Worlds
+    bound: float
+
+
+class Pricer(Protocol):
+    """A way of finding the world of greatest worth."""
+
+    @property
+    def warrant(self) -> Warrant:
+        """Say on whose word the bounds stand."""
+        ...
+
+    def best(self, worth: Floats, *, enough: float, timeout: float) -> Priced:
+        """Return worlds and a bound; a world worth more than `enough` may do without a bound (infinity)."""
+        ...
