@@ -27,4 +27,4 @@ def test_every_public_network_is_read_and_has_a_dependency_graph(path: Path):
 
 
 def _is_sentence(line: str) -> bool:
-    return "P(" in line.split("#")[0]
+    return "P(" in line.split("#", maxsplit=1)[0]

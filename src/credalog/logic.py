@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,20 +70,25 @@ class _Connectives:
 
     __slots__ = ()
 
-    def __and__(self: Formula, other: Formula) -> Formula:
-        return conjunction((self, other))
+    def __and__(self, other: Formula) -> Formula:
+        return conjunction((self._formula, other))
 
-    def __or__(self: Formula, other: Formula) -> Formula:
-        return disjunction((self, other))
+    def __or__(self, other: Formula) -> Formula:
+        return disjunction((self._formula, other))
 
-    def __xor__(self: Formula, other: Formula) -> Formula:
-        return Xor((self, other))
+    def __xor__(self, other: Formula) -> Formula:
+        return Xor((self._formula, other))
 
-    def __invert__(self: Formula) -> Formula:
-        return Not(self)
+    def __invert__(self) -> Formula:
+        return Not(self._formula)
 
-    def __rshift__(self: Formula, other: Formula) -> Formula:
-        return Implies(self, other)
+    def __rshift__(self, other: Formula) -> Formula:
+        return Implies(self._formula, other)
+
+    @property
+    def _formula(self) -> Formula:
+        # Every class that inherits from this one is a case of Formula.
+        return cast("Formula", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +310,7 @@ def _evaluate(formula: Formula, axis: dict[Variable, int]) -> NDArray[np.bool_]:
 def _fold(
     operation: np.ufunc, operands: tuple[Formula, ...], axis: dict[Variable, int]
 ) -> NDArray[np.bool_]:
-    result = _evaluate(operands[0], axis)
+    result: NDArray[np.bool_] = _evaluate(operands[0], axis)
     for operand in operands[1:]:
         result = operation(result, _evaluate(operand, axis))
     return result
