@@ -130,8 +130,8 @@ def groups(results: list[Result]) -> list[tuple[str, str, list[Result]]]:
 HEAD = """# CREPO: marginals and posteriors of multi-valued credal networks
 
 Command: `python benchmarks/crepo.py`. One process, one thread, {machine}, Python {python}; peak memory
-{memory:.0f} MB; CPU seconds. A query is an interval for every state of the target. Every bound is CHECKED, and
-every end has a witness: a choice of vertices re-evaluated by variable elimination.
+{memory:.0f} MB; CPU seconds. A query is an interval for every state of the target. Every bound is CHECKED,
+and every end has a witness: a choice of vertices re-evaluated by variable elimination.
 """
 
 SHAPE = """

@@ -316,7 +316,7 @@ def test_published_intervals_of_tree_shaped_networks_are_reproduced(query_type: 
     ("name", "target", "observed"),
     [("mult_n4_mID2_mD6_mV4_nV2-2", 2, {0: 0}), ("mult_n4_mID4_mD6_mV4_nV2-2", 3, {1: 0, 0: 0})],
 )
-def test_crepo_networks_for_which_wrong_intervals_are_published_agree_with_brute_force(
+def test_crepo_networks_whose_published_intervals_differ_agree_with_brute_force(
     name: str, target: int, observed: dict[int, int]
 ) -> None:
     if not CREPO.exists():
