@@ -302,14 +302,12 @@ def _evaluate(formula: Formula, axis: dict[Variable, int]) -> NDArray[np.bool_]:
         case Implies(premise, conclusion):
             return ~_evaluate(premise, axis) | _evaluate(conclusion, axis)
         case Iff(left, right):
-            return _evaluate(left, axis) == _evaluate(right, axis)
+            return ~(_evaluate(left, axis) ^ _evaluate(right, axis))
         case _:
             assert_never(formula)
 
 
-def _fold(
-    operation: np.ufunc, operands: tuple[Formula, ...], axis: dict[Variable, int]
-) -> NDArray[np.bool_]:
+def _fold(operation: np.ufunc, operands: tuple[Formula, ...], axis: dict[Variable, int]) -> NDArray[np.bool_]:
     result: NDArray[np.bool_] = _evaluate(operands[0], axis)
     for operand in operands[1:]:
         result = operation(result, _evaluate(operand, axis))

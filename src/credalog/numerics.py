@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 TOLERANCE = 1e-4
-"""The largest gap between bound and witness at which an answer is called EXACT, unless the user says otherwise."""
+"""The largest gap between bound and witness at which an answer is called EXACT, unless told otherwise."""
 
 FEASIBILITY = 1e-9
 """How far a re-checked witness may be from satisfying a constraint on probabilities."""
@@ -88,7 +88,5 @@ class Interval:
         return Status.EXACT if closed else Status.BOUNDED
 
 
-VACUOUS = Interval(
-    Endpoint(0.0, None, Warrant.CHECKED), Endpoint(1.0, None, Warrant.CHECKED)
-)
+VACUOUS = Interval(Endpoint(0.0, None, Warrant.CHECKED), Endpoint(1.0, None, Warrant.CHECKED))
 """What is known of a probability before any work: it lies between 0 and 1."""
