@@ -1,0 +1,287 @@
+"""The language: what can be said, that it reads back as the same, and what mistakes get."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+import credalog
+from credalog.errors import LanguageError, UnknownName
+from credalog.language import read, unparse, unparse_network, unparse_sentence
+from credalog.logic import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
+from credalog.model import Network, Sentence
+from strategies import networks, theories
+
+a, b, c = propositions("a b c")
+
+
+def only(text: str) -> Sentence:
+    """Ground a text that has one sentence."""
+    (sentence,) = credalog.parse(text).sentences
+    return sentence
+
+
+def bounds(text: str) -> tuple[Fraction, Fraction]:
+    sentence = only(text)
+    return sentence.lower, sentence.upper
+
+
+# ---- sentences ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "lower", "upper"),
+    [
+        ("0.2 <= P(a) <= 0.3", "1/5", "3/10"),
+        ("P(a) >= 0.3", "3/10", "1"),
+        ("P(a) <= 0.3", "0", "3/10"),
+        ("0.3 <= P(a)", "3/10", "1"),
+        ("0.9 >= P(a) >= 0.1", "1/10", "9/10"),
+        ("P(a) = 0.7", "7/10", "7/10"),
+        ("P(a) == 0.7", "7/10", "7/10"),
+        ("0 <= P(a) <= 1", "0", "1"),
+        ("P(a) = 1/3", "1/3", "1/3"),
+        ("5% <= P(a) <= 12.5%", "1/20", "1/8"),
+        ("P(a) ≥ .25", "1/4", "1"),
+        ("P(a) <= 1e-3", "0", "1/1000"),
+        ("2 P(a) <= 1", "0", "1/2"),
+        ("1 - P(a) <= 0.3", "7/10", "1"),
+        ("P(a) + P(a) >= 1", "1/2", "1"),
+    ],
+)
+def test_bounds_are_exact(text: str, lower: str, upper: str) -> None:
+    assert bounds(text) == (Fraction(lower), Fraction(upper))
+
+
+def test_a_float_would_not_be_exact_but_the_decimal_is() -> None:
+    assert only("P(a) = 0.1").lower == Fraction(1, 10) != Fraction(0.1)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "tau"),
+    [
+        ("", True),
+        ("; tau=False", False),
+        ("; tau = true", True),
+        ("; True", True),
+        (";False", False),
+    ],
+)
+def test_tau_is_true_unless_a_suffix_says_otherwise(suffix: str, tau: bool) -> None:
+    assert only(f"s1: 0.1 <= P(a) <= 0.2 {suffix}").tau is tau
+
+
+def test_a_label_is_optional_and_remembered_with_file_and_line() -> None:
+    first, second = credalog.parse("\n# nothing\nP(a) >= 0.1\nrule_2: P(b) >= 0.1").sentences
+    assert (first.label, second.label) == ("", "rule_2")
+    assert second.source is not None
+    assert second.source.line == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("not a", Not(a)),
+        ("!a", Not(a)),
+        ("¬a", Not(a)),
+        ("~a", Not(a)),
+        ("a and b", And((a, b))),
+        ("a & b ∧ c", And((a, b, c))),
+        ("a or b", Or((a, b))),
+        ("a ∨ b", Or((a, b))),
+        ("(a | b)", Or((a, b))),
+        ("a xor b", Xor((a, b))),
+        ("a ^ b", Xor((a, b))),
+        ("a ⊕ b", Xor((a, b))),
+        ("a nand b", Not(And((a, b)))),
+        ("a implies b", Implies(a, b)),
+        ("a -> b", Implies(a, b)),
+        ("a → b", Implies(a, b)),
+        ("a iff b", Iff(a, b)),
+        ("a <-> b", Iff(a, b)),
+        ("a ↔ b", Iff(a, b)),
+        ("!a & b", And((Not(a), b))),
+        ("a & b or c", Or((And((a, b)), c))),
+        ("a or b & c", Or((a, And((b, c))))),
+        ("a xor b & c", Xor((a, And((b, c))))),
+        ("a or b xor c", Or((a, Xor((b, c))))),
+        ("a -> b -> c", Implies(a, Implies(b, c))),
+        ("a <-> b -> c", Iff(a, Implies(b, c))),
+        ("a and true", a),
+        ("a -> false", Not(a)),
+        ("not (a or b)", Not(Or((a, b)))),
+    ],
+)
+def test_connectives_and_their_precedence(text: str, formula: object) -> None:
+    lcn = credalog.parse("P(a) >= 0\nP(b) >= 0\nP(c) >= 0")
+    assert lcn.formula(text) == formula
+
+
+def test_the_bar_conditions_at_the_top_and_means_or_inside_parentheses() -> None:
+    sentence = only("P((a | b) | (b | c)) >= 0.1")
+    assert (sentence.claim, sentence.given) == (Or((a, b)), Or((b, c)))
+    assert only("P(a|b and c) >= 0.1").given == And((b, c))
+
+
+def test_linear_sentences_share_one_condition() -> None:
+    comparative = only("P(a | c) >= 2 P(b | c)")
+    assert comparative.claims == ((1, a), (-2, b))
+    assert (comparative.given, comparative.lower, comparative.upper) == (c, 0, 1)
+    difference = only("0.1 <= P(a) - P(b) <= 0.3")
+    assert (difference.lower, difference.upper) == (Fraction(1, 10), Fraction(3, 10))
+    total = only("P(a) + 1/2*P(b) <= 0.7")
+    assert total.claims == ((1, a), (Fraction(1, 2), b))
+    assert (total.lower, total.upper) == (0, Fraction(7, 10))
+    shifted = only("P(a) <= P(b) + 0.1")
+    assert (shifted.claims, shifted.lower, shifted.upper) == (((1, a), (-1, b)), -1, Fraction(1, 10))
+
+
+def test_names_may_be_anything_in_quotes() -> None:
+    sentence = only('P("New York" and x\') >= 0.1')
+    assert [v.name for v in sentence.scope] == ["New York", "x'"]
+
+
+def test_words_of_the_language_may_begin_names() -> None:
+    names = ["nothing", "android", "order", "inside", "iffy", "trueish", "forallx", "Pa", "domainx"]
+    text = "\n".join(f"P({name}) >= 0.1" for name in names)
+    assert [v.name for v in credalog.parse(text).variables] == names
+
+
+def test_a_statement_continues_while_a_bracket_is_open() -> None:
+    sentence = only("s: P(a and # the first\n   b |\n c) >= 0.1")
+    assert (sentence.claim, sentence.given) == (And((a, b)), c)
+
+
+def test_blanks_line_ends_and_a_missing_final_newline_do_not_matter() -> None:
+    text = "  s1 :0.1<=P( a|b and c )<=0.2  ;True  \r\n\r\n\ts2: 0 <= P(b) <= 1"
+    assert [s.label for s in credalog.parse(text).sentences] == ["s1", "s2"]
+
+
+# ---- queries, evidence, independences -----------------------------------------------------------------
+
+
+def test_queries_and_evidence_stand_in_the_text() -> None:
+    lcn = credalog.parse(
+        "P(a) >= 0.1\nP(b | a) >= 0.2\nevidence b, !c\nP(c) <= 0.4\nquery P(a | b)\nquery P(a)"
+    )
+    assert [(q.claim, q.given) for q in lcn.queries] == [(a, b), (a, TRUE)]
+    assert lcn.evidence == And((b, Not(c)))
+    assert lcn.question("P(a | c)").given == And((c, b, Not(c)))
+
+
+def test_declared_independences_have_blocks() -> None:
+    (found,) = credalog.parse("P(a & b & c & d) >= 0.1\nindependent a, b c | d").ground().independences
+    names = [[v.name for v in block] for block in (found.left, found.right, found.given)]
+    assert names == [["a"], ["b", "c"], ["d"]]
+
+
+# ---- files --------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        (folder / f"{name}.lcn").write_text(text, encoding="utf-8")
+    return folder / "main.lcn"
+
+
+def test_included_files_are_read_once_and_remembered(tmp_path: Path) -> None:
+    main = write(
+        tmp_path,
+        main='include "left.lcn"\ninclude "right.lcn"\nm: P(a) >= 0.1',
+        left='include "base.lcn"\nl: P(b) >= 0.1',
+        right='include "base.lcn"\nr: P(c) >= 0.1',
+        base="x: P(d) >= 0.1",
+    )
+    sentences = credalog.load(main).sentences
+    assert [s.label for s in sentences] == ["x", "l", "r", "m"]
+    assert [Path(s.source.file).name for s in sentences if s.source] == [
+        "base.lcn",
+        "left.lcn",
+        "right.lcn",
+        "main.lcn",
+    ]
+
+
+def test_the_same_label_in_two_files_is_told_apart_by_the_file(tmp_path: Path) -> None:
+    main = write(tmp_path, main='include "expert.lcn"\ns1: P(a) >= 0.1', expert="s1: P(b) >= 0.1")
+    lcn = credalog.load(main)
+    assert [s.label for s in lcn.sentences] == ["expert.s1", "s1"]
+    assert credalog.parse(str(lcn)).ground() == lcn.ground()
+
+
+def test_files_that_include_each_other_are_an_error(tmp_path: Path) -> None:
+    main = write(tmp_path, main='\ninclude "other.lcn"', other='include "main.lcn"')
+    with pytest.raises(LanguageError, match="includes itself") as caught:
+        credalog.load(main)
+    assert caught.value.place is not None
+    assert caught.value.place.file.endswith("other.lcn")
+
+
+def test_a_missing_file_is_named_where_it_is_included(tmp_path: Path) -> None:
+    main = write(tmp_path, main='P(a) >= 0.1\ninclude "gone.lcn"')
+    with pytest.raises(UnknownName, match=r"gone\.lcn") as caught:
+        credalog.load(main)
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.column) == (2, 10)
+
+
+# ---- reading back -------------------------------------------------------------------------------------
+
+
+@given(theories())
+@settings(max_examples=150)
+def test_a_theory_reads_back_as_itself(theory: object) -> None:
+    assert read(unparse(theory)) == theory
+
+
+def comparable(network: Network) -> tuple[object, ...]:
+    """Return what a network says, without the order of variables and of commutative operands."""
+    said = [
+        (
+            Counter((w, canonical(q)) for w, q in s.claims),
+            canonical(s.given),
+            s.lower,
+            s.upper,
+            s.tau,
+            s.label,
+        )
+        for s in network.sentences
+    ]
+    return frozenset(network.variables), said, network.independences
+
+
+@given(networks())
+@settings(max_examples=150)
+def test_a_network_reads_back_as_itself(network: Network) -> None:
+    lcn = credalog.LCN.from_network(network)
+    again = credalog.parse(unparse_network(network))
+    assert comparable(again.ground()) == comparable(lcn.ground())
+
+
+@given(networks(), networks())
+@settings(max_examples=50)
+def test_statements_read_together_are_those_read_one_by_one(network: Network, other: Network) -> None:
+    lines = [unparse_sentence(s) for n in (network, other) for s in n.sentences]
+    unlabelled = [line.partition(": ")[2] for line in lines]
+    alone = [rule for line in unlabelled for rule in read(line).rules]
+    assert list(read("\n".join(unlabelled)).rules) == alone
+
+
+def test_an_unmentioned_variable_survives(tmp_path: Path) -> None:
+    network = Network((Variable("x"), Variable("Color", ("red", "green"))), (Sentence.of(a, 0, 1),))
+    again = credalog.parse(unparse_network(network)).ground()
+    assert {v.name for v in again.variables} == {"x", "Color", "a"}
+
+
+def test_ground_atoms_read_back_without_declarations() -> None:
+    text = 'domain D = {Tim, "Ann Lee"}\npredicate Fr(D, D)\nf: forall x, y in D: P(Fr(x,y)) >= 0.5'
+    network = credalog.parse(text).ground()
+    assert network.variables[1].name == 'Fr(Tim,"Ann Lee")'
+    assert credalog.parse(unparse_network(network)).ground() == network
+
+
+# ---- mistakes -----------------------------------------------------------------------------------------
