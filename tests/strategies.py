@@ -313,7 +313,7 @@ def random_atoms(within: Scope) -> st.SearchStrategy[Pattern]:
 @st.composite
 def prefixes(draw: st.DrawFn, within: Scope = ()) -> tuple[Prefix, Scope]:
     """Draw a prefix, and return it with the scope inside it."""
-    fresh = [x for x in "uvwxyz" if x not in dict(within)]
+    fresh = [x for x in "stuvwxyz" if x not in dict(within)]
     groups = draw(
         st.lists(st.tuples(st.sampled_from(["Person", "Day"]), st.integers(1, 2)), min_size=1, max_size=2)
     )
