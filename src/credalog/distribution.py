@@ -128,8 +128,8 @@ def _sentence_violation(distribution: Distribution, sentence: Sentence) -> float
 
 def _holds_locally(distribution: Distribution, sentence: Sentence) -> bool:
     """Tell whether a sentence about x holds under every parent configuration in which its condition does."""
-    (factor,) = (f for f in distribution.factors if sentence.claim_scope[0] in f.block)
-    if factor.block != sentence.claim_scope or not set(sentence.given_scope) <= set(factor.parents):
+    factor = next((f for f in distribution.factors if f.block == sentence.claim_scope), None)
+    if factor is None or not set(sentence.given_scope) <= set(factor.parents):
         return False
     value = sum(
         float(weight) * (factor.table * truth_table(claim, factor.block)).sum(axis=-1)

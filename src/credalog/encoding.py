@@ -313,7 +313,7 @@ class _Encoder:
         condition contains the parents of y and else only its ndnp, P(y | given) is theta(y | parents).
         """
         structure = self.problem.structure
-        for y in condition.right:
+        for y in sorted(set(condition.right) - self.factorization.cliques[number].fixed):
             parents = structure.parents[y]
             others = tuple(z for z in condition.given if z not in parents)
             if set(parents) <= set(condition.given) and structure.ndnp(y, others) == others:
@@ -377,11 +377,10 @@ class _Encoder:
         scope = self.factorization.cliques[number].scope
         sentence = statement.sentence
         given = _truth(sentence.given, self.problem, scope, {})
-        sums = sum(
-            (weight * _truth(claim, self.problem, scope, {}).astype(object) for weight, claim in sentence.claims),
-            start=np.zeros(given.shape, dtype=object),
-        )
-        columns, totals = self.columns[number][given], sums[given]
+        totals = np.zeros(np.count_nonzero(given), dtype=object)
+        for weight, claim in sentence.claims:
+            totals[_truth(claim, self.problem, scope, {})[given]] += weight
+        columns = self.columns[number][given]
         if sentence.lower == sentence.upper:
             self._equal(columns, (totals - sentence.lower).astype(float), statement.number)
             return

@@ -20,7 +20,7 @@ import numpy as np
 from credalog.certify import Checker
 from credalog.distribution import Distribution
 from credalog.encoding import Encoding
-from credalog.inference.witness import STEPS, WitnessSearch, ratio_values
+from credalog.inference.witness import STEPS, Candidate, WitnessSearch, ratio_values
 from credalog.numerics import Warrant, round_up
 from credalog.program import Box, Claim, Floats, Objective, Outcome
 from credalog.solvers.highs import Basis, Relaxation
@@ -44,6 +44,9 @@ TIGHTENING_SHARE = 0.2
 
 SMALLEST_MASS = 1e-6
 """A ratio whose denominator may be smaller than this is not narrowed."""
+
+LARGEST_MASS = 1e4
+"""Where the evidence is less probable than one over this, a solver's bare word is not taken."""
 
 CLAIM_MARGIN = 1e-8
 """How far a bound that only the solver claims is moved outwards."""
@@ -121,7 +124,7 @@ class _Search:
         self.sign = -1.0 if maximize else 1.0
         self.relaxation = Relaxation(encoding.program)
         self.checker = Checker(encoding.program)
-        self.witnesses = WitnessSearch(encoding, objective)
+        self.witnesses = WitnessSearch(encoding, objective, limits.deadline)
         self.best = known
         self.closed = inf
         self.warrant = Warrant.CHECKED
@@ -135,6 +138,7 @@ class _Search:
         floor = -1.0 if self.maximize else 0.0
         heappush(self.open, _Node(floor, next(self.numbers), self.program.ratios.box, None))
         try:
+            self._explore(self.open[0])
             while self.open and not self._is_closed() and monotonic() < self.limits.deadline:
                 self._explore(self.open[0])
                 self._tell()
@@ -212,16 +216,26 @@ class _Search:
             self._replace(node, bound)
             return
         # Every point may be a witness itself; to search from each of them would not pay.
-        thorough = self.best is None or (node.number & (node.number - 1)) == 0
-        self._look_for_witness(claim.point, STEPS if thorough else 1)
+        thorough = (node.number & (node.number - 1)) == 0
+        self._offer(
+            self.witnesses.from_point(claim.point, maximize=self.maximize, steps=STEPS if thorough else 1)
+        )
         if bound >= self._incumbent() - self.limits.tolerance:
             self._replace(node, bound)
             return
         if node.number == 0:
-            tighter = self._tighten(node.box)
-            self._replace(node, inf, _Node(bound, next(self.numbers), tighter, basis))
+            self._prepare(_Node(bound, 0, node.box, basis))
         else:
             self._branch(_Node(bound, node.number, node.box, basis), claim.point)
+
+    def _prepare(self, root: _Node) -> None:
+        """Before the first cut look for a witness from afar, and narrow the ratios."""
+        remaining = max(self.limits.deadline - monotonic(), 0.1)
+        center = self.relaxation.center(self.objective, root.box, remaining)
+        if center is not None:
+            self._offer(self.witnesses.from_afar(center, maximize=self.maximize))
+        box = root.box if self._incumbent() - root.bound <= self.limits.tolerance else self._tighten(root.box)
+        self._replace(root, inf, _Node(root.bound, next(self.numbers), box, root.basis))
 
     def _relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
         solve = self.relaxation.maximize if self.maximize else self.relaxation.minimize
@@ -246,13 +260,16 @@ class _Search:
         prove = self.checker.upper_bound if self.maximize else self.checker.lower_bound
         proved = self.sign * prove(self.objective, box, claim.multipliers)
         claimed = self.sign * claim.value - CLAIM_MARGIN
-        if proved >= claimed or np.isfinite(self.objective.mass_bounds[0]):
+        if proved >= claimed or np.isfinite(self.objective.mass_bounds[0]) or self._is_ill_scaled(claim):
             return proved
         self.warrant = Warrant.CLAIMED
         return claimed
 
-    def _look_for_witness(self, point: Floats, steps: int) -> None:
-        found = self.witnesses.from_point(point, maximize=self.maximize, steps=steps)
+    def _is_ill_scaled(self, claim: Claim) -> bool:
+        """Tell whether the evidence is so improbable at a point that the solver's tolerances drown it."""
+        return bool(claim.point[0] > LARGEST_MASS)
+
+    def _offer(self, found: Candidate | None) -> None:
         if found is not None and self.sign * found.value < self._incumbent():
             self.best = Witness(found.distribution, found.value)
 

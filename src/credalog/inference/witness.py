@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from time import monotonic
 
 import numpy as np
 from scipy.optimize import nnls
@@ -21,6 +22,7 @@ from credalog.numerics import FEASIBILITY
 from credalog.polytopes import LocalPolytope, vertices
 from credalog.program import Floats, Objective
 from credalog.solvers.highs import Linearization
+from credalog.solvers.ipopt import improve
 
 __all__ = ["STEPS", "Candidate", "WitnessSearch", "ratio_values"]
 
@@ -33,12 +35,16 @@ SMALLEST_RADIUS = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A distribution of the factorization, its tables as a point, its value and what it violates."""
+    """A distribution of the factorization, its tables as a point, its value and what it violates.
+
+    `violation` is the worst of any row or ratio, `shortfall` the sum over all of them.
+    """
 
     distribution: Distribution
     point: Floats
     value: float
     violation: float
+    shortfall: float
 
     @property
     def is_feasible(self) -> bool:
@@ -49,22 +55,38 @@ class Candidate:
 class WitnessSearch:
     """Turn points of the relaxation of one encoding into distributions, and improve them."""
 
-    def __init__(self, encoding: Encoding, objective: Objective) -> None:
+    def __init__(self, encoding: Encoding, objective: Objective, deadline: float) -> None:
         self.encoding = encoding
         self.objective = objective
+        self.deadline = deadline
         self._linearization = Linearization(encoding.program)
+        cliques = encoding.factorization.cliques
+        self._has_inner_conditions = bool(encoding.problem.declared) or any(len(c.block) > 1 for c in cliques)
+
+    def from_afar(self, center: Floats, *, maximize: bool) -> Candidate | None:
+        """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.
+
+        Inside a core the linear steps often end in a corner from which no step helps.
+        """
+        if not self._has_inner_conditions:
+            return self.from_point(center, maximize=maximize, steps=STEPS)
+        remaining = max(0.2 * (self.deadline - monotonic()), 0.5)
+        found = improve(
+            self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
+        )
+        return self.from_point(center if found is None else found, maximize=maximize, steps=STEPS)
 
     def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
         """Search from a point of the relaxation; return the best feasible candidate met."""
         sign = -1.0 if maximize else 1.0
-        here = self._candidate(point)
+        here = self._candidate(point, sign)
         best, radius = None, 0.5
         for step in range(1, steps + 1):
             if here is None:
                 return best
             if here.is_feasible and (best is None or sign * here.value < sign * best.value):
                 best = here
-            if radius < SMALLEST_RADIUS or step == steps:
+            if radius < SMALLEST_RADIUS or step == steps or monotonic() > self.deadline:
                 return best
             there = self._step(here, sign, radius)
             gain = 0.0 if there is None else _merit(here, sign) - _merit(there, sign)
@@ -79,33 +101,49 @@ class WitnessSearch:
     def _step(self, here: Candidate, sign: float, radius: float) -> Candidate | None:
         cost = sign * self.objective.numerator
         ratios = ratio_values(self.encoding, here.point)
-        found = self._linearization.step(cost, self.objective, here.point, ratios, radius)
-        return None if found is None else self._candidate(found)
+        found = self._linear(cost, here.point, ratios, radius)
+        return None if found is None else self._candidate(found, sign)
 
-    def _candidate(self, point: Floats) -> Candidate | None:
+    def _linear(self, cost: Floats, point: Floats, ratios: Floats, radius: float) -> Floats | None:
+        remaining = max(self.deadline - monotonic(), 0.1)
+        step = self._linearization.step
+        return step(cost, self.objective, point, ratios, radius=radius, timeout=remaining)
+
+    def _candidate(self, point: Floats, sign: float) -> Candidate | None:
+        """Read a distribution off a point.
+
+        Inside a block of several variables the conditions do not hold by construction. With the ratios
+        held fast they are linear: the nearest point that satisfies them is a linear program away.
+        """
+        if self._has_inner_conditions:
+            ratios = ratio_values(self.encoding, point)
+            cost = sign * self.objective.numerator
+            held = self._linear(cost, point, ratios, 0.0)
+            point = point if held is None else held
         distribution = distribution_at(self.encoding, point)
         tables = tables_of(self.encoding, distribution)
         mass = float(self.objective.denominator @ tables)
         if mass <= 0.0:
             return None
         value = float(self.objective.numerator @ tables) / mass
-        return Candidate(distribution, tables / mass, value, _violation(self.encoding, tables))
+        missed = _missed(self.encoding, tables)
+        return Candidate(distribution, tables / mass, value, missed.max(initial=0.0), missed.sum())
 
 
 def _merit(candidate: Candidate, sign: float) -> float:
-    return sign * candidate.value + Linearization.PRICE * candidate.violation
+    return sign * candidate.value + Linearization.PRICE * candidate.shortfall
 
 
-def _violation(encoding: Encoding, tables: Floats) -> float:
-    """Return by how much tables of total mass one miss a row or a ratio."""
-    program = encoding.program
-    short = float(np.maximum(-(program.inequalities @ tables), 0.0).max(initial=0.0))
-    off = float(np.abs(program.equalities @ tables).max(initial=0.0))
-    ratios = program.ratios
+def _missed(encoding: Encoding, tables: Floats) -> Floats:
+    """Return by how much tables of total mass one miss each row and each ratio."""
+    program, ratios = encoding.program, encoding.program.ratios
     values = ratio_values(encoding, tables)
     apart = ratios.numerator @ tables - values[ratios.of] * (ratios.denominator @ tables)
-    outside = np.maximum(np.maximum(ratios.lower - values, values - ratios.upper), 0.0)
-    return max(short, off, float(np.abs(apart).max(initial=0.0)), float(outside.max(initial=0.0)))
+    outside = np.maximum(ratios.lower - values, values - ratios.upper)
+    short = -(program.inequalities @ tables)
+    return np.concatenate(
+        [np.maximum(short, 0.0), np.abs(program.equalities @ tables), np.abs(apart), np.maximum(outside, 0.0)]
+    )
 
 
 def ratio_values(encoding: Encoding, point: Floats) -> Floats:

@@ -15,7 +15,10 @@ import scipy.sparse as sp
 
 from credalog.program import Box, Claim, Floats, Objective, Outcome, Program
 
-__all__ = ["Basis", "Relaxation", "linear_model", "quiet_highs"]
+__all__ = ["Basis", "Linearization", "Relaxation", "linear_model", "quiet_highs", "run_for"]
+
+RAY_SECONDS = 10.0
+"""How long a second run may take that only fetches the proof of infeasibility."""
 
 Basis = Any
 """HiGHS's own record of a basis, handed back to warm-start a neighbouring box."""
@@ -51,6 +54,17 @@ class Relaxation:
         claim, found = self._solve(-objective.numerator, objective, box, basis, timeout)
         return Claim(claim.outcome, -claim.value, claim.point, claim.multipliers), found
 
+    def center(self, objective: Objective, box: Box, timeout: float) -> Floats | None:
+        """Return a point well inside the relaxed box: where an interior-point method ends without a goal."""
+        highs = quiet_highs()
+        highs.setOptionValue("solver", "ipm")
+        highs.setOptionValue("run_crossover", "off")
+        highs.passModel(self._model(np.zeros(self.program.columns), objective, box))
+        run_for(highs, timeout)
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return np.maximum(np.array(highs.getSolution().col_value), 0.0)
+
     def _solve(
         self, cost: Floats, objective: Objective, box: Box, basis: Basis, timeout: float
     ) -> tuple[Claim, Basis]:
@@ -61,8 +75,7 @@ class Relaxation:
         else:
             highs.setOptionValue("presolve", "off")
             highs.setBasis(basis)
-        highs.setOptionValue("time_limit", float(min(timeout, 1e7)))
-        highs.run()
+        run_for(highs, timeout)
         if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
             return self._infeasible(), None
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -83,7 +96,7 @@ class Relaxation:
         if not exists:
             highs.clearSolver()
             highs.setOptionValue("presolve", "off")
-            highs.run()
+            run_for(highs, RAY_SECONDS)
         _, exists, ray = highs.getDualRay()
         if not exists:
             return _nothing(self.program.columns, highs.getNumRow())
@@ -121,13 +134,20 @@ class Relaxation:
         return np.concatenate(lower), np.concatenate(upper)
 
 
+def run_for(highs: highspy.Highs, seconds: float) -> None:
+    """Run a solver for so long at most; its own clock goes on from run to run."""
+    highs.setOptionValue("time_limit", highs.getRunTime() + float(min(seconds, 1e7)))
+    highs.run()
+
+
 def quiet_highs() -> highspy.Highs:
-    """Return a silent solver with tight tolerances."""
+    """Return a silent solver with tight tolerances that drops no small coefficient."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
     highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
 
 
@@ -168,7 +188,14 @@ class Linearization:
         self._elastic_equalities = np.flatnonzero(np.array(program.equality_origin, dtype=int) >= 0)
 
     def step(
-        self, cost: Floats, objective: Objective, point: Floats, ratios: Floats, radius: float
+        self,
+        cost: Floats,
+        objective: Objective,
+        point: Floats,
+        ratios: Floats,
+        *,
+        radius: float,
+        timeout: float,
     ) -> Floats | None:
         """Return the best point of the linearized program in which no ratio moves more than the radius."""
         program = self.program
@@ -185,7 +212,7 @@ class Linearization:
         price = np.concatenate([cost, np.zeros(len(ratios)), np.full(slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
         self._highs.passModel(linear_model(price, columns, matrix, rows))
-        self._highs.run()
+        run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         found: Floats = np.array(self._highs.getSolution().col_value)[: program.columns]
