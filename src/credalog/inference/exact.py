@@ -36,9 +36,6 @@ from credalog.solvers.highs import Relaxation
 
 __all__ = ["Engine", "marginal_atoms", "marginals", "query"]
 
-SMALL_CORE = 5
-"""A core of so few variables is formed at once."""
-
 CORE_LIMIT = 1 << 12
 """The literal core is formed as one table up to this many states."""
 
@@ -65,15 +62,20 @@ def marginal_atoms(network: Network) -> tuple[Is, ...]:
 
 @dataclass(frozen=True)
 class Engine:
-    """A network made ready for many queries under one Markov condition."""
+    """A network made ready for many queries under one Markov condition.
+
+    `frame` is the network whose dependency graph counts, by default the network itself. It lets sentences be
+    dropped or changed while the independences stay.
+    """
 
     network: Network
     markov: Markov = Markov.LOCAL
+    frame: Network | None = None
 
     @cached_property
     def graph(self) -> DependencyGraph:
         """Return the dependency graph."""
-        return dependency_graph(self.network)
+        return dependency_graph(self.network if self.frame is None else self.frame)
 
     @cached_property
     def problem(self) -> Problem:
@@ -208,31 +210,35 @@ class _Task:
         return self.part.problem.reading is Reading.LITERAL and bool(self.part.problem.structure.core)
 
     def _sandwich(self, deadline: float, maximize: bool) -> Finding:
-        """Bound from outside, attain from inside, and form the literal core only on a gap that is left."""
+        """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
+        structure = self.part.problem.structure
         small = self.part.core_states <= CORE_LIMIT
-        share = 0.25 if small else 0.5
-        now = monotonic()
-        soon = now + share * (deadline - now)
-        if len(self.part.problem.structure.core) <= SMALL_CORE:
+        if small and tuple(sorted(structure.core)) in structure.components:
+            # The core is one component: all readings are the same.
             return self._search(Reading.LITERAL, deadline, maximize)
-        inner = self._search(Reading.CHAIN, soon, maximize)
-        known = inner.witness if inner.ending is not Ending.EMPTY else None
-        outer = self._search(Reading.OUTER, soon, maximize, known)
-        if outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+        now = monotonic()
+        inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, root_only=small)
+        known = None if inner.ending is Ending.EMPTY else inner.witness
+        outer = self._search(Reading.OUTER, deadline, maximize, known, root_only=small)
+        if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
-        if not small:
-            return self._search(Reading.OUTER, deadline, maximize, outer.witness)
         literal = self._search(Reading.LITERAL, deadline, maximize, outer.witness)
         better = min if maximize else max
         return replace(literal, bound=better(literal.bound, outer.bound))
 
     def _search(
-        self, reading: Reading, deadline: float, maximize: bool, known: Witness | None = None
+        self,
+        reading: Reading,
+        deadline: float,
+        maximize: bool,
+        known: Witness | None = None,
+        *,
+        root_only: bool = False,
     ) -> Finding:
         if reading not in self.encodings:
             self.encodings[reading] = self._bounded_mass(*self.part.encode(self.asked, reading))
         encoding, objective = self.encodings[reading]
-        limits = Limits(self.options.tolerance, deadline, self._report(maximize))
+        limits = Limits(self.options.tolerance, deadline, root_only, self._report(maximize))
         return search(encoding, objective, limits, maximize=maximize, known=known)
 
     def _bounded_mass(self, encoding: Encoding, objective: Objective) -> tuple[Encoding, Objective]:

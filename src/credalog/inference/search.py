@@ -83,10 +83,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: the gap that is good enough, the clock, and who is told on the way."""
+    """When to stop: the gap that is good enough, the clock, the first leaf only; and who is told on the way."""
 
     tolerance: float
     deadline: float
+    root_only: bool = False
     report: Callable[[float, float | None], None] | None = None
 
 
@@ -139,12 +140,15 @@ class _Search:
         heappush(self.open, _Node(floor, next(self.numbers), self.program.ratios.box, None))
         try:
             self._explore(self.open[0])
-            while self.open and not self._is_closed() and monotonic() < self.limits.deadline:
+            while self.open and not self._is_closed() and not self._is_over():
                 self._explore(self.open[0])
                 self._tell()
         except KeyboardInterrupt:
             return self._finding(Ending.INTERRUPTED)
         return self._finding(Ending.STOPPED)
+
+    def _is_over(self) -> bool:
+        return self.limits.root_only or monotonic() >= self.limits.deadline
 
     def _tell(self) -> None:
         if self.limits.report is not None:
@@ -234,7 +238,8 @@ class _Search:
         center = self.relaxation.center(self.objective, root.box, remaining)
         if center is not None:
             self._offer(self.witnesses.from_afar(center, maximize=self.maximize))
-        box = root.box if self._incumbent() - root.bound <= self.limits.tolerance else self._tighten(root.box)
+        done = self.limits.root_only or self._incumbent() - root.bound <= self.limits.tolerance
+        box = root.box if done else self._tighten(root.box)
         self._replace(root, inf, _Node(root.bound, next(self.numbers), box, root.basis))
 
     def _relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
