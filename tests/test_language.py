@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 import credalog
-from credalog.errors import LanguageError, UnknownName
+from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.language import read, unparse, unparse_network, unparse_sentence
+from credalog.language.mistakes import MISTAKES, Mistake
 from credalog.logic import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
 from credalog.model import Network, Sentence
 from strategies import networks, theories
@@ -285,3 +286,114 @@ def test_ground_atoms_read_back_without_declarations() -> None:
 
 
 # ---- mistakes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("example", "mistake"), [(e, m) for m in MISTAKES for e in m.examples])
+def test_every_collected_mistake_is_recognised_for_what_it_is(example: str, mistake: Mistake) -> None:
+    with pytest.raises(LanguageError) as caught:
+        read(example)
+    assert caught.value.message == mistake.message
+    assert caught.value.advice == mistake.advice
+    assert caught.value.place is not None
+    assert caught.value.place.text == example
+
+
+DECLARED = """domain Person = {Tim, Tom, Tam}
+domain Day = 1..3
+predicate Fr(Person, Person) symmetric, Sm(Person), rain
+variable Color in {red, green}
+variable Shade(Person) in {dark, light}
+relation Near(Person, Person) = {(Tim, Tom)}
+function boss(Person) in Person = {Tim: Tom}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "advice", "column"),
+    [
+        ("P(a | (b & c) <= 0.3", "opened and not closed", "Add )", 2),
+        ("P(a)) <= 0.3", ") closes nothing", "Take it out", 5),
+        ("P(a | b | c) <= 0.3", "a second bar", "P((a | b) | c)", 9),
+        ("evidence a | b", "nothing to condition", "(a | b)", 12),
+        ("0.3 = P(a) <= 0.5", "an equality stands", "l <= P(...) <= u", 5),
+        ("0.3 <= P(a) = 0.5", "an equality stands", "l <= P(...) <= u", 13),
+        ("0.3 <= P(a) >= 0.1", "different directions", "lower <= P(...) <= upper", 13),
+        ("P(a) < 0.3", "stated with <", "Bounds are closed", 6),
+        ("P(a) != 0.3", "stated with !=", "Bounds are closed", 6),
+        ("P(a) <= 1.2", "1.2 is not a probability", "1.2%", 9),
+        ("P(a) <= 80", "80 is not a probability", "80%", 9),
+        ("-0.1 <= P(a)", "-0.1 is not a probability", "between 0 and 1", 1),
+        ("0.7 <= P(a) <= 0.3", "the lower bound 0.7 exceeds the upper bound 0.3", "Exchange", 1),
+        ("P(a) + P(b) >= 3", "lower bound 3 exceeds", "Exchange", 16),
+        ("P(a | b) >= P(c)", "different conditions", "P(a | c) >= 2 P(b | c)", 1),
+        ("P(a) - P(a) >= 0", "cancel", "", 1),
+        ("0.1 <= 0.2", "no probability", "P(...)", 1),
+        ("P(a) <= P(b) <= P(c)", "only the middle", "two sentences", 1),
+        ("P(a) = 1/0", "divided by zero", "", 10),
+        ("P(a b) >= 0.1", "b follows a formula without a connective", "a and b", 5),
+        ("P(a => b) >= 0.1", "=> is not a comparison", "->", 5),
+        ("P(P(a)) >= 0.1", "inside", "formula", 1),
+        ("P(a and) >= 0.1", ") is not expected", "a name", 8),
+        ("P(a) >=", "ends too early", "a number", 8),
+        ("P(a @ b) >= 0.1", "the character @", "", 5),
+        ("s: P(a) >= 0.1\ns: P(b) >= 0.1", "the label s is used twice", "own label", 1),
+        ("forall x, x in Person: P(Sm(x)) >= 0.1", "x is bound twice", "", 8),
+        ("domain D = {a, b, a}", "a is listed twice", "", 13),
+        ("Near2(Tim, Tom)", "Near2 is not a relation declared above", "Declare the relation", 1),
+        ("mother(Tim) = Tom", "mother is not a function declared above", "Declare the function", 1),
+        ("domain Person = {Tim}", "Person is declared twice", "Declare it once", 8),
+        ("forall x in Person: P(Smo(x)) >= 0.1", "there is no predicate Smo", "Did you mean Sm", 23),
+        ("P(rian) >= 0.1", "there is no proposition rian", "rain", 3),
+        ("P(Sm(Tim, Tom)) >= 0.1", "Sm is used with 2 arguments and declared with 1", "Sm(Person)", 3),
+        ("P(rain(Tim)) >= 0.1", "rain is used with 1 argument and declared with 0", "without arguments", 3),
+        ("P(Sm) >= 0.1", "Sm is used with 0 arguments", "Sm(Person)", 3),
+        ("P(Sm(Tomm)) >= 0.1", "Tomm is neither bound", "Did you mean Tom", 6),
+        ("P(Sm(x)) >= 0.1", "x is neither bound by a quantifier nor", "forall x in Person", 6),
+        ("P(Sm(2)) >= 0.1", "2 is not in Person", "order of the arguments", 6),
+        ("forall d in Day: P(Sm(d)) >= 0.1", "d ranges over Day, but Person is wanted", "arguments", 8),
+        ("forall x in Persn: P(Sm(x)) >= 0.1", "there is no domain Persn", "Did you mean Person", 13),
+        ("forall Tim in Person: P(Sm(Tim)) >= 0.1", "Tim is bound here", "another name", 8),
+        ("forall x in Person: P(x) >= 0.1", "x is a logical variable", "Apply a predicate", 8),
+        ("forall x in Person, Sm(x): P(rain) >= 0.1", "Sm is random; a guard", "condition", 21),
+        ("forall x in Person, Nea(x, x): P(rain) >= 0.1", "there is no relation Nea", "Near", 21),
+        ("P(Color = rde) >= 0.1", "Color has no value rde", "Did you mean red", 11),
+        ("P(Color) >= 0.1", "Color is not true or false", "Color = red", 3),
+        ("P(Shade(Tim) = Sm(Tim)) >= 0.1", "Sm is true or false", "<->", 16),
+        ("P(Sm(Shade(Tim))) >= 0.1", "Shade is random", "", 6),
+        ("P(Colour = red) >= 0.1", "Colour is neither bound", "", 3),
+        ("P(Sm(boss(Tom))) >= 0.1", "its table does not give", "guard", 3),
+        ("P(boss(Tim)) >= 0.1", "boss is not a predicate", "", 3),
+        ("query P(Sm(Tin))", "Tin is neither bound", "Did you mean Tim", 12),
+        ("evidence Color = rd", "Color has no value rd", "red", 18),
+        ("independent rain, rain", "cannot be independent of itself", "", 13),
+        ("relation R(Person) = {Tum}", "Tum is not in Person", "Did you mean", 23),
+        ("relation R(Person) = {(Tim, Tom)}", "R is used with 2 arguments", "R(Person)", 10),
+        ("variable V in {only}", "V needs at least two values", "", 10),
+        ("predicate M(Person, Day) symmetric", "M cannot be symmetric", "", 11),
+        ("function f(Day) in Day = {1: 2, 1: 3}", "f(1) is given two values", "", 10),
+    ],
+)
+def test_a_mistake_is_explained_in_its_place(text: str, message: str, advice: str, column: int) -> None:
+    with pytest.raises(CredalogError) as caught:
+        credalog.parse(DECLARED + text).ground()
+    assert message in caught.value.message
+    assert advice in caught.value.advice
+    place = caught.value.place
+    assert place is not None
+    assert place.text == text.splitlines()[-1]
+    assert (place.line, place.column) == (len(DECLARED.splitlines()) + len(text.splitlines()), column)
+
+
+def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
+    lcn = credalog.parse("P(smokes) >= 0.1\nP(cancer | smokes) >= 0.2")
+    with pytest.raises(UnknownName, match="there is no smoks") as caught:
+        lcn.query("P(cancer | smoks)")
+    assert "smokes" in caught.value.advice
+    assert caught.value.place is not None
+    assert caught.value.place.column == 12
+
+
+def test_the_caret_stands_under_the_mistake() -> None:
+    with pytest.raises(LanguageError) as caught:
+        credalog.parse("P(a) >= 0.1\nbad: 0.7 <= P(a) <= 0.3")
+    assert str(caught.value).splitlines()[2:4] == ["    bad: 0.7 <= P(a) <= 0.3", "         ^"]

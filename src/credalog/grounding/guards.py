@@ -189,7 +189,8 @@ class Guards:
                 lexeme=name,
                 advice="Put it into the condition of P(... | ...).",
             )
-        return self.terms.signature.unknown(name, "relation", f"Declare it: relation {name}(...) = {{...}}.")
+        advice = f"Declare it: relation {name}(...) = {{...}}."
+        return self.terms.signature.unknown(name, "relation", (Relation,), advice=advice)
 
     # ---- prefixes -------------------------------------------------------------------------------------
 

@@ -212,7 +212,8 @@ class Patterns:
         constants = [a.name for a in arguments if isinstance(a, Name) and a.name not in scope]
         if self.signature.is_strict or len(constants) < len(arguments):
             what, shown = ("predicate", f"{term.name}(...)") if arguments else ("proposition", term.name)
-            raise self.signature.unknown(term.name, what, f"Declare it: predicate {shown}.")
+            kinds = (Predicate, RandomFunction, Relation)
+            raise self.signature.unknown(term.name, what, kinds, advice=f"Declare it: predicate {shown}.")
         if not arguments and self.signature.is_element(term.name):
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name

@@ -110,10 +110,13 @@ class Signature:
         """Return the values of a multi-valued variable."""
         return self.elements(variable.values) if isinstance(variable.values, str) else variable.values
 
-    def unknown(self, name: str, what: str, advice: str = "") -> Misstatement:
-        """Return the complaint that a name was never introduced."""
-        advice = nearest(name, self._declared) or advice
-        return Misstatement(f"there is no {what} {name}", lexeme=name, advice=advice, kind=UnknownName)
+    def unknown(
+        self, name: str, what: str, kinds: tuple[type[Declaration], ...], *, advice: str
+    ) -> Misstatement:
+        """Return the complaint that a name was never introduced, with the nearest of the right kinds."""
+        known = [declared for declared, d in self._declared.items() if isinstance(d, kinds)]
+        found = f"there is no {what} {name}"
+        return Misstatement(found, lexeme=name, advice=nearest(name, known) or advice, kind=UnknownName)
 
     def arity(self, name: str, sorts: tuple[str, ...], found: int) -> None:
         """Complain unless a name is applied to as many terms as it was declared with."""

@@ -147,7 +147,8 @@ class Terms:
             case Predicate() | RandomFunction():
                 raise Misstatement(f"{name} is random and cannot be an argument", lexeme=name)
             case _:
-                raise self.signature.unknown(name, "function", f"Declare it: function {name}(...) in ...")
+                advice = f"Declare it: function {name}(...) in ..."
+                raise self.signature.unknown(name, "function", (Function,), advice=advice)
 
     def _agree(self, name: str, found: str, wanted: str) -> None:
         if not wanted or found == wanted:

@@ -250,6 +250,12 @@ class Actions:
         return Boolean(self.tau(word))
 
     def compared(self, left: Term, order: str, right: Term) -> Comparison:
+        if order == "=>":
+            raise Misstatement(
+                "=> is not a comparison of terms",
+                lexeme=order,
+                advice="Implication is ->; the comparison is >=.",
+            )
         return Comparison(Order(_plain(order)), left, right)
 
     def shifted(self, term: Term, sign: str, steps: str) -> Shifted:
@@ -259,6 +265,12 @@ class Actions:
         return _name(name)
 
     def application(self, name: str, *arguments: Term) -> Application:
+        if name == "P":
+            raise Misstatement(
+                "P(...) stands inside a formula",
+                lexeme=name,
+                advice="Put a formula there, without P.",
+            )
         return Application(name, arguments)
 
     def prefix(self, *parts: Binder | Pattern | None) -> Prefix:

@@ -1,21 +1,292 @@
 """From a parser's complaint to a sentence that helps.
 
 Enters: a statement that the grammar refused, and where. Leaves: a `LanguageError` with the place, what
-was found there, and advice where the mistake is one that people make.
+is wrong, and what to write instead. `MISTAKES` is a collection: each entry has the form by which a
+mistake is recognised and examples of it, which the tests try one by one.
 """
 
 from __future__ import annotations
 
-from lark.exceptions import UnexpectedInput
+import re
+from dataclasses import dataclass
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from credalog.errors import LanguageError
 from credalog.language.statements import Statement
 
-__all__ = ["explained"]
+__all__ = ["MISTAKES", "Mistake", "explained"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A mistake that people make: how it looks, what to say, and examples.
+
+    The caret goes under the group `here` of the form, or under its beginning.
+    """
+
+    form: str
+    message: str
+    advice: str
+    examples: tuple[str, ...]
+
+    def found_in(self, text: str) -> re.Match[str] | None:
+        """Search a statement for the mistake."""
+        return re.search(self.form, text, re.VERBOSE)
+
+
+MISTAKES = (
+    Mistake(
+        r"(?P<here> < \s+ = | > \s+ = )",
+        "a comparison is written with a blank inside",
+        "Write <= or >= as one symbol.",
+        ("0.1 < = P(a)", "P(a) > = 0.3"),
+    ),
+    Mistake(
+        r"^ \s* (?P<here> \d+ , \d+ ) \s* [<>=] | [<>=] \s* (?P<number> \d+ , \d+ ) \s* (; | $)",
+        "a decimal comma stands in a number",
+        "Write a point: 0.5.",
+        ("0,5 <= P(a)", "P(a) <= 0,5", "0.1 <= P(a) <= 0,5 ; True"),
+    ),
+    Mistake(
+        r"(?P<here> && | \|\| )",
+        "a connective is doubled",
+        "Write & or `and`; for `or`, write `or`, or | inside parentheses.",
+        ("P(a && b) >= 0.1", "P((a || b)) >= 0.1"),
+    ),
+    Mistake(
+        r"(?P<here> \b (?: AND | OR | NOT | XOR | NAND | IFF | IMPLIES | FORALL | EXISTS ) \b )",
+        "the words of the language are written small",
+        "Write and, or, not, xor, nand, implies, iff, forall, exists.",
+        ("P(a AND b) >= 0.1", "P(NOT a) >= 0.1", "FORALL x in D: P(Q(x)) >= 0.1"),
+    ),
+    Mistake(
+        r"\b P \s* (?P<here> [\[{] )",
+        "the parentheses of P(...) are of another kind",
+        "Write P(claim | condition) with round parentheses.",
+        ("P[a] >= 0.1", "P{a} >= 0.1"),
+    ),
+    Mistake(
+        r"(?P<here> P \s* \( \s* \) )",
+        "P() is empty",
+        "Put a formula into it: P(a).",
+        ("P() >= 0.1", "0.1 <= P( ) <= 0.2"),
+    ),
+    Mistake(
+        r"(?: ^ | [:<>=\d%+*] ) \s* (?P<here> Pr | Prob | prob | p | Probability | probability ) \s* \(",
+        "a probability is written P(...)",
+        "Write P(...) with a capital P.",
+        ("Pr(a) >= 0.1", "0.1 <= p(a) <= 0.2", "s: 0.1 <= Prob(a | b)"),
+    ),
+    Mistake(
+        r"\) \s* (?P<here> in | ∈ ) \s* \[",
+        "an interval is not written with brackets",
+        "Write lower <= P(...) <= upper.",
+        ("P(a) in [0.1, 0.2]", "P(a | b) ∈ [0,1]"),
+    ),
+    Mistake(
+        r"^ \s* query \s+ (?P<here> (?! P \b | forall \b | ∀ ) \S )",
+        "a query asks for a probability",
+        "Write query P(claim) or query P(claim | condition).",
+        ("query a", "query a | b", "query 0.1 <= a"),
+    ),
+    Mistake(
+        r"^ \s* query .* \) \s* (?P<here> [<>=≤≥] )",
+        "a query has no bounds",
+        "Leave the bounds out to ask; leave out the word query to state.",
+        ("query P(a) >= 0.1", "query P(a | b) = 1"),
+    ),
+    Mistake(
+        r"""^ \s* include \s+ (?P<here> [^"\s] )""",
+        "the name of an included file stands in quotes",
+        'Write include "other.lcn".',
+        ("include other.lcn", "include 'other.lcn'"),
+    ),
+    Mistake(
+        r"^ \s* domain \s+ \w+ \s* (?P<here> [:({] | in \b )",
+        "a domain is introduced by an equals sign",
+        "Write domain Person = {Tim, Tom}, or domain Day = 1..7.",
+        ("domain Person: {Tim, Tom}", "domain Person {Tim}", "domain Day in 1..7"),
+    ),
+    Mistake(
+        r"^ \s* variable \s+ [^={]* (?P<here> = ) \s* (?: \{ | -?\d )",
+        "a variable's values are introduced by `in`",
+        "Write variable Color in {red, green}.",
+        ("variable Color = {red, green}", "variable Die = 1..6"),
+    ),
+    Mistake(
+        r"^ \s* variable \s+ \w+ (?: \( [^()]* \) )? \s* (?P<here> $ )",
+        "the variable's values are missing",
+        "Write variable Color in {red, green}; true or false alone is a proposition: predicate Rain.",
+        ("variable Color", "variable Shade(Peg)"),
+    ),
+    Mistake(
+        r"^ \s* (?: relation | function ) \s+ \w+ \s* (?P<here> = | in \b | $ )",
+        "the sorts are missing",
+        "Write relation Before(Day, Day) = {...} or function mother(Person) in Person = {...}.",
+        ("relation Before = {(d1, d2)}", "relation Before", "function mother in Person"),
+    ),
+    Mistake(
+        r"^ \s* function \s+ \w+ \s* \( [^()]* \) \s* (?P<here> = | -> | : | $ )",
+        "the domain of the function's values is missing",
+        "Write function mother(Person) in Person = {Tim: Ann}.",
+        ("function mother(Person) = {Tim: Ann}", "function mother(Person)", "function f(D): E"),
+    ),
+    Mistake(
+        r"^ \s* independent \b [^,]* (?P<here> $ )",
+        "the two sides of an independence are separated by a comma",
+        "Write independent a, b | c.",
+        ("independent a b", "independent a b | c"),
+    ),
+    Mistake(
+        r"(?: forall | exists | ∀ | ∃ ) \s+ \w+ (?: \s* , \s* \w+ )* \s* (?P<here> [:.] )",
+        "the domain of a quantified variable is missing",
+        "Write forall x in Person: ...",
+        ("forall x: P(Q(x)) >= 0.1", "P(exists x, y: Q(x, y)) >= 0.1"),
+    ),
+    Mistake(
+        r"^ [^()]* (?: forall | ∀ ) \s [^:()]* (?P<here> \b P \s* \( | \d )",
+        "a colon is missing after the quantifier",
+        "Write forall x in Person: 0.1 <= P(...) <= 0.2.",
+        ("forall x in D P(Q(x)) >= 0.1", "r: forall x in D 0.1 <= P(Q(x))"),
+    ),
+    Mistake(
+        r"(?P<here> \b tau \b | τ ) (?! \s* = \s* [TtFf] )"
+        r" | (?<! ; ) \s (?P<bare> tau \s* = )"
+        r" | ; \s* (?P<other> (?! (?: tau | [Tt]rue | [Ff]alse ) \b ) \S )",
+        "the suffix of a sentence is not understood",
+        "Write ; tau=False (or ; False) at its end.",
+        ("P(a) >= 0.1 ; tau False", "P(a) >= 0.1 tau=False", "P(a) >= 0.1 ; no", "P(a) >= 0.1 ; tau=0"),
+    ),
+    Mistake(
+        r"^ \s* (?! forall | query ) (?P<here> \d\S* | \w+ (?: [\s-]+ [\w-]+ )+ )"
+        r" \s* : \s* (?: \d | P | forall )",
+        "a label is one word that begins with a letter",
+        "Write rule_1: ... instead.",
+        ("1: P(a) >= 0.1", "my-rule: P(a) >= 0.1", "my rule: 0.1 <= P(a)"),
+    ),
+    Mistake(
+        r"^ \s* (?: [^\s:]+ \s* : )? \s* (?: forall [^:]* : )? \s* P \s* \( .* \) \s* (?P<here> ;.* | $ )",
+        "the sentence has no bounds",
+        "Write 0.1 <= P(...) <= 0.2 to state, or query P(...) to ask.",
+        ("P(a)", "s: P(a | b)", "forall x in D: P(Q(x))"),
+    ),
+    Mistake(
+        r"\w \s+ (?P<here> is ) \s+ \w",
+        "values are compared by an equals sign",
+        "Write Color = red.",
+        ("P(Color is red) >= 0.1",),
+    ),
+)
+"""Recognised by their form, the first that fits; what the brackets tell comes before all of them."""
+
+_WORDS = {
+    "COMMA": ",",
+    "COLON": ":",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "EQUAL": "=",
+    "COMPARE": "<= or >=",
+    "NAME": "a name",
+    "INT": "a number",
+    "DECIMAL": "a number",
+    "PROB": "P(...)",
+    "_AND": "and",
+    "_OR": "or",
+    "_BAR": "|",
+    "_IN": "in",
+    "LABEL": "a label",
+    "TRUTH": "true",
+    "__DOT_DOT": "..",
+    "$END": "the end of the line",
+}
 
 
 def explained(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError:
     """Turn the parser's error into one for people."""
-    return LanguageError(
-        "The statement is not understood here.", place=statement.place(max(error.pos_in_stream or 0, 0))
+    return (
+        _unbalanced(statement)
+        or _recognised(statement)
+        or _bar(error, statement)
+        or _neighbours(error, statement)
+        or _unexpected(error, statement, start)
     )
+
+
+def _unbalanced(statement: Statement) -> LanguageError | None:
+    pairs = {")": "(", "}": "{"}
+    opened: list[tuple[str, int]] = []
+    for found in re.finditer(r'"(?:\\.|[^"\\\n])*"|[(){}]', statement.text):
+        if found[0] in "({":
+            opened.append((found[0], found.start()))
+        elif found[0] in pairs and (not opened or opened.pop()[0] != pairs[found[0]]):
+            return LanguageError(
+                f"{found[0]} closes nothing that was opened",
+                place=statement.place(found.start()),
+                advice="Take it out, or open it before.",
+            )
+    if not opened:
+        return None
+    bracket, offset = opened[0]
+    name = "parenthesis" if bracket == "(" else "brace"
+    return LanguageError(
+        f"a {name} is opened and not closed",
+        place=statement.place(offset),
+        advice=f"Add {')' if bracket == '(' else '}'} where it ends.",
+    )
+
+
+def _recognised(statement: Statement) -> LanguageError | None:
+    for mistake in MISTAKES:
+        if found := mistake.found_in(statement.text):
+            offset = next((found.start(name) for name, text in found.groupdict().items() if text is not None))
+            return LanguageError(mistake.message, place=statement.place(offset), advice=mistake.advice)
+    return None
+
+
+def _bar(error: UnexpectedInput, statement: Statement) -> LanguageError | None:
+    if not isinstance(error, UnexpectedToken) or error.token.type != "_BAR":
+        return None
+    place = statement.place(error.token.start_pos or 0)
+    if re.search(r"P\s*\(", statement.text):
+        return LanguageError(
+            "a second bar stands in one P(...)",
+            place=place,
+            advice="The first bar conditions; `or` is written so, or by a bar in parentheses: P((a | b) | c).",
+        )
+    return LanguageError(
+        "the bar conditions, and there is nothing to condition here",
+        place=place,
+        advice="Write `or`, or put the | inside parentheses: (a | b).",
+    )
+
+
+def _neighbours(error: UnexpectedInput, statement: Statement) -> LanguageError | None:
+    if not isinstance(error, UnexpectedToken) or error.token.type not in ("NAME", "STRING", "_NOT"):
+        return None
+    offset = error.token.start_pos or 0
+    if not re.search(r"[\w)]\s+$", statement.text[:offset]):
+        return None
+    return LanguageError(
+        f"{error.token} follows a formula without a connective",
+        place=statement.place(offset),
+        advice="Join them: a and b, a or b.",
+    )
+
+
+def _unexpected(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError:
+    offset = min(error.pos_in_stream or 0, len(statement.text))
+    if isinstance(error, UnexpectedCharacters):
+        return LanguageError(
+            f"the character {statement.text[offset]} has no meaning here", place=statement.place(offset)
+        )
+    token = error.token if isinstance(error, UnexpectedToken) else None
+    expected = sorted({_WORDS[name] for name in getattr(error, "accepts", None) or () if name in _WORDS})
+    advice = f"Expected here: {'  '.join(expected)}." if expected else ""
+    if token is None or token.type == "$END":
+        return LanguageError(
+            "the statement ends too early", place=statement.place(len(statement.text)), advice=advice
+        )
+    return LanguageError(f"{token} is not expected here", place=statement.place(offset), advice=advice)
