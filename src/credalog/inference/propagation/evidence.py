@@ -47,7 +47,12 @@ class _State(NamedTuple):
 
 
 def posterior(
-    graph: FactorGraph, dependencies: DependencyGraph, evidence: World, *, tolerance: float, max_iterations: int
+    graph: FactorGraph,
+    dependencies: DependencyGraph,
+    evidence: World,
+    *,
+    tolerance: float,
+    max_iterations: int,
 ) -> Posterior:
     """Propagate evidence through a credal network, sweeping parents first and back until nothing changes."""
     _require_credal(graph, dependencies)
@@ -110,13 +115,12 @@ def _combine(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, flo
     has values that allow it.
     """
     lower, upper = _weigh(a[0], b[0]), _weigh(a[1], b[1])
-    if lower < 0.0:
-        possible = a[1] > 0.0 and b[1] > 0.0
-        lower = 1.0 if possible else 2.0
-    if upper < 0.0:
-        possible = a[0] < 1.0 and b[0] < 1.0
-        upper = 0.0 if possible else -1.0
-    return (lower, upper) if lower <= upper else (1.0, 0.0)
+    if (lower < 0.0 and (a[1] == 0.0 or b[1] == 0.0)) or (upper < 0.0 and (a[0] == 1.0 or b[0] == 1.0)):
+        return 1.0, 0.0
+    lower = 1.0 if lower < 0.0 else lower
+    upper = 0.0 if upper < 0.0 else upper
+    # The ends of a point may come out in the wrong order by a rounding error.
+    return min(lower, upper), max(lower, upper)
 
 
 @compiled
@@ -141,7 +145,13 @@ def _belief(a: Arrays, s: _State, v: int, omitted: int) -> tuple[float, float]:
 
 @compiled
 def _support(
-    below: Floats, above: Floats, lower: Floats, upper: Floats, parent: int, head: tuple[float, float], most: bool
+    below: Floats,
+    above: Floats,
+    lower: Floats,
+    upper: Floats,
+    parent: int,
+    head: tuple[float, float],
+    most: bool,
 ) -> float:
     """Return the least or greatest support that a family gives one parent.
 
@@ -191,7 +201,7 @@ def _update(a: Arrays, s: _State, f: int) -> float:
             value = 0.5
             if alpha[0] != 0.5 or alpha[1] != 0.5:
                 value = _support(below, above, lower, upper, i, alpha, side == 1)
-            change = max(change, abs(value - s.support[side, first + i]))
+            change = max(change, abs(value - float(s.support[side, first + i])))
             s.support[side, first + i] = value
     return change
 

@@ -221,7 +221,9 @@ def _encode(
         if rows is not None:
             return Encoded(Factor((*parents, head), members, Kind.FAMILY, separate), rows)
     scope = tuple(network.variables[v] for v in key)
-    return Encoded(Factor(key, members, Kind.TABLE), sentence_rows([network.sentences[i] for i in members], scope))
+    return Encoded(
+        Factor(key, members, Kind.TABLE), sentence_rows([network.sentences[i] for i in members], scope)
+    )
 
 
 def _too_large(network: Network, key: tuple[int, ...], group: tuple[int, ...], *, silent: bool) -> Encoded:

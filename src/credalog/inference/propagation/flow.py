@@ -8,19 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, IntEnum
 from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
 from credalog.inference.propagation.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.inference.propagation.evidence import posterior
-from credalog.inference.propagation.factors import FactorGraph, Indices, factor_graph
+from credalog.inference.propagation.factors import Arrays, FactorGraph, Indices, Kind, factor_graph
 from credalog.inference.propagation.result import Propagation, Round, Variant
-from credalog.inference.propagation.rounds import Messages, empty, hear_all, round_of_messages
+from credalog.inference.propagation.rounds import (
+    Messages,
+    ask_families,
+    ask_programs,
+    closed_forms,
+    empty,
+    first_crossed,
+    hear_all,
+    incoming_box,
+    take,
+)
 from credalog.inference.propagation.separation import mark_independent
+from credalog.inference.propagation.wide import wide_messages
 from credalog.inference.propagation.windows import Surroundings, widen
 from credalog.logic import TRUE, Formula, Is, Not, World, conjunction, literals_of
 from credalog.markov import DependencyGraph, Markov, dependency_graph
@@ -36,6 +48,10 @@ MOST_ITERATIONS = 10_000
 """When propagation gives up on convergence."""
 CROSSING = 1e-7
 """How far the paper's messages may cross before they count as contradictory: they carry solver tolerances."""
+WIDE = 32
+"""The number of worlds beyond which a sound local program is left to HiGHS."""
+WIDE_NEWS = 1e-6
+"""The change below which a wide factor is not asked again: its programs are the costly ones."""
 MOST_NAMED = 20
 """How many sentences of a contradiction are named."""
 
@@ -95,9 +111,7 @@ def propagate(
     intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one may only
     tighten. `report` is called after every round.
     """
-    plan = _Plan(
-        Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report
-    )
+    plan = _Plan(Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report)
     observed = _observed(network, evidence)
     if observed and not plan.sound:
         return _belief_posterior(network, plan, observed)
@@ -141,9 +155,7 @@ def _formula(observed: World) -> Formula:
     )
 
 
-def _sound_graph(
-    network: Network, dependencies: DependencyGraph, window: int, markov: Markov
-) -> FactorGraph:
+def _sound_graph(network: Network, dependencies: DependencyGraph, window: int, markov: Markov) -> FactorGraph:
     """Write the factor graph with windows and with the independences that the Markov condition implies."""
     implied = markov is not Markov.NONE
     graph = factor_graph(network, silent=True)
@@ -200,19 +212,79 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
 
 def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
     """Ask factors whose inputs changed, round after round, until there are none left."""
-    at_once = plan.schedule is Schedule.RESIDUAL
     change, crossed, number = 0.0, -1, 0
+    groups = _groups(graph, plan.sound)
     active = _active(messages, plan.tolerance)
     while len(active) and crossed < 0 and number < plan.max_iterations:
         number += 1
-        crossing = 0.0 if plan.sound else CROSSING
-        change, crossed = round_of_messages(
-            graph.arrays, messages, active, sound=plan.sound, at_once=at_once, crossing=crossing
-        )
+        change = _round(graph.arrays, plan, messages, groups[active], active)
+        crossed = _contradiction(graph.arrays, plan, messages)
         if plan.report is not None:
             plan.report(Round(number, change, len(active), perf_counter() - plan.began))
         active = _active(messages, plan.tolerance)
     return _Run(number, not len(active) and crossed < 0, change, crossed)
+
+
+class _Group(IntEnum):
+    """Say who answers for a factor."""
+
+    CLOSED = 0
+    """Closed forms, compiled."""
+
+    PROGRAM = 1
+    """The compiled simplex method."""
+
+    WIDE = 2
+    """HiGHS."""
+
+    NOBODY = 3
+    """The factor is silent."""
+
+
+def _groups(graph: FactorGraph, sound: bool) -> NDArray[np.int8]:
+    """Assign every factor to those who answer for it."""
+    a = graph.arrays
+    groups = np.where(closed_forms(a, sound=sound), _Group.CLOSED, _Group.PROGRAM)
+    if sound:
+        worlds = np.multiply.reduceat(a.size[a.edge_variable], a.edge_start[:-1]) if len(groups) else groups
+        wide = worlds // np.where(a.kind == Kind.FAMILY, 2, 1) > WIDE
+        groups[wide & (groups == _Group.PROGRAM)] = _Group.WIDE
+    groups[a.kind == Kind.SILENT] = _Group.NOBODY
+    return groups.astype(np.int8)
+
+
+def _round(a: Arrays, plan: _Plan, messages: Messages, groups: NDArray[np.int8], active: Indices) -> float:
+    """Ask the factors of a round, the cheap ones first; return the largest change of a variable."""
+    at_once = plan.schedule is Schedule.RESIDUAL
+    dirty = np.zeros(len(a.size), dtype=np.bool_)
+    messages.change[active[groups == _Group.NOBODY]] = 0.0
+    change = ask_families(a, messages, active[groups == _Group.CLOSED], plan.sound, at_once, dirty)
+    programs = active[groups == _Group.PROGRAM]
+    if len(programs) and messages.refuted[0] < 0:
+        change = max(change, ask_programs(a, messages, programs, plan.sound, at_once, dirty))
+    for f in active[groups == _Group.WIDE]:
+        if messages.refuted[0] < 0:
+            change = max(change, _ask_wide(a, messages, int(f), at_once, dirty))
+    return max(change, hear_all(a, messages, dirty, plan.sound))
+
+
+def _ask_wide(a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_]) -> float:
+    """Ask one wide factor, if there is enough news for it."""
+    if messages.change[f] <= WIDE_NEWS:
+        messages.change[f] = 0.0
+        return 0.0
+    out = wide_messages(a, f, incoming_box(a, messages, f, True))
+    if out is None:
+        messages.refuted[0] = f
+        return 0.0
+    return take(a, messages, f, out, True, at_once, dirty)
+
+
+def _contradiction(a: Arrays, plan: _Plan, messages: Messages) -> int:
+    """Return a variable whose messages contradict each other, or -1."""
+    crossed = first_crossed(a, messages, 0.0 if plan.sound else CROSSING)
+    refuted = int(messages.refuted[0])
+    return int(a.edge_variable[a.edge_start[refuted + 1] - 1]) if crossed < 0 <= refuted else crossed
 
 
 def _active(messages: Messages, tolerance: float) -> Indices:

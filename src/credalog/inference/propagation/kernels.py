@@ -28,10 +28,12 @@ __all__ = [
     "copy_box",
     "corner_range",
     "corner_weight",
+    "dual_bound",
     "family_to_head",
     "family_to_parent",
     "greatest",
     "maximize",
+    "proves_empty",
     "table",
 ]
 
@@ -93,7 +95,7 @@ def _leaving(T: Floats, column: int, labels: NDArray[np.int64]) -> int:
 
 
 @compiled
-def _proves_empty(G: Floats, rows: int, ray: Floats) -> bool:
+def proves_empty(G: Floats, rows: int, ray: Floats) -> bool:
     """Check Farkas' proof: a nonnegative combination of the rows is positive on every world."""
     for j in range(G.shape[1]):
         total, size = 0.0, 0.0
@@ -106,7 +108,7 @@ def _proves_empty(G: Floats, rows: int, ray: Floats) -> bool:
 
 
 @compiled
-def _dual_bound(G: Floats, rows: int, c: Floats, y: Floats) -> float:
+def dual_bound(G: Floats, rows: int, c: Floats, y: Floats) -> float:
     """Return max_j c_j - (yG)_j, rounded up: by weak duality no distribution exceeds it, whatever y >= 0."""
     bound = -np.inf
     for j in range(len(c)):
@@ -173,7 +175,7 @@ def maximize(G: Floats, rows: int, c: Floats, p: Floats) -> tuple[float, bool]:
             ray = _multipliers(T, column, rows, basic)
             if nonbasic[column] < rows:
                 ray[nonbasic[column]] = 1.0
-            if _proves_empty(G, rows, ray):
+            if proves_empty(G, rows, ray):
                 return -np.inf, False
             break
         _pivot(T, row, column)
@@ -182,7 +184,7 @@ def maximize(G: Floats, rows: int, c: Floats, p: Floats) -> tuple[float, bool]:
     for k in range(rows + 1):
         if nonbasic[k] >= rows:
             p[nonbasic[k] - rows] = max(T[n - 1, k], 0.0)
-    return _dual_bound(G, rows, c, _multipliers(T, rows + 1, rows, basic)), True
+    return dual_bound(G, rows, c, _multipliers(T, rows + 1, rows, basic)), True
 
 
 class Table(NamedTuple):

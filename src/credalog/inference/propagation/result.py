@@ -17,7 +17,7 @@ from credalog.errors import CredalogError, UnknownName
 from credalog.inference.answer import Answer
 from credalog.inference.propagation.factors import FactorGraph, Floats
 from credalog.inference.propagation.rounds import Messages
-from credalog.logic import TRUE, Formula, Variable
+from credalog.logic import Formula, Variable
 from credalog.model import Query
 from credalog.numerics import Endpoint, Interval, Status, Warrant, round_down, round_up
 

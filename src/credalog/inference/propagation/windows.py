@@ -70,7 +70,8 @@ class Surroundings:
         a = graph.arrays
         starts = a.variable_start
         touching = tuple(
-            tuple(a.edge_factor[a.variable_edge[starts[v] : starts[v + 1]]].tolist()) for v in range(len(a.size))
+            tuple(a.edge_factor[a.variable_edge[starts[v] : starts[v + 1]]].tolist())
+            for v in range(len(a.size))
         )
         order = np.empty(len(a.size), dtype=np.int64)
         for number, members in enumerate(dependencies.components()):
@@ -78,7 +79,9 @@ class Surroundings:
         assessed = {
             factor.scope[-1]: f
             for f, factor in enumerate(graph.factors)
-            if implied and factor.separate and set(factor.scope[:-1]) == set(dependencies.parent_indices[factor.scope[-1]])
+            if implied
+            and factor.separate
+            and set(factor.scope[:-1]) == set(dependencies.parent_indices[factor.scope[-1]])
         }
         return cls(graph, dependencies, most_worlds, touching, order, assessed)
 
