@@ -156,7 +156,7 @@ class _Stamps:
         self.formulas: dict[Formula | Combination, int] = {}
         # A dictionary serves as an ordered set: many sentences repeat the same edge.
         self.edges: dict[tuple[int, int], None] = {}
-        self._conditions: dict[Formula, int] = {}
+        self._conditions: set[int] = set()
 
     def add(self, sentence: Sentence) -> None:
         """Add one sentence's stamp: condition to claim, claim to its variables, and back if tau."""
@@ -181,9 +181,9 @@ class _Stamps:
         return self._node(Combination(tuple(sorted(claims, key=repr))))
 
     def _condition(self, formula: Formula) -> int:
-        node = self._conditions.get(formula)
-        if node is None:
-            node = self._conditions[formula] = self._formula(formula)
+        node = self._formula(formula)
+        if node not in self._conditions:
+            self._conditions.add(node)
             for x in scope(formula):
                 self._connect(self.index[x], node)
         return node
