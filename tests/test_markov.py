@@ -405,12 +405,12 @@ def test_a_hundred_thousand_variables_take_seconds():
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]
     chain = [says(atoms[i], atoms[i - 1]) for i in range(1, count)]
     of = Network(tuple(atom.variable for atom in atoms), tuple(chain))
-    start = time.perf_counter()
+    start = time.process_time()
     graph = dependency_graph(of)
     assert len(graph.components()) == count
     first = next(independences(graph))
     assert first == Independence((of.variables[2],), of.variables[:1], (of.variables[1],))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_cycle_through_all_variables_is_one_component_and_needs_no_recursion():
