@@ -52,6 +52,7 @@ class Reading(Enum):
     LITERAL = "the core is one block, and each of its variables satisfies its own local condition"
     OUTER = "one block per component, with only the local conditions that fit inside its clique"
     CHAIN = "one block per component, independent of what precedes it given its parents"
+    JOINT = "one clique over all variables: the paper's own program"
     FREE = "nothing is independent of anything: Nilsson's logic on a junction tree"
 
 
@@ -185,6 +186,8 @@ def factorize(
     reading: Reading = Reading.LITERAL,
 ) -> Factorization:
     """Choose cliques that show every scope, and the query together with what is observed."""
+    if reading is Reading.JOINT:
+        return _joint(structure, tuple(query))
     elimination = _Elimination(structure, reading)
     for scope in scopes:
         elimination.demand(_Demand(frozenset(scope), frozenset()))
@@ -321,14 +324,11 @@ class _Elimination:
         block, parents = set(self.blocks[b]), set(self.parents[b])
         scope = demand.scope | block | parents
         if self._states(scope, demand.fixed) > CLIQUE_LIMIT:
-            raise ProblemTooLarge(
-                f"a table over {len(scope)} variables at once would be needed",
-                advice="Ask a narrower question, or use propagation (--method sound), which has no such table.",
-            )
+            raise _too_large(len(scope))
         rest = scope - block
         is_observation = bool(block & demand.fixed)
         parts = [rest] if demand.fixed else self._parts(rest)
-        conditions = tuple(self._conditions(b, scope, rest))
+        conditions = tuple(self.conditions(b, scope, rest))
         if len(parts) > 1:
             conditions += tuple(_mutually_independent(parts))
         leaves = tuple(tuple(sorted(part)) for part in parts)
@@ -345,7 +345,8 @@ class _Elimination:
             self.separators.append(Separator(asker, number, scope, agreement))
         return number
 
-    def _conditions(self, b: int, scope: Iterable[int], rest: frozenset[int]) -> Iterator[Condition]:
+    def conditions(self, b: int, scope: Iterable[int], rest: frozenset[int]) -> Iterator[Condition]:
+        """State the independences of a block inside a clique."""
         if self.reading is Reading.FREE:
             return
         block, parents = self.blocks[b], self.parents[b]
@@ -410,6 +411,33 @@ class _Elimination:
                 best = max(prior, key=lambda j: shared[j])
                 if shared[best]:
                     self._compare(i, best)
+
+
+def _joint(structure: Structure, query: Indices) -> Factorization:
+    """Put all variables into one clique, with every condition once.
+
+    A tail variable is independent of those before it; what comes after states the rest.
+    """
+    everything = tuple(range(len(structure.parents)))
+    elimination = _Elimination(structure, Reading.LITERAL)
+    conditions: list[Condition] = []
+    before: tuple[int, ...] = ()
+    for b, block in enumerate(elimination.blocks):
+        before = (*before, *block)
+        conditions += elimination.conditions(b, before, frozenset(before) - frozenset(block))
+    if prod(structure.sizes) > CLIQUE_LIMIT:
+        raise _too_large(len(everything))
+    clique = Clique(everything, frozenset(), everything, ((),), tuple(conditions))
+    total = Clique((), frozenset(), (), (), ())
+    root = Separator(0, 1, ())
+    return Factorization((clique, total), (root,), (everything,), Reading.JOINT, query, frozenset())
+
+
+def _too_large(variables: int) -> ProblemTooLarge:
+    return ProblemTooLarge(
+        f"a table over {variables} variables at once would be needed",
+        advice="Ask a narrower question, or use propagation (--method sound), which has no such table.",
+    )
 
 
 def _blocks(structure: Structure, reading: Reading) -> tuple[Indices, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from credalog.distribution import Distribution
 from credalog.markov import Markov
 from credalog.model import Query
 from credalog.numerics import TOLERANCE, Interval, Status
@@ -42,13 +43,19 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The interval of one query, how it was found and how far it can be trusted."""
+    """The interval of one query, how it was found and how far it can be trusted.
+
+    The witnesses are models that attain the witnessed values, over the variables that bear on the query.
+    """
 
     query: Query
     interval: Interval
     status: Status
     method: str
     seconds: float
+    lower_witness: Distribution | None = None
+    upper_witness: Distribution | None = None
+    interrupted: bool = False
 
     @property
     def lower(self) -> float:

@@ -22,19 +22,30 @@ import numpy as np
 from credalog.certify import Checker
 from credalog.distribution import violation
 from credalog.encoding import Encoding, encode
-from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, UnknownName
+from credalog.errors import (
+    CredalogError,
+    ImpossibleEvidence,
+    InconsistentNetwork,
+    ProblemTooLarge,
+    UnknownName,
+)
 from credalog.factorization import Reading, ancestors, factorize
+from credalog.inference import credal, nilsson, sets
 from credalog.inference.answer import Answer, Options, Progress
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
 from credalog.markov import DependencyGraph, Markov, dependency_graph
 from credalog.model import Network, Query
-from credalog.numerics import FEASIBILITY, Endpoint, Interval, round_up
+from credalog.numerics import FEASIBILITY, Endpoint, Interval, Status, Warrant, round_up
 from credalog.problem import Problem, problem_of, relevant_part, restrict, separate_parts
 from credalog.program import Objective, Outcome
+from credalog.relevance import is_polytree, relevance
 from credalog.solvers.highs import Relaxation
 
 __all__ = ["Engine", "marginal_atoms", "marginals", "query"]
+
+UNSEARCHED = Finding(1.0, None, Ending.INTERRUPTED, Warrant.CHECKED, 0, None)
+"""What is known of the upper end when the user stopped the search for the lower one."""
 
 CORE_LIMIT = 1 << 12
 """The literal core is formed as one table up to this many states."""
@@ -87,14 +98,85 @@ class Engine:
         return {v: i for i, v in enumerate(self.network.variables)}
 
     def query(self, asked: Query, options: Options = Options()) -> Answer:
-        """Bound one probability over all models."""
-        start = monotonic()
+        """Bound one probability over all models, by the method asked for or the best that applies."""
         self._know(asked)
-        task = _Task(self, asked, options, start)
-        lower, upper = task.end(maximize=False), task.end(maximize=True)
+        methods: dict[str, Callable[[Query, Options], Answer]] = {
+            "auto": self._automatic,
+            "factorized": self._factorized,
+            "sets": self._by_sets,
+            "joint": self._jointly,
+            "nilsson": self._by_columns,
+        }
+        if options.method not in methods:
+            raise CredalogError(
+                f"there is no method {options.method}", advice=f"Choose one of {', '.join(methods)}."
+            )
+        return methods[options.method](asked, options)
+
+    def _automatic(self, asked: Query, options: Options) -> Answer:
+        start = monotonic()
+        if self.markov is Markov.NONE:
+            return self._free(asked, options)
+        if self._is_polytree_question(asked):
+            answer = self._by_sets(asked, options)
+            if answer.status is Status.EXACT:
+                return answer
+        remaining = max(options.timeout - (monotonic() - start), 1.0)
+        return self._factorized(asked, replace(options, timeout=remaining))
+
+    def _factorized(self, asked: Query, options: Options, reading: Reading | None = None) -> Answer:
+        """Search on cliques; the lower end first, which leaves the upper one at least half of the time."""
+        start = monotonic()
+        task = _Task(self, asked, options, start, reading=reading)
+        lower = task.end(maximize=False)
+        interrupted = lower.ending is Ending.INTERRUPTED
+        upper = UNSEARCHED if interrupted else task.end(maximize=True)
         interval = Interval(_endpoint(lower), _endpoint(upper))
-        status = interval.status(options.tolerance)
-        return Answer(asked, interval, status, "factorized", monotonic() - start)
+        return Answer(
+            asked,
+            interval,
+            interval.status(options.tolerance),
+            "factorized" if reading is None else "joint",
+            monotonic() - start,
+            None if lower.witness is None else lower.witness.distribution,
+            None if upper.witness is None else upper.witness.distribution,
+            interrupted or upper.ending is Ending.INTERRUPTED,
+        )
+
+    def _free(self, asked: Query, options: Options) -> Answer:
+        """Answer in Nilsson's logic: on a junction tree, or by columns where its tables are too large."""
+        try:
+            return self._factorized(asked, options)
+        except ProblemTooLarge:
+            return self._by_columns(asked, options)
+
+    def _by_columns(self, asked: Query, options: Options) -> Answer:
+        if self.markov is not Markov.NONE:
+            raise CredalogError("column generation knows no independence", advice="Add --markov none.")
+        return nilsson.query(self.network, asked, options)
+
+    def _by_sets(self, asked: Query, options: Options) -> Answer:
+        question = credal.question(self.network, asked)
+        if self._credal is None or question is None:
+            raise CredalogError(
+                "set propagation needs a credal network and a query about one variable given literals",
+                advice="Use --method auto.",
+            )
+        return sets.answer(self._credal, question, asked, options)
+
+    def _jointly(self, asked: Query, options: Options) -> Answer:
+        return self._factorized(asked, options, Reading.JOINT)
+
+    @cached_property
+    def _credal(self) -> credal.CredalNetwork | None:
+        """Return the network read as a credal network, if it is one."""
+        return credal.credal_network(self.network, self.graph) if self.frame is None else None
+
+    def _is_polytree_question(self, asked: Query) -> bool:
+        question = credal.question(self.network, asked)
+        if question is None or self._credal is None:
+            return False
+        return is_polytree(relevance(self._credal.parents, [question.target], question.observed))
 
     def part(self, asked: Query) -> _Part:
         """Return what bears on a query."""
@@ -124,7 +206,7 @@ class Engine:
     def _verdict(self, members: frozenset[int], options: Options) -> bool | None:
         if members not in self._verdicts:
             kept = tuple(sorted(members))
-            task = _Task(self, Query(TRUE), options, monotonic(), _Part(restrict(self.problem, kept), kept))
+            task = _Task(self, Query(TRUE), options, monotonic(), part=_Part(restrict(self.problem, kept), kept))
             finding = task.seek()
             empty = finding.ending is Ending.EMPTY
             self._verdicts[members] = False if empty else None if finding.witness is None else True
@@ -153,13 +235,13 @@ class _Part:
         number = {v: i for i, v in enumerate(self.problem.variables)}
         structure = self.problem.structure
         several = {x for component in structure.components if len(component) > 1 for x in component}
-        if reading is Reading.LITERAL:
+        if reading in (Reading.LITERAL, Reading.JOINT):
             several = set(structure.core)
         literals = literals_of(asked.given) or {}
         evidence = {
             number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in several
         }
-        if reading is Reading.FREE:
+        if reading in (Reading.FREE, Reading.JOINT):
             evidence = {}
         scopes = [s.scope for s in self.problem.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
@@ -178,7 +260,14 @@ class _Task:
     """One query under way."""
 
     def __init__(
-        self, engine: Engine, asked: Query, options: Options, start: float, part: _Part | None = None
+        self,
+        engine: Engine,
+        asked: Query,
+        options: Options,
+        start: float,
+        *,
+        part: _Part | None = None,
+        reading: Reading | None = None,
     ) -> None:
         self.engine = engine
         self.asked = asked
@@ -186,6 +275,7 @@ class _Task:
         self.start = start
         self.deadline = start + options.timeout
         self.part = engine.part(asked) if part is None else part
+        self.reading = self.part.problem.reading if reading is None else reading
         self.encodings: dict[Reading, tuple[Encoding, Objective]] = {}
 
     def end(self, *, maximize: bool) -> Finding:
@@ -203,11 +293,11 @@ class _Task:
     def _find(self, deadline: float, maximize: bool) -> Finding:
         if self._has_core:
             return self._sandwich(deadline, maximize)
-        return self._search(self.part.problem.reading, deadline, maximize)
+        return self._search(self.reading, deadline, maximize)
 
     @property
     def _has_core(self) -> bool:
-        return self.part.problem.reading is Reading.LITERAL and bool(self.part.problem.structure.core)
+        return self.reading is Reading.LITERAL and bool(self.part.problem.structure.core)
 
     def _sandwich(self, deadline: float, maximize: bool) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
