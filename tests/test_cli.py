@@ -159,6 +159,13 @@ def test_graph_in_every_form(ask, smokers: str, tmp_path: Path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_picture_is_not_thrown_at_a_terminal(ask, smokers: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    code, out, err = ask("graph", smokers, "--png")
+    assert (code, out) == (2, "")
+    assert "-o graph.png" in err
+
+
 def test_graph_as_json_has_parents_and_components(ask, smokers: str):
     found = json.loads(ask("graph", smokers, "--json")[1])
     assert set(found["parents"]["Sm(Tim)"]) == {"Fr(Tim,Tom)", "Fr(Tim,Tam)", "Sm(Tom)", "Sm(Tam)"}
@@ -287,7 +294,7 @@ def test_a_missing_file_is_bad_input(ask):
 def test_a_folder_that_is_not_there_cannot_be_written_to(ask, smokers: str):
     code, _, err = ask("graph", smokers, "-o", "no-such-folder/graph.txt")
     assert code == 2
-    assert "no-such-folder" in err
+    assert "there is no folder no-such-folder" in err
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from credalog.errors import CredalogError
+
 __all__ = ["Column", "Json", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
@@ -35,22 +37,27 @@ CELLS = 24
 
 def write(content: str | bytes, path: str | None) -> None:
     """Write to a file, whole or not at all, or to standard output where no path (or `-`) is given."""
-    if path is None or path == "-":
-        if isinstance(content, bytes):
-            sys.stdout.buffer.write(content)
-        else:
-            sys.stdout.write(content)
-        return
-    data = content if isinstance(content, bytes) else content.encode()
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    if path is not None and path != "-":
+        _replace(Path(path), content if isinstance(content, bytes) else content.encode())
+    elif isinstance(content, bytes):
+        sys.stdout.buffer.write(content)
+    else:
+        sys.stdout.write(content)
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Write beside the target first, so that a full disk or an interruption cannot leave half a file."""
+    if not target.parent.is_dir():
+        raise CredalogError(f"there is no folder {target.parent} to write {target.name} to")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(_usual_mode())
-        Path(temporary).replace(target)
+            file.write(content)
+        temporary.chmod(_usual_mode())
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
