@@ -82,5 +82,5 @@ class Checker:
         contexts = len(self._program.ratios.of)
         ends = np.cumsum([self._program.inequalities.shape[0], contexts, contexts])
         stated, low, high, rest = np.split(multipliers, ends)
-        positive = (np.maximum(part, 0.0) for part in (stated, low, high))
-        return (*positive, rest[:-1], float(rest[-1]))
+        stated, low, high = (np.maximum(part, 0.0) for part in (stated, low, high))
+        return stated, low, high, rest[:-1], float(rest[-1])

@@ -95,9 +95,10 @@ def _product(tables: list[tuple[tuple[Variable, ...], Floats]]) -> tuple[tuple[V
 def violation(distribution: Distribution, network: Network, graph: DependencyGraph | None) -> float:
     """Return how far a distribution is from being a model: the largest violation of anything.
 
-    Both are measured on joint probabilities, and more leniently relative to the condition. Without a graph only the declared independences count (Nilsson's logic). A variable in
-    a block of its own satisfies its local condition by construction; for one in a larger block the
-    condition is checked among block and parents, which implies it in full (ARCHITECTURE.md).
+    Both are measured on joint probabilities, and more leniently relative to the condition. Without a graph
+    only the declared independences count (Nilsson's logic). A variable in a block of its own satisfies its
+    local condition by construction; for one in a larger block the condition is checked among block and
+    parents, which implies it in full (ARCHITECTURE.md).
     """
     worst = max((_sentence_violation(distribution, s) for s in network.sentences), default=0.0)
     stated = list(network.independences)
@@ -107,7 +108,7 @@ def violation(distribution: Distribution, network: Network, graph: DependencyGra
 
 
 def _graded(excess: float, mass: float) -> float:
-    """Measure an excess on joint probabilities; relative to its condition a thousand times more is let pass."""
+    """Measure an excess on joint probabilities; relative to its condition, a thousand times more may pass."""
     return max(excess, 1e-3 * excess / mass) if mass > 0.0 else excess
 
 
@@ -161,5 +162,3 @@ def _dependence(distribution: Distribution, independence: Independence) -> float
     gap = table * mass - table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
     # |P(l,r,g) - P(l|g) P(r,g)|: the gap once divided by P(g).
     return float(np.max(np.divide(np.abs(gap), mass, out=np.zeros_like(gap), where=mass > 0.0)))
-
-

@@ -25,8 +25,8 @@ from credalog.factorization import Agreement, Clique, Condition, Factorization, 
 from credalog.logic import Formula, truth_table
 from credalog.numerics import round_up
 from credalog.polytopes import LocalPolytope, vertices
-from credalog.program import Floats, Objective, Program, Ratios
 from credalog.problem import Problem, Statement
+from credalog.program import Floats, Objective, Program, Ratios
 
 __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
@@ -156,9 +156,7 @@ def _arranged(columns: Columns, scope: Sequence[int], *groups: Iterable[int]) ->
 
 def _lean(factorization: Factorization, number: int) -> Separator:
     return next(
-        s
-        for s in factorization.separators
-        if s.first == number and s.agreement is Agreement.DENOMINATOR
+        s for s in factorization.separators if s.first == number and s.agreement is Agreement.DENOMINATOR
     )
 
 
@@ -201,9 +199,7 @@ class _Rows:
 
 
 class _Encoder:
-    def __init__(
-        self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]
-    ) -> None:
+    def __init__(self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> None:
         self.problem = problem
         self.factorization = factorization
         self.evidence = evidence

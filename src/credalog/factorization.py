@@ -40,7 +40,7 @@ __all__ = [
 Indices = tuple[int, ...]
 
 MERGE_LIMIT = 1 << 9
-"""Scopes that lose the same variable share one clique up to this many states, which tightens the relaxation."""
+"""Scopes that lose the same variable share one clique up to this many states: the relaxation gets tighter."""
 
 CLIQUE_LIMIT = 1 << 17
 """No table larger than this is built."""
@@ -248,9 +248,7 @@ class _Elimination:
             if other.fixed == wanted.fixed and other.scope < wanted.scope:
                 wanted.askers.extend(other.askers)
         self.demands = [
-            other
-            for other in self.demands
-            if other.fixed != wanted.fixed or not other.scope < wanted.scope
+            other for other in self.demands if other.fixed != wanted.fixed or not other.scope < wanted.scope
         ]
         self.demands.append(wanted)
 

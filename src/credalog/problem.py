@@ -73,7 +73,7 @@ class Problem:
 
 
 def problem_of(network: Network, graph: DependencyGraph, markov: Markov) -> Problem:
-    """Number a network and sort its sentences."""
+    """Give the variables of a network numbers and sort its sentences."""
     structure, reading = _structure(graph, markov)
     index = {v: i for i, v in enumerate(network.variables)}
     polytopes, numbers, forced = _local(network, structure)
@@ -98,9 +98,7 @@ def _structure(graph: DependencyGraph, markov: Markov) -> tuple[Structure, Readi
     return Structure(graph.parent_indices, sizes, graph.components()), reading
 
 
-def _local(
-    network: Network, structure: Structure
-) -> tuple[tuple[Polytopes, ...], list[int], frozenset[int]]:
+def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...], list[int], frozenset[int]]:
     """Return the local polytopes, the numbers of all other sentences, and which of those force a zero.
 
     A local polytope without a point forces its configuration to have probability zero. That bears on the
@@ -151,7 +149,7 @@ class _Ownership:
     ) -> tuple[tuple[Statement, ...], tuple[tuple[Statement, ...], ...]]:
         """Split statements into those that bear on everything and those owned by a variable."""
         owned: list[list[Statement]] = [[] for _ in self.variables]
-        anchored = []
+        anchored: list[Statement] = []
         for statement in statements:
             owner = self._owner(statement)
             (anchored if owner is None else owned[owner]).append(statement)

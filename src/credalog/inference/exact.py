@@ -206,8 +206,8 @@ class Engine:
     def _verdict(self, members: frozenset[int], options: Options) -> bool | None:
         if members not in self._verdicts:
             kept = tuple(sorted(members))
-            task = _Task(self, Query(TRUE), options, monotonic(), part=_Part(restrict(self.problem, kept), kept))
-            finding = task.seek()
+            part = _Part(restrict(self.problem, kept), kept)
+            finding = _Task(self, Query(TRUE), options, monotonic(), part=part).seek()
             empty = finding.ending is Ending.EMPTY
             self._verdicts[members] = False if empty else None if finding.witness is None else True
         return self._verdicts[members]
@@ -372,9 +372,7 @@ class _Task:
         seen = frozenset(self.part.problem.variables)
         sentences = tuple(s for s in self.engine.network.sentences if seen.issuperset(s.scope))
         declared = tuple(
-            i
-            for i in self.engine.network.independences
-            if seen.issuperset((*i.left, *i.right, *i.given))
+            i for i in self.engine.network.independences if seen.issuperset((*i.left, *i.right, *i.given))
         )
         known = Network(self.part.problem.variables, sentences, declared)
         if violation(distribution, known, graph) > FEASIBILITY:

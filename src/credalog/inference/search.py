@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: the gap that is good enough, the clock, the first leaf only; and who is told on the way."""
+    """When to stop: the gap that is good enough, the clock, the first leaf; and who is told on the way."""
 
     tolerance: float
     deadline: float

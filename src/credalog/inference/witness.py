@@ -17,6 +17,7 @@ from scipy.optimize import nnls
 
 from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding
+from credalog.errors import MissingLibrary
 from credalog.factorization import Agreement, Clique, Reading
 from credalog.numerics import FEASIBILITY
 from credalog.polytopes import LocalPolytope, vertices
@@ -71,9 +72,12 @@ class WitnessSearch:
         if not self._has_inner_conditions:
             return self.from_point(center, maximize=maximize, steps=STEPS)
         remaining = max(0.2 * (self.deadline - monotonic()), 0.5)
-        found = improve(
-            self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
-        )
+        try:
+            found = improve(
+                self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
+            )
+        except MissingLibrary:
+            found = None
         return self.from_point(center if found is None else found, maximize=maximize, steps=STEPS)
 
     def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
@@ -268,12 +272,11 @@ def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) 
     return table
 
 
-def _aligned(
-    table: Floats, over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]
-) -> Floats:
+def _aligned(table: Floats, over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]) -> Floats:
     """Bring a table over some variables of a clique into the shape of the clique's own."""
     pick = tuple(slice(evidence[x], evidence[x] + 1) if x in clique.fixed else slice(None) for x in over)
     order = sorted(range(len(over)), key=lambda axis: clique.scope.index(over[axis]))
     picked = table[pick].transpose(order)
     sizes = iter(picked.shape)
-    return picked.reshape([next(sizes) if x in over else 1 for x in clique.scope])
+    aligned: Floats = picked.reshape([next(sizes) if x in over else 1 for x in clique.scope])
+    return aligned

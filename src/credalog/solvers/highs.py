@@ -12,6 +12,7 @@ from typing import Any
 import highspy
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from credalog.program import Box, Claim, Floats, Objective, Outcome, Program
 
@@ -63,7 +64,8 @@ class Relaxation:
         run_for(highs, timeout)
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
-        return np.maximum(np.array(highs.getSolution().col_value), 0.0)
+        found: Floats = np.maximum(np.array(highs.getSolution().col_value), 0.0)
+        return found
 
     def _solve(
         self, cost: Floats, objective: Objective, box: Box, basis: Basis, timeout: float
@@ -242,6 +244,6 @@ class Linearization:
         return sp.csr_array(matrix), (lower, upper)
 
 
-def _unit_columns(rows: int, chosen: Floats) -> sp.csr_array:
+def _unit_columns(rows: int, chosen: NDArray[np.intp]) -> sp.csr_array:
     ones = np.ones(len(chosen))
     return sp.csr_array((ones, (chosen, np.arange(len(chosen)))), shape=(rows, len(chosen)))
