@@ -56,9 +56,8 @@ def _replace(target: Path, content: bytes) -> None:
             file.write(content)
         temporary.chmod(_usual_mode())
         temporary.replace(target)
-    except BaseException:
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
 
 
 def _usual_mode() -> int:
