@@ -79,7 +79,7 @@ def _greatest_mass(generation: Generation, given: Floats) -> float:
     certain = generation.system.indicator(TRUE)
     if np.array_equal(given, certain):
         return 1.0
-    probable = generation.minimize(-given, certain, good=lambda model: _probability(model, given) >= PROBABLE)
+    probable = generation.minimize(-given, certain, enough=lambda found: _is_probable(found, given))
     if probable.model is not None and -probable.bound <= IMPOSSIBLE:
         raise ImpossibleEvidence(
             "every model gives the evidence probability zero",
@@ -87,6 +87,10 @@ def _greatest_mass(generation: Generation, given: Floats) -> float:
         )
     least = generation.minimize(given, certain).bound
     return round_up(1.0 / least) if least > 0.0 else inf
+
+
+def _is_probable(found: Least, given: Floats) -> bool:
+    return found.model is not None and _probability(found.model, given) >= PROBABLE
 
 
 def _probability(model: Model, event: Floats) -> float:

@@ -39,9 +39,9 @@ class Landscape:
     def of(cls, events: Events) -> Landscape:
         """Lay out the tables of some events."""
         groups = tuple(group for group in events.groups if group.scope)
-        lengths = [group.tables[0].size for group in groups]
+        lengths = [group.excluded.size for group in groups]
         found = sorted(
-            (v, g, int(np.prod(group.tables.shape[axis + 2 :])))
+            (v, g, int(np.prod(group.excluded.shape[axis + 1 :])))
             for g, group in enumerate(groups)
             for axis, v in enumerate(group.scope)
         )
@@ -52,7 +52,8 @@ class Landscape:
 
     def climb(self, worth: Floats, worlds: Worlds) -> Worlds:
         """Improve each world until no change of a single variable helps; return them, best first."""
-        tables = np.concatenate([group.worth(worth).ravel() for group in self.groups])
+        penalty = 1.0 + float(np.abs(worth).sum())
+        tables = np.concatenate([group.worth(worth, penalty).ravel() for group in self.groups])
         found = worlds.copy()
         values = np.empty(len(found))
         _climb(tables, found, values, self.sizes, self.starts, self.first, self.table, self.stride)

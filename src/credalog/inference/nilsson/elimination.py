@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -106,14 +106,17 @@ class Elimination:
 
     def best(self, worth: Floats, *, enough: float, timeout: float) -> Priced:
         """Return the best world; the bound allows for the rounding of every sum."""
-        value, sums = self._sweep([group.worth(worth) for group in self.events.groups])
+        value, sums = self._sweep([group.worth(worth, inf) for group in self.events.groups])
         terms = len(worth) + 2 * len(self.steps) + 8
-        return Priced(self._trace(sums), float(value) + terms * UNIT * float(np.abs(worth).sum()))
+        worlds = self._trace(sums)[: 1 if value > -inf else 0]
+        return Priced(worlds, float(value) + terms * UNIT * float(np.abs(worth).sum()))
 
     def greatest(self, worth: Sequence[int]) -> int:
         """Return the greatest worth of a world in whole numbers, exactly."""
         whole = np.array(worth, dtype=object)
-        value, _ = self._sweep([group.exact_worth(whole) for group in self.events.groups])
+        # No world that is not excluded is worth as little as one that is.
+        penalty = 1 + 2 * sum(abs(value) for value in worth)
+        value, _ = self._sweep([group.exact_worth(whole, penalty) for group in self.events.groups])
         return int(value)
 
     def _sweep(self, tables: list[NDArray[Any]]) -> tuple[Any, list[NDArray[Any]]]:

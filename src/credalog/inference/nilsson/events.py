@@ -32,10 +32,14 @@ WIDEST = 1 << 16
 
 @dataclass(frozen=True)
 class Events:
-    """The formulas whose truth matters, over the variables of a network."""
+    """The formulas whose truth matters, over the variables of a network.
+
+    Where a formula in `certain` fails, the world is excluded.
+    """
 
     variables: tuple[Variable, ...]
     formulas: tuple[Formula, ...]
+    certain: tuple[Formula, ...] = ()
 
     @cached_property
     def number(self) -> dict[Variable, int]:
@@ -44,13 +48,21 @@ class Events:
 
     @cached_property
     def scopes(self) -> tuple[tuple[int, ...], ...]:
-        """Return for each formula the sorted numbers of its variables."""
-        return tuple(tuple(sorted(self.number[v] for v in scope(f))) for f in self.formulas)
+        """Return for each formula, the certain ones last, the sorted numbers of its variables."""
+        every = (*self.formulas, *self.certain)
+        return tuple(tuple(sorted(self.number[v] for v in scope(f))) for f in every)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Return the number of values of each variable."""
         return tuple(len(v.values) for v in self.variables)
+
+    def admit(self, worlds: Worlds) -> Worlds:
+        """Return the worlds that are not excluded."""
+        kept = np.ones(len(worlds), dtype=np.bool_)
+        for formula in self.certain:
+            kept &= self._truth(formula, worlds)
+        return worlds[kept]
 
     def truth(self, worlds: Worlds) -> NDArray[np.bool_]:
         """Tell which formula (row) holds in which world (column)."""
@@ -87,8 +99,13 @@ class Events:
 
     def _group(self, over: tuple[int, ...], members: list[int]) -> Group:
         variables = [self.variables[i] for i in over]
-        tables = [truth_table(self.formulas[j], variables) for j in members]
-        return Group(over, np.array(members), np.array(tables, dtype=np.float64))
+        valued = [j for j in members if j < len(self.formulas)]
+        shape = tuple(len(v.values) for v in variables)
+        tables = np.array([truth_table(self.formulas[j], variables) for j in valued], dtype=np.float64)
+        excluded = np.zeros(shape, dtype=np.bool_)
+        for j in members[len(valued) :]:
+            excluded |= ~truth_table(self.certain[j - len(self.formulas)], variables)
+        return Group(over, np.array(valued, dtype=np.int64), tables.reshape(-1, *shape), excluded)
 
     @property
     def widest(self) -> int:
@@ -98,20 +115,23 @@ class Events:
 
 @dataclass(frozen=True)
 class Group:
-    """Formulas with one scope: their numbers, and their truth tables stacked along the first axis."""
+    """Formulas with one scope: their numbers, their truth tables stacked, and what is excluded."""
 
     scope: tuple[int, ...]
     members: NDArray[np.int64]
     tables: Floats
+    excluded: NDArray[np.bool_]
 
-    def worth(self, worth: Floats) -> Floats:
-        """Return the worth of each joint value of the scope."""
-        return np.asarray(np.tensordot(worth[self.members], self.tables, axes=1))
+    def worth(self, worth: Floats, penalty: float) -> Floats:
+        """Return the worth of each joint value of the scope, less the penalty where it is excluded."""
+        value = np.tensordot(worth[self.members], self.tables, axes=1)
+        return np.where(self.excluded, value - penalty, value)
 
-    def exact_worth(self, worth: NDArray[np.object_]) -> NDArray[np.object_]:
+    def exact_worth(self, worth: NDArray[np.object_], penalty: int) -> NDArray[np.object_]:
         """Return the same in whole numbers."""
-        whole = self.tables.astype(np.int64).astype(object)
-        return np.asarray(np.tensordot(worth[self.members], whole, axes=1), dtype=object)
+        whole = np.concatenate([self.tables.astype(np.int64), self.excluded[None]]).astype(object)
+        weights = np.append(worth[self.members], -penalty)
+        return np.asarray(np.tensordot(weights, whole, axes=1), dtype=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +151,9 @@ class Pricer(Protocol):
         ...
 
     def best(self, worth: Floats, *, enough: float, timeout: float) -> Priced:
-        """Return worlds and a bound; a world worth more than `enough` may do without a bound (infinity)."""
+        """Return worlds and a bound.
+
+        Worlds worth more than `enough` may come without a bound (infinity). Where every world is
+        excluded there is none, and the bound is minus infinity.
+        """
         ...

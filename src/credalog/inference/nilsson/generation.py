@@ -90,7 +90,7 @@ class Generation:
 
     def _fresh(self, worlds: Worlds) -> Floats:
         """Remember worlds; return the truth of the events in those that differ from all before."""
-        truth = self.system.events.truth(worlds).T
+        truth = self.system.events.truth(self.system.events.admit(worlds)).T
         new = []
         for column in truth:
             if column.tobytes() not in self._seen:
@@ -121,12 +121,16 @@ class Generation:
         Every row may be missed at the price of the amount; a model is found where nothing is missed, and
         none exists where the least total price is proved positive.
         """
-        master = _Master(self.system, self.system.indicator(TRUE), elastic=True)
         nothing = np.zeros(len(self.system.events.formulas))
-        done = self._descend(master, nothing, mass=1.0, good=lambda m: m.violation <= EXACTLY)
-        if done.model is not None and done.model.violation <= FEASIBILITY:
-            return True
-        return False if done.bound > 0.0 else None
+        if not self._truth.shape[1]:
+            priced = self.pricer.best(nothing, enough=-1.0, timeout=self.remaining)
+            if not self._fresh(priced.worlds).shape[1]:
+                return False if priced.bound == -inf else None
+        master = _Master(self.system, self.system.indicator(TRUE), elastic=True)
+        done = self._descend(master, nothing, 1.0, _is_settled)
+        if done.bound > 0.0:
+            return False
+        return True if done.model is not None and done.model.violation <= FEASIBILITY else None
 
     # ---- the least value of a cost --------------------------------------------------------------------
 
@@ -136,23 +140,23 @@ class Generation:
         condition: Floats,
         *,
         mass: float = 1.0,
-        good: Callable[[Model], bool] = lambda _: False,
+        enough: Callable[[Least], bool] = lambda _: False,
     ) -> Least:
-        """Minimize a cost over all models whose condition has mass 1, or until a model is good enough."""
-        return self._descend(_Master(self.system, condition, elastic=False), cost, mass, good)
+        """Minimize a cost over all models whose condition has mass 1, or until enough is known."""
+        return self._descend(_Master(self.system, condition, elastic=False), cost, mass, enough)
 
-    def _descend(self, master: _Master, cost: Floats, mass: float, good: Callable[[Model], bool]) -> Least:
+    def _descend(self, master: _Master, cost: Floats, mass: float, enough: Callable[[Least], bool]) -> Least:
         """Alternate between the linear program on the worlds known and the search for a better world."""
         master.add(self._truth, cost)
         best = Least(-inf, Warrant.CHECKED, None)
         while (claim := master.solve(self.remaining)) is not None:
             model = self._model(claim, master)
             best = Least(best.bound, best.warrant, model)
-            if good(model):
+            if enough(best):
                 return best
             priced = self.pricer.best(-master.reduced(cost, claim), enough=PRECISION, timeout=self.remaining)
             best = self._better(best, master, cost, claim, priced.bound, mass)
-            if claim.value - best.bound <= PRECISION or self.remaining <= 0.0:
+            if claim.value - best.bound <= PRECISION or enough(best) or self.remaining <= 0.0:
                 return best
             fresh = self._fresh(priced.worlds)
             if not fresh.shape[1]:
@@ -191,6 +195,11 @@ class Generation:
         if proved is not None and proved > best.bound:
             return Least(proved, Warrant.CHECKED, best.model)
         return Least(float(claim.multipliers[-1]), Warrant.CLAIMED, best.model)
+
+
+def _is_settled(found: Least) -> bool:
+    """Tell whether a model was found, or was proved not to exist."""
+    return found.bound > 0.0 or (found.model is not None and found.model.violation <= EXACTLY)
 
 
 class _Master:

@@ -68,6 +68,13 @@ class _Rows:
             self._known[formula] = self._express(formula)
         return self._known[formula]
 
+    def demand(self, formula: Formula) -> None:
+        """Exclude the worlds where a formula fails."""
+        if isinstance(formula, Or):
+            self._row((_Sum(1.0),), [self.truth(o) for o in formula.operands])
+        else:
+            self._row((_Sum(1.0),), (self.truth(formula),))
+
     def program(self) -> BinaryProgram:
         """Return all rows as a 0/1 program."""
         rows, columns, factors = zip(*self._entries, strict=True) if self._entries else ((), (), ())
@@ -152,6 +159,8 @@ class IntegerProgram:
         self._landscape = Landscape.of(events) if events.widest <= WIDEST else None
         self._rows = _Rows(events)
         self._truths = [self._rows.truth(formula) for formula in events.formulas]
+        for formula in events.certain:
+            self._rows.demand(formula)
         self._program = self._rows.program()
         self._rng = np.random.default_rng(0)
         self._recent = self._random_worlds()
@@ -161,7 +170,8 @@ class IntegerProgram:
         if self._landscape is not None:
             self._recent = self._landscape.climb(worth, np.concatenate([self._recent, self._random_worlds()]))
             self._recent = self._recent[:STARTS]
-            good = self._recent[worth @ self._events.truth(self._recent) > enough]
+            good = self._events.admit(self._recent)
+            good = good[worth @ self._events.truth(good) > enough]
             if len(good):
                 return Priced(good[:COLUMNS], inf)
         return self._solve(worth, enough, timeout)

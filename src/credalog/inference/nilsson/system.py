@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.inference.nilsson.events import Events
-from credalog.logic import TRUE, Formula, canonical, conjunction
+from credalog.logic import TRUE, Formula, Not, canonical, conjunction, disjunction
 from credalog.model import Network, Sentence
 from credalog.program import Floats
 
@@ -50,8 +50,9 @@ class System:
 
 
 def system_of(network: Network, *interesting: Formula) -> System:
-    """Write every sentence of a network as rows."""
+    """Write every sentence of a network as rows, or as a certainty."""
     place: dict[Formula, int] = {}
+    certain = tuple(formula for sentence in network.sentences for formula in _certainties(sentence))
     rows = tuple(row for sentence in network.sentences for row in _rows(sentence, place))
     for formula in (TRUE, *interesting):
         _place(formula, place)
@@ -59,15 +60,29 @@ def system_of(network: Network, *interesting: Formula) -> System:
     k, j, factors = (np.array(part) for part in zip(*entries, strict=True)) if entries else (EMPTY,) * 3
     matrix = sp.csr_array(sp.coo_array((factors, (k, j)), shape=(len(rows), len(place)), dtype=np.float64))
     is_equality = np.array([row.is_equality for row in rows], dtype=np.bool_)
-    return System(Events(network.variables, tuple(place)), rows, matrix, is_equality, place)
+    return System(Events(network.variables, tuple(place), certain), rows, matrix, is_equality, place)
 
 
 def _place(formula: Formula, place: dict[Formula, int]) -> int:
     return place.setdefault(canonical(formula), len(place))
 
 
+def _is_certain(sentence: Sentence) -> bool:
+    """Tell whether a sentence gives its claim probability 0 or 1."""
+    return not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
+
+
+def _certainties(sentence: Sentence) -> Iterator[Formula]:
+    """Yield what a sentence makes certain: where the condition holds, so does the claim, or it does not."""
+    if _is_certain(sentence):
+        claim = sentence.claim if sentence.lower >= 1 else Not(sentence.claim)
+        yield claim if sentence.given == TRUE else disjunction((Not(sentence.given), claim))
+
+
 def _rows(sentence: Sentence, place: dict[Formula, int]) -> Iterator[Row]:
-    """Yield the rows of a sentence; a bound that no distribution can miss needs none."""
+    """Yield the rows of a sentence; a certainty, or a bound that no distribution can miss, needs none."""
+    if _is_certain(sentence):
+        return
     given = _place(sentence.given, place)
     claims = [(_place(conjunction((c, sentence.given)), place), weight) for weight, c in sentence.claims]
     if sentence.lower == sentence.upper:
