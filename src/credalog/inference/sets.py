@@ -1,4 +1,4 @@
-"""Set propagation: exact posterior bounds on credal networks whose relevant part is a polytree.
+"""Set propagation: exact posterior bounds on credal networks, fast where the relevant part is a polytree.
 
 Enters: a network in which every sentence is local (`credal_network`) and a query P(event of one variable |
 literals). Leaves: an `Answer` whose bounds hold for every model and whose witnesses are choices of vertices,
@@ -16,7 +16,7 @@ linear functionals need no sets where nothing else enters: they are carried upwa
 along a line of ancestors with a single relevant child, choosing the best vertex in each configuration.
 
 With two-valued variables all sets have at most two elements and this is the 2U algorithm (Fagiuoli and
-Zaffalon, 1998).
+Zaffalon, 1998). Where the relevant part has loops, or sets outgrow the limits, `branching` takes over.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.inference.answer import Answer, Options
+from credalog.inference.branching import branch_and_bound
 from credalog.inference.cones import Array
 from credalog.inference.credal import (
     Choice,
@@ -62,7 +63,8 @@ from credalog.relevance import Relevance, ancestors, is_polytree, relevance
 
 __all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
 
-METHOD = "set propagation"
+PROPAGATION = "set propagation"
+BRANCHING = "vertex branching"
 
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
@@ -307,16 +309,12 @@ def beliefs(
 
 
 def applies(network: Network, query: Query, graph: DependencyGraph) -> bool:
-    """Tell whether set propagation answers this query exactly, time permitting."""
-    asked = question(network, query)
-    credal = credal_network(network, graph) if asked is not None else None
-    if asked is None or credal is None:
-        return False
-    return is_polytree(relevance(credal.parents, [asked.target], asked.observed))
+    """Tell whether all sentences are local and the query is about one variable, given literals."""
+    return question(network, query) is not None and credal_network(network, graph) is not None
 
 
 def query(network: Network, query: Query, options: Options) -> Answer:
-    """Bound P(event of one variable | literals) in a credal network whose relevant part is a polytree."""
+    """Bound P(event of one variable | literals) in a credal network."""
     credal, asked = credal_network(network, dependency_graph(network)), question(network, query)
     if credal is None or asked is None:
         raise ValueError(
@@ -329,8 +327,23 @@ def answer(credal: CredalNetwork, asked: Question, query: Query, options: Option
     """Answer one query about a network that is already read as a credal network."""
     start = monotonic()
     check_possible(credal, asked)
-    interval = _certain(asked) or _propagated(credal, asked, start + options.timeout)
-    return Answer(query, interval, interval.status(options.tolerance), METHOD, monotonic() - start)
+    interval, method = _certain(asked) or _solved(credal, asked, options, start)
+    return Answer(query, interval, interval.status(options.tolerance), method, monotonic() - start)
+
+
+def _solved(credal: CredalNetwork, asked: Question, options: Options, start: float) -> tuple[Interval, str]:
+    """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
+    deadline = start + options.timeout
+    try:
+        if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+            heard = beliefs(credal, asked.target, asked.observed, deadline=start + options.timeout / 2)
+            return heard.interval(asked.event), PROPAGATION
+    except (OutOfTimeError, ProblemTooLarge):
+        pass
+    try:
+        return branch_and_bound(credal, asked, tolerance=options.tolerance, deadline=deadline), BRANCHING
+    except ProblemTooLarge:
+        return VACUOUS, BRANCHING
 
 
 def check_possible(credal: CredalNetwork, asked: Question) -> None:
@@ -343,19 +356,11 @@ def check_possible(credal: CredalNetwork, asked: Question) -> None:
         raise ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _certain(asked: Question) -> Interval | None:
+def _certain(asked: Question) -> tuple[Interval, str] | None:
     """Answer at once where the query's variable is observed."""
     state = asked.observed.get(asked.target)
     if state is None:
         return None
     value = float(asked.event[state])
     end = Endpoint(value, value, Warrant.CHECKED)
-    return Interval(end, end)
-
-
-def _propagated(credal: CredalNetwork, asked: Question, deadline: float) -> Interval:
-    """Propagate sets; where they outgrow time or memory, say what is known before any work."""
-    try:
-        return beliefs(credal, asked.target, asked.observed, deadline=deadline).interval(asked.event)
-    except (OutOfTimeError, ProblemTooLarge):
-        return VACUOUS
+    return Interval(end, end), PROPAGATION

@@ -1,0 +1,156 @@
+"""Branch and bound over vertices against brute force, and the relaxation it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from credal_drawing import Drawn, brute_force, draw_loopy, draw_polytree, query_of
+from credalog.errors import ImpossibleEvidence
+from credalog.inference import sets
+from credalog.inference.answer import Options
+from credalog.inference.branching import branch_and_bound
+from credalog.inference.credal import CredalNetwork, Question, chosen_tables, credal_network, eliminate
+from credalog.inference.plan import Plan, plan
+from credalog.inference.relaxation import bounds, contributions, evidence, forward
+from credalog.markov import dependency_graph
+from credalog.numerics import Status
+from credalog.relevance import relevance
+
+MAX_JOINTS = 3000
+
+
+def read(drawn: Drawn) -> CredalNetwork:
+    credal = credal_network(drawn.network, dependency_graph(drawn.network))
+    assert credal is not None
+    return credal
+
+
+def draw_question(drawn: Drawn, rng: np.random.Generator, observed: int) -> Question:
+    target, *others = (int(x) for x in rng.permutation(len(drawn.sizes)))
+    evidence = {x: int(rng.integers(drawn.sizes[x])) for x in others[:observed]}
+    states = int(rng.integers(1, drawn.sizes[target]))
+    return Question(target, tuple(k < states for k in range(drawn.sizes[target])), evidence)
+
+
+def truth(drawn: Drawn, asked: Question) -> tuple[float, float]:
+    event = {k for k, inside in enumerate(asked.event) if inside}
+    return brute_force(drawn, asked.target, event, dict(asked.observed))
+
+
+def layout_of(credal: CredalNetwork, asked: Question) -> Plan:
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    return plan({x: credal.table(x, asked.observed) for x in relevant.families}, asked, credal.sizes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    observed=st.integers(0, 2),
+    zeros=st.sampled_from([0.0, 0.3]),
+    draw=st.sampled_from([draw_loopy, draw_polytree]),
+)
+def test_bounds_enclose_and_witnesses_attain_the_extremes_over_all_vertices(
+    seed: int, observed: int, zeros: float, draw: Callable[..., Drawn]
+) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = draw(rng, count=int(rng.integers(3, 5)), zeros=zeros)
+    assume(drawn.joints <= MAX_JOINTS)
+    asked = draw_question(drawn, rng, observed)
+    least, greatest = truth(drawn, asked)
+    assume(not np.isnan(least))
+    interval = branch_and_bound(read(drawn), asked, tolerance=1e-6)
+    assert interval.lower.bound <= least + 1e-12
+    assert interval.upper.bound >= greatest - 1e-12
+    assert interval.lower.bound == pytest.approx(least, abs=2e-6)
+    assert interval.upper.bound == pytest.approx(greatest, abs=2e-6)
+    assert interval.lower.witnessed == pytest.approx(least, abs=1e-6)
+    assert interval.upper.witnessed == pytest.approx(greatest, abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), observed=st.integers(0, 2))
+def test_bounds_hold_even_if_the_time_is_up_at_once(seed: int, observed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = draw_loopy(rng, count=4)
+    assume(drawn.joints <= MAX_JOINTS)
+    asked = draw_question(drawn, rng, observed)
+    least, greatest = truth(drawn, asked)
+    interval = branch_and_bound(read(drawn), asked, tolerance=1e-9, deadline=monotonic() - 1)
+    assert interval.lower.bound <= least + 1e-12
+    assert interval.upper.bound >= greatest - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), observed=st.integers(0, 2))
+def test_with_one_vertex_in_each_block_the_relaxation_is_the_posterior(seed: int, observed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = draw_loopy(rng, count=5)
+    asked, credal = draw_question(drawn, rng, observed), read(drawn)
+    layout = layout_of(credal, asked)
+    row = np.zeros(len(layout.start), dtype=np.bool_)
+    for first, length in zip(layout.firsts, layout.lengths, strict=True):
+        row[rng.choice(first + np.flatnonzero(layout.start[first : first + length]))] = True
+    passage = forward(layout, row[None], np.array(asked.event, dtype=np.float64), np.array([0.3]))
+    tables = [family.table for family in layout.families]
+    posterior = eliminate(chosen_tables(tables, layout.choices(row)), asked.observed, keep=asked.target)
+    expected = posterior[list(asked.event)].sum() / posterior.sum()
+    assert passage.inside[0] / (passage.inside[0] + passage.outside[0]) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), observed=st.integers(0, 2))
+def test_no_block_gains_when_its_contexts_must_agree(seed: int, observed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = draw_loopy(rng, count=6)
+    asked = draw_question(drawn, rng, observed)
+    layout = layout_of(read(drawn), asked)
+    event = np.array(asked.event, dtype=np.float64)
+    values, passage = bounds(layout, layout.start[None], event, np.zeros(1))
+    found = contributions(layout, layout.start[None], passage)
+    least, most = evidence(layout, layout.start[None])
+    assert 0 <= values[0] <= 1 and 0 <= least[0] <= most[0]
+    assert (found.losses >= -1e-12 * most[0]).all()
+
+
+def test_fewer_vertices_never_raise_the_bound() -> None:
+    rng = np.random.default_rng(11)
+    drawn = draw_loopy(rng, count=6)
+    asked = Question(0, tuple(k == 0 for k in range(drawn.sizes[0])), {5: 0})
+    layout = layout_of(read(drawn), asked)
+    event = np.array(asked.event, dtype=np.float64)
+    all_, _ = bounds(layout, layout.start[None], event, np.zeros(1))
+    for first, length in zip(layout.firsts, layout.lengths, strict=True):
+        if layout.start[first : first + length].sum() > 1:
+            row = layout.start.copy()
+            row[first] = False
+            some, _ = bounds(layout, row[None], event, np.zeros(1))
+            assert some[0] <= all_[0] + 1e-12
+
+
+def test_a_loopy_network_is_answered_through_the_same_door() -> None:
+    rng = np.random.default_rng(5)
+    drawn = draw_loopy(rng, count=4)
+    query = query_of(drawn, 0, {0}, {3: 0})
+    answer = sets.query(drawn.network, query, Options())
+    least, greatest = brute_force(drawn, 0, {0}, {3: 0})
+    assert answer.status is Status.EXACT
+    assert (answer.lower, answer.upper) == pytest.approx((least, greatest), abs=1e-4)
+
+
+def test_impossible_evidence_is_named_in_a_loopy_network_too() -> None:
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        drawn = draw_loopy(rng, count=4, zeros=0.6)
+        asked = draw_question(drawn, rng, 2)
+        if drawn.joints <= MAX_JOINTS and np.isnan(truth(drawn, asked)[0]):
+            query = query_of(drawn, asked.target, {0}, dict(asked.observed))
+            with pytest.raises(ImpossibleEvidence):
+                sets.query(drawn.network, query, Options())
+            return
+    pytest.fail("no network with impossible evidence was drawn")
