@@ -308,8 +308,11 @@ class _Encoder:
         the product of two ranges instead of one, which is what lets branch and bound converge. Where the
         condition contains the parents of y and else only its ndnp, P(y | given) is theta(y | parents).
         """
+        if self.factorization.cliques[number].fixed:
+            # In a table that holds P(scope, evidence) the frequency of y is P(y | given, evidence).
+            return
         structure = self.problem.structure
-        for y in sorted(set(condition.right) - self.factorization.cliques[number].fixed):
+        for y in condition.right:
             parents = structure.parents[y]
             others = tuple(z for z in condition.given if z not in parents)
             if set(parents) <= set(condition.given) and structure.ndnp(y, others) == others:

@@ -231,7 +231,8 @@ def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
         return counts / total if total > 1e-300 else np.full(len(counts), 1.0 / len(counts))
     corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
     if total <= 1e-300:
-        return corners.mean(axis=0)
+        middle: Floats = corners.mean(axis=0)
+        return middle
     theta = counts / total
     if len(theta) == 2:
         first = np.clip(theta[0], corners[:, 0].min(), corners[:, 0].max())
