@@ -83,12 +83,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: the gap that is good enough, the clock, the first leaf; and who is told on the way."""
+    """When to stop: the gap that is good enough, the clock, the first leaf; and who is told on the way.
+
+    `decided` ends a search as soon as the bound and the witnessed value settle what they are needed for.
+    """
 
     tolerance: float
     deadline: float
     root_only: bool = False
     report: Callable[[float, float | None], None] | None = None
+    decided: Callable[[float, float | None], bool] | None = None
 
 
 @dataclass(order=True, slots=True)
@@ -148,7 +152,12 @@ class _Search:
         return self._finding(Ending.STOPPED)
 
     def _is_over(self) -> bool:
-        return self.limits.root_only or monotonic() >= self.limits.deadline
+        return self.limits.root_only or monotonic() >= self.limits.deadline or self._is_decided()
+
+    def _is_decided(self) -> bool:
+        """Tell whether whoever asks has heard enough of the bound proved and the value attained."""
+        decided, witnessed = self.limits.decided, None if self.best is None else self.best.value
+        return decided is not None and decided(self.sign * self._bound(), witnessed)
 
     def _tell(self) -> None:
         if self.limits.report is not None:
