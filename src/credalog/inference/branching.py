@@ -39,6 +39,9 @@ from credalog.relevance import relevance
 
 __all__ = ["branch_and_bound"]
 
+CLOSE = 0.95
+"""The share of the tolerance to which a search is driven; the rest is for roundings."""
+
 BATCH = 128
 """How many nodes are bounded at once."""
 
@@ -64,8 +67,8 @@ def branch_and_bound(
     layout = plan(tables, asked, credal.sizes)
     event = np.array(asked.event, dtype=np.float64)
     halfway = deadline if deadline == inf else (monotonic() + deadline) / 2
-    upper = _Search(layout, event, tolerance / 2, halfway).run()
-    lower = _Search(layout, 1 - event, tolerance / 2, deadline).run()
+    upper = _Search(layout, event, CLOSE * tolerance, halfway).run()
+    lower = _Search(layout, 1 - event, CLOSE * tolerance, deadline).run()
     slack, warrant = _slack(layout)
     values = [_witnessed(tables, asked, found.choices(layout)) for found in (lower, upper)]
     return Interval(

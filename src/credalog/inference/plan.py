@@ -92,6 +92,8 @@ class Step:
     context: tuple[int, ...]
     entries: tuple[Entry, ...]
     message: int
+    asks: bool
+    """Whether the query is involved: its own step, and every later one that its message reaches."""
 
     @property
     def allowed_shape(self) -> tuple[int, ...]:
@@ -165,6 +167,7 @@ class _Builder:
         self._leaves: list[Leaf] = []
         self._steps: list[Step] = []
         self._scopes: dict[int, tuple[int, ...]] = {}
+        self._asking: set[int] = set()
         self._slots = 0
 
     def _sorted(self, variables: Iterable[int]) -> tuple[int, ...]:
@@ -201,7 +204,10 @@ class _Builder:
         along = tuple(1 if axis in context else n for axis, n in enumerate(cells))
         theta = family.vertices.reshape(*along, *family.vertices.shape[-2:])
         message = self._message(scope)
-        self._steps.append(Step(table.child, family, cells, theta, context, entries, message))
+        asks = table.child == self._asked.target or any(entry.message in self._asking for entry in entries)
+        if asks:
+            self._asking.add(message)
+        self._steps.append(Step(table.child, family, cells, theta, context, entries, message, asks))
 
     def _entering(self, x: int) -> list[int]:
         """List the messages still under way that mention a variable."""

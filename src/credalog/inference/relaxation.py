@@ -9,8 +9,8 @@ theta(x | parents) times the messages into x, is a table over the parents and ov
 those messages mention, the context. One theta serves all contexts; here each context chooses its own vertex.
 Messages that do not involve the query are kept as intervals; the one that does is a pair, inside and outside
 the event, for the choices that maximise (1 - t) * inside - t * outside. Repeating with
-t = inside / (inside + outside) converges to the greatest quotient of the relaxation (Dinkelbach). Once every block has one vertex left,
-nothing is relaxed and the quotient is the posterior itself.
+t = inside / (inside + outside) converges to the greatest quotient of the relaxation (Dinkelbach). Once every
+block has one vertex left, nothing is relaxed and the quotient is the posterior itself.
 
 All arrays carry the nodes of the search on their first axis: a step costs little more for a hundred nodes
 than for one.
@@ -28,7 +28,16 @@ from numpy.typing import NDArray
 from credalog.inference.cones import Array
 from credalog.inference.plan import Bools, Entry, Leaf, Plan, Step
 
-__all__ = ["CONVERGED", "Contributions", "Passage", "bounds", "contributions", "evidence", "forward"]
+__all__ = [
+    "CONVERGED",
+    "Contributions",
+    "Passage",
+    "bounds",
+    "contributions",
+    "evidence",
+    "forward",
+    "ranges",
+]
 
 Picks: TypeAlias = NDArray[np.intp]
 
@@ -78,43 +87,49 @@ class _PairStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """One pass from the leaves to the end: the trial values, all messages, and what each step computed."""
+class Ranges:
+    """All messages that do not involve the query, and how they were computed: the same for every trial."""
 
-    trial: Array
-    messages: dict[int, _Range | _Pair]
-    steps: tuple[_RangeStep | _PairStep, ...]
+    messages: dict[int, _Range]
+    steps: dict[int, _RangeStep]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One pass from the leaves to the end: what each step computed, and the pair that came out."""
+
+    ranges: Ranges
+    steps: dict[int, _PairStep]
     inside: Array
     outside: Array
 
 
-def forward(plan: Plan, masks: Bools, event: Array, trial: Array) -> Passage:
-    """Sum out all variables for a trial value per node."""
-    messages: dict[int, _Range | _Pair] = {leaf.message: _leaf_range(leaf, masks) for leaf in plan.leaves}
-    done: list[_RangeStep | _PairStep] = []
+def ranges(plan: Plan, masks: Bools) -> Ranges:
+    """Sum out the variables that do not meet the query."""
+    messages = {leaf.message: _leaf_range(leaf, masks) for leaf in plan.leaves}
+    steps: dict[int, _RangeStep] = {}
     for step in plan.steps:
-        entering = [messages[entry.message] for entry in step.entries]
-        stretched = _stretch(step, entering)
-        message: _Range | _Pair
-        passed: _RangeStep | _PairStep
-        if step.variable == plan.target or any(isinstance(m, _Pair) for m in entering):
-            own = event if step.variable == plan.target else None
-            message, passed = _sum_pair(step, stretched, masks, own, trial)
-        else:
-            message, passed = _sum_range(step, stretched, masks)
-        messages[step.message] = message
-        done.append(passed)
-    end = messages[plan.steps[-1].message]
-    assert isinstance(end, _Pair)
-    return Passage(trial, messages, tuple(done), end.inside.reshape(-1), end.outside.reshape(-1))
+        if not step.asks:
+            messages[step.message], steps[step.message] = _sum_range(step, messages, masks)
+    return Ranges(messages, steps)
+
+
+def forward(plan: Plan, masks: Bools, event: Array, trial: Array, known: Ranges | None = None) -> Passage:
+    """Sum out all variables, for a trial value per node."""
+    known = known or ranges(plan, masks)
+    steps: dict[int, _PairStep] = {}
+    pair = _Pair(event, 1 - event)
+    for step in plan.steps:
+        if step.asks:
+            pair, steps[step.message] = _sum_pair(step, known.messages, pair, masks, trial)
+    return Passage(known, steps, pair.inside.reshape(-1), pair.outside.reshape(-1))
 
 
 def evidence(plan: Plan, masks: Bools) -> tuple[Array, Array]:
     """Return the least and the greatest P(evidence), up to one common factor, that the ranges allow."""
-    messages: dict[int, _Range] = {leaf.message: _leaf_range(leaf, masks) for leaf in plan.leaves}
+    messages = {leaf.message: _leaf_range(leaf, masks) for leaf in plan.leaves}
     for step in plan.steps:
-        entering = _stretch(step, [messages[entry.message] for entry in step.entries])
-        messages[step.message], _ = _sum_range(step, entering, masks)
+        messages[step.message], _ = _sum_range(step, messages, masks)
     end = messages[plan.steps[-1].message]
     return end.least.reshape(-1), end.most.reshape(-1)
 
@@ -127,16 +142,13 @@ def _leaf_range(leaf: Leaf, masks: Bools) -> _Range:
     )
 
 
-def _stretch(step: Step, messages: list[_Range | _Pair] | list[_Range]) -> list[_Range | _Pair]:
-    """Give messages the axes of the cluster, with length one where they lack one."""
-    found: list[_Range | _Pair] = []
-    for entry, message in zip(step.entries, messages, strict=True):
-        shape = (-1, *entry.stretched)
-        if isinstance(message, _Pair):
-            found.append(_Pair(message.inside.reshape(shape), message.outside.reshape(shape)))
-        else:
-            found.append(_Range(message.least.reshape(shape), message.most.reshape(shape)))
-    return found
+def _stretched(step: Step, messages: dict[int, _Range]) -> tuple[_Range | None, ...]:
+    """Give entering ranges the axes of the cluster, length one where they lack one; None for the pair."""
+    found: list[_Range | None] = []
+    for entry in step.entries:
+        message, shape = messages.get(entry.message), (-1, *entry.stretched)
+        found.append(message and _Range(message.least.reshape(shape), message.most.reshape(shape)))
+    return tuple(found)
 
 
 def _allowed(step: Step, masks: Bools) -> Bools:
@@ -163,8 +175,8 @@ def _product(arrays: Iterator[Array]) -> Array:
     return result
 
 
-def _sum_range(step: Step, entering: list[_Range | _Pair], masks: Bools) -> tuple[_Range, _RangeStep]:
-    factors = tuple(m for m in entering if isinstance(m, _Range))
+def _sum_range(step: Step, messages: dict[int, _Range], masks: Bools) -> tuple[_Range, _RangeStep]:
+    factors = tuple(m for m in _stretched(step, messages) if m is not None)
     least = _by_vertex(step, _full(step, _product(m.least for m in factors), len(masks)))
     most = _by_vertex(step, _full(step, _product(m.most for m in factors), len(masks)))
     allowed = _allowed(step, masks)
@@ -175,23 +187,19 @@ def _sum_range(step: Step, entering: list[_Range | _Pair], masks: Bools) -> tupl
 
 
 def _sum_pair(
-    step: Step, entering: list[_Range | _Pair], masks: Bools, event: Array | None, trial: Array
+    step: Step, messages: dict[int, _Range], pair: _Pair, masks: Bools, trial: Array
 ) -> tuple[_Pair, _PairStep]:
-    """Sum out a variable where the query is involved; `event` is given at the query's own variable.
+    """Sum out a variable where the query is involved.
 
     A cell with a positive score wants the greatest values of the ranges, any other the least.
     """
+    factors = _stretched(step, messages)
+    shape = next(((-1, *e.stretched) for e, m in zip(step.entries, factors, strict=True) if m is None), (-1,))
+    inside, outside = pair.inside.reshape(shape), pair.outside.reshape(shape)
     t = trial.reshape(-1, *[1] * (len(step.cells) + 1))
-    pair = next((m for m in entering if isinstance(m, _Pair)), None)
-    if event is not None:
-        pair = _Pair(event, 1 - event)
-    assert pair is not None
-    cells = _full(step, (1 - t) * pair.inside - t * pair.outside, len(masks))
-    factors = tuple(m if isinstance(m, _Range) else None for m in entering)
+    cells = _full(step, (1 - t) * inside - t * outside, len(masks))
     wanted = _product(np.where(cells >= 0, m.most, m.least) for m in factors if m is not None)
-    inside, outside = (
-        _by_vertex(step, _full(step, a * wanted, len(masks))) for a in (pair.inside, pair.outside)
-    )
+    inside, outside = (_by_vertex(step, _full(step, a * wanted, len(masks))) for a in (inside, outside))
     score = (1 - t) * inside - t * outside
     picks = np.where(_allowed(step, masks), score, -np.inf).argmax(axis=-1)
     return _Pair(_taken(inside, picks), _taken(outside, picks)), _PairStep(factors, score, picks, cells)
@@ -199,9 +207,9 @@ def _sum_pair(
 
 def bounds(plan: Plan, masks: Bools, event: Array, start: Array) -> tuple[Array, Passage]:
     """Bound the posterior at every node, or by `start` where it is lower; return the last pass too."""
-    trial = start
+    trial, known = start, ranges(plan, masks)
     for _ in range(ITERATIONS):
-        passage = forward(plan, masks, event, trial)
+        passage = forward(plan, masks, event, trial, known)
         total = passage.inside + passage.outside
         gain = passage.inside - trial * total
         moving = gain > CONVERGED * total
@@ -238,21 +246,19 @@ def contributions(plan: Plan, masks: Bools, passage: Passage) -> Contributions:
     totals = np.zeros(masks.shape)
     relaxed: dict[int, Array] = {}
     weights: dict[int, Array | _Weights] = {plan.steps[-1].message: np.ones((nodes, *plan.steps[-1].cells))}
-    for step, passed in zip(plan.steps[::-1], passage.steps[::-1], strict=True):
+    for step in plan.steps[::-1]:
         weight = weights.pop(step.message)
-        if isinstance(passed, _PairStep):
-            assert not isinstance(weight, _Weights)
-            by_vertex, best, back = _back_through_pair(step, passed, weight)
+        if isinstance(weight, _Weights):
+            by_vertex, best, back = _back_through_range(step, passage.ranges.steps[step.message], weight)
         else:
-            assert isinstance(weight, _Weights)
-            by_vertex, best, back = _back_through_range(step, passed, weight)
+            by_vertex, best, back = _back_through_pair(step, passage.steps[step.message], weight)
         context = tuple(axis + 1 for axis in step.context)
         totals[:, step.family.slots] = by_vertex.sum(axis=context).reshape(nodes, -1)
         relaxed[step.family.start] = best.sum(axis=context).reshape(nodes, -1)
         weights.update(back)
     for leaf in plan.leaves:
-        weight, message = weights[leaf.message], passage.messages[leaf.message]
-        assert isinstance(weight, _Weights) and isinstance(message, _Range)
+        weight, message = weights[leaf.message], passage.ranges.messages[leaf.message]
+        assert isinstance(weight, _Weights), "the message of an observed family is a range"
         totals[:, leaf.family.slots] = ((weight.least + weight.most)[..., None] * leaf.values).reshape(
             nodes, -1
         )
