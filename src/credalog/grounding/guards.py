@@ -112,6 +112,10 @@ class Instances:
         return prod(level.most for level in self.levels)
 
 
+_ONCE = Instances(())
+"""The one instance of an empty prefix."""
+
+
 class _Guard(NamedTuple):
     pattern: Pattern
     slot: int
@@ -196,6 +200,8 @@ class Guards:
 
     def instances(self, prefix: Prefix, scope: Scope) -> tuple[Instances, Scope]:
         """Compile a prefix; return its instances and the scope of what it governs."""
+        if not prefix.binders:
+            return _ONCE, scope
         inner = dict(scope)
         for binder in prefix.binders:
             for name in binder.names:

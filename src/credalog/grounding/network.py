@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import GroundingTooLarge, LanguageError, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
 from credalog.grounding.signature import Signature, nearest
@@ -164,13 +164,15 @@ class Grounder:
         return compiled
 
     def _compiled(self, rule: Rule) -> _CompiledRule:
-        with self._placing(rule.source):
-            patterns = self._patterns
-            patterns.expansion = 0
+        patterns = self._patterns
+        patterns.expansion = 0
+        try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
             claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
             given = patterns.formula(rule.assessment.given, inner)
-            return _CompiledRule(rule, instances, claims, given, patterns.guards.width, patterns.expansion)
+        except Misstatement as error:
+            raise self._placed(error, rule.source) from None
+        return _CompiledRule(rule, instances, claims, given, patterns.guards.width, patterns.expansion)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
@@ -188,11 +190,13 @@ class Grounder:
 
     def _sentences(self) -> Iterator[Sentence]:
         for compiled in self._rules:
-            with self._placing(compiled.rule.source):
+            try:
                 for sentence in compiled.sentences():
                     settled = _settled(sentence)
                     if settled is not None:
                         yield settled
+            except Misstatement as error:
+                raise self._placed(error, compiled.rule.source) from None
         yield from self.theory.sentences
 
     # ---- independences and variables ------------------------------------------------------------------
@@ -237,8 +241,10 @@ class Grounder:
         try:
             yield
         except Misstatement as error:
-            place = place_of(error.lexeme, text) if text else self.theory.place(source, error.lexeme)
-            raise error.at(place) from None
+            raise self._placed(error, source, text) from None
+
+    def _placed(self, error: Misstatement, source: Source | None, text: str = "") -> CredalogError:
+        return error.at(place_of(error.lexeme, text) if text else self.theory.place(source, error.lexeme))
 
 
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
@@ -268,7 +274,7 @@ def _settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
     if sentence.given == FALSE:
         return None
-    if not any(isinstance(claim, Truth) for _, claim in sentence.claims) and not sentence.is_linear:
+    if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
     weights: dict[Formula, Fraction] = {}
     for weight, claim in sentence.claims:
@@ -305,11 +311,21 @@ def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """Keep the first of the sentences that say the same."""
     seen: set[Hashable] = set()
     for sentence in sentences:
-        claims = frozenset([(weight, _key(claim)) for weight, claim in sentence.claims])
-        key = (claims, _key(sentence.given), sentence.lower, sentence.upper, sentence.tau)
+        key = _sentence_key(sentence)
         if key not in seen:
             seen.add(key)
             yield sentence
+
+
+def _sentence_key(sentence: Sentence) -> Hashable:
+    # The hash of a Fraction is dear, those of its two integers are not.
+    lower, upper = sentence.lower, sentence.upper
+    bounds = (lower.numerator, lower.denominator, upper.numerator, upper.denominator)
+    if sentence.is_linear:
+        claims: Hashable = frozenset([(weight, _key(claim)) for weight, claim in sentence.claims])
+    else:
+        claims = _key(sentence.claims[0][1])
+    return (claims, _key(sentence.given), bounds, sentence.tau)
 
 
 def _key(formula: Formula) -> Hashable:

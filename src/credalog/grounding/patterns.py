@@ -97,6 +97,8 @@ class Patterns:
                 assert_never(pattern)
 
     def _atom(self, term: Name | Application, scope: Scope) -> Compiled:
+        if isinstance(term, Name) and term.name not in scope and term.name in self._propositions:
+            return self._propositions[term.name]
         match self._declared(term, scope):
             case Predicate():
                 return applied(self._proposition, [self.variable(term, scope)])

@@ -64,22 +64,20 @@ class Fact:
     value: str | None = None
 
 
-class _Number(NamedTuple):
-    value: Fraction
-    written: str
-
-
 class _Probability(NamedTuple):
     claim: Pattern
     given: Pattern
 
 
-class _Side(NamedTuple):
-    """A linear expression: weighted probabilities, a constant, and the last number written in it."""
+class _Sum(NamedTuple):
+    """A linear expression: weighted probabilities, a constant, and a number as it was written."""
 
-    parts: tuple[tuple[Fraction, _Probability], ...]
+    terms: tuple[tuple[Fraction, _Probability], ...]
     constant: Fraction
     written: str = ""
+
+
+_Side: TypeAlias = _Probability | _Sum
 
 
 _ORDERS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
@@ -89,6 +87,21 @@ _ONE, _ZERO = Fraction(1), Fraction(0)
 @lru_cache(maxsize=100_000)
 def _exact(written: str) -> Fraction:
     return Fraction(written[:-1]) / 100 if written.endswith("%") else Fraction(written)
+
+
+@lru_cache(maxsize=100_000)
+def _constant(over: str, under: str | None) -> _Sum:
+    if under is None:
+        return _Sum((), _exact(over), over)
+    if not _exact(under):
+        raise Misstatement("a fraction is divided by zero", lexeme=under)
+    return _Sum((), _exact(over) / _exact(under), over)
+
+
+@lru_cache(maxsize=1_000_000)
+def _name(name: str) -> Name:
+    # One value for each name keeps a large file's theory small.
+    return Name(name)
 
 
 class Actions:
@@ -141,31 +154,20 @@ class Actions:
         self, first: _Side, order: str, second: _Side, other_order: str | None, third: _Side | None
     ) -> Assessment:
         if other_order is None or third is None:
-            return _one_comparison(first, _plain(order), second)
-        return _two_comparisons(first, (_plain(order), _plain(other_order)), second, third)
+            return _one_comparison(_as_sum(first), _plain(order), _as_sum(second))
+        orders = (_plain(order), _plain(other_order))
+        return _two_comparisons(_as_sum(first), orders, _as_sum(second), _as_sum(third))
 
-    def side(self, sign: str | None, first: _Side, *rest: _Side) -> _Side:
-        whole = first if sign in (None, "+") else _turned(first)
-        return _added([whole, *rest]) if rest else whole
+    def total(self, *parts: _Side) -> _Sum:
+        return _added([_as_sum(part) for part in parts])
 
-    def addend(self, sign: str, part: _Side) -> _Side:
-        return part if sign == "+" else _turned(part)
+    def addend(self, sign: str, part: _Side) -> _Sum:
+        return _as_sum(part) if sign == "+" else _turned(_as_sum(part))
 
-    def constant(self, number: _Number) -> _Side:
-        return _Side((), number.value, number.written)
+    def weighted(self, number: _Sum, probability: _Probability) -> _Sum:
+        return _Sum(((number.constant, probability),), _ZERO, number.written)
 
-    def unit(self, probability: _Probability) -> _Side:
-        return _Side(((_ONE, probability),), _ZERO)
-
-    def weighted(self, number: _Number, probability: _Probability) -> _Side:
-        return _Side(((number.value, probability),), _ZERO, number.written)
-
-    def number(self, over: str, under: str | None) -> _Number:
-        if under is None:
-            return _Number(_exact(over), over)
-        if not _exact(under):
-            raise Misstatement("a fraction is divided by zero", lexeme=under)
-        return _Number(_exact(over) / _exact(under), over)
+    number = staticmethod(_constant)
 
     def probability(self, _mark: str, claim: Pattern, given: Pattern | None) -> _Probability:
         return _Probability(claim, YES if given is None else given)
@@ -261,8 +263,7 @@ class Actions:
     def shifted(self, term: Term, sign: str, steps: str) -> Shifted:
         return Shifted(term, int(steps) if sign == "+" else -int(steps))
 
-    def symbol(self, name: str) -> Name:
-        return _name(name)
+    symbol = staticmethod(_name)
 
     def application(self, name: str, *arguments: Term) -> Application:
         if name == "P":
@@ -285,8 +286,7 @@ class Actions:
         *names, sort, distinct = parts
         return Binder(tuple(_given(names)), sort or "", distinct is not None)
 
-    def name(self, written: str) -> str:
-        return unquoted(written)
+    quoted = staticmethod(unquoted)
 
 
 _Terms: TypeAlias = tuple[Term, ...]
@@ -294,12 +294,6 @@ _Entry: TypeAlias = tuple[tuple[str, ...], str]
 _Variables: TypeAlias = tuple[RandomFunction, ...]
 _NO_PREFIX = Prefix()
 _T = TypeVar("_T")
-
-
-@lru_cache(maxsize=1_000_000)
-def _name(name: str) -> Name:
-    # One value for each name keeps a large file's theory small.
-    return Name(name)
 
 
 def _given(parts: Iterable[_T | None]) -> tuple[_T, ...]:
@@ -317,17 +311,21 @@ def _plain(order: str) -> str:
     return _ORDERS.get(order, order)
 
 
-def _turned(side: _Side) -> _Side:
-    return _Side(tuple((-weight, p) for weight, p in side.parts), -side.constant, side.written)
+def _as_sum(side: _Side) -> _Sum:
+    return _Sum(((_ONE, side),), _ZERO) if isinstance(side, _Probability) else side
 
 
-def _added(sides: list[_Side]) -> _Side:
-    parts = tuple(part for side in sides for part in side.parts)
+def _turned(side: _Sum) -> _Sum:
+    return _Sum(tuple((-weight, p) for weight, p in side.terms), -side.constant, side.written)
+
+
+def _added(sides: list[_Sum]) -> _Sum:
+    terms = tuple(term for side in sides for term in side.terms)
     written = next((side.written for side in sides if side.written), "")
-    return _Side(parts, sum((side.constant for side in sides), _ZERO), written)
+    return _Sum(terms, sum((side.constant for side in sides), _ZERO), written)
 
 
-def _one_comparison(left: _Side, order: str, right: _Side) -> Assessment:
+def _one_comparison(left: _Sum, order: str, right: _Sum) -> Assessment:
     difference = _added([left, _turned(right)])
     bound = -difference.constant
     match order:
@@ -341,29 +339,35 @@ def _one_comparison(left: _Side, order: str, right: _Side) -> Assessment:
             raise _open_bound(order)
 
 
-def _two_comparisons(first: _Side, orders: tuple[str, str], middle: _Side, third: _Side) -> Assessment:
-    if "=" in orders:
-        raise Misstatement(
-            "an equality stands where an interval was begun",
-            lexeme="=",
-            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
-        )
-    if unusable := next((order for order in orders if order not in ("<=", ">=")), None):
-        raise _open_bound(unusable)
-    if orders[0] != orders[1]:
-        raise Misstatement(
-            "the two comparisons point in different directions",
-            lexeme=orders[1],
-            advice="Write both as `<=`: lower <= P(...) <= upper.",
-        )
-    if first.parts or third.parts:
+def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: _Sum) -> Assessment:
+    if orders not in (("<=", "<="), (">=", ">=")):
+        raise _no_interval(orders)
+    if first.terms or third.terms:
         raise Misstatement(
             "between two comparisons, only the middle may contain P(...)",
             advice="Write two sentences, or bring all probabilities to the middle.",
         )
     low, high = (first, third) if orders[0] == "<=" else (third, first)
-    written = middle._replace(written=low.written)
-    return _assessment(written, low.constant - middle.constant, high.constant - middle.constant)
+    lower, upper = low.constant, high.constant
+    if middle.constant:
+        lower, upper = lower - middle.constant, upper - middle.constant
+    return _assessment(middle._replace(written=low.written), lower, upper)
+
+
+def _no_interval(orders: tuple[str, str]) -> Misstatement:
+    if "=" in orders:
+        return Misstatement(
+            "an equality stands where an interval was begun",
+            lexeme="=",
+            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
+        )
+    if unusable := next((order for order in orders if order not in ("<=", ">=")), None):
+        return _open_bound(unusable)
+    return Misstatement(
+        "the two comparisons point in different directions",
+        lexeme=orders[1],
+        advice="Write both as `<=`: lower <= P(...) <= upper.",
+    )
 
 
 def _open_bound(order: str) -> Misstatement:
@@ -374,7 +378,7 @@ def _open_bound(order: str) -> Misstatement:
     )
 
 
-def _assessment(side: _Side, lower: Fraction | None, upper: Fraction | None) -> Assessment:
+def _assessment(side: _Sum, lower: Fraction | None, upper: Fraction | None) -> Assessment:
     given = _common_condition(side)
     claims = _merged(side)
     if len(claims) == 1:
@@ -388,8 +392,10 @@ def _assessment(side: _Side, lower: Fraction | None, upper: Fraction | None) -> 
     return Assessment(claims, given, lower, upper)
 
 
-def _common_condition(side: _Side) -> Pattern:
-    conditions = {probability.given for _, probability in side.parts}
+def _common_condition(side: _Sum) -> Pattern:
+    if len(side.terms) == 1:
+        return side.terms[0][1].given
+    conditions = {probability.given for _, probability in side.terms}
     if len(conditions) > 1:
         raise Misstatement(
             "the probabilities of one sentence have different conditions",
@@ -400,12 +406,12 @@ def _common_condition(side: _Side) -> Pattern:
     return conditions.pop()
 
 
-def _merged(side: _Side) -> tuple[tuple[Fraction, Pattern], ...]:
-    if len(side.parts) == 1 and side.parts[0][0]:
-        weight, probability = side.parts[0]
+def _merged(side: _Sum) -> tuple[tuple[Fraction, Pattern], ...]:
+    if len(side.terms) == 1 and side.terms[0][0]:
+        weight, probability = side.terms[0]
         return ((weight, probability.claim),)
     weights: dict[Pattern, Fraction] = {}
-    for weight, probability in side.parts:
+    for weight, probability in side.terms:
         weights[probability.claim] = weights.get(probability.claim, _ZERO) + weight
     claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
     if not claims:
@@ -420,7 +426,7 @@ def _bounded_probability(
     written: str,
 ) -> Assessment:
     weight, claim = weighted
-    if weight != _ONE:
+    if weight is not _ONE:
         scaled = tuple(None if bound is None else bound / weight for bound in bounds)
         bounds = (scaled[0], scaled[1]) if weight > 0 else (scaled[1], scaled[0])
     lower = _ZERO if bounds[0] is None else bounds[0]

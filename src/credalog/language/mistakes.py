@@ -254,7 +254,7 @@ def _bar(error: UnexpectedInput, statement: Statement) -> LanguageError | None:
         return LanguageError(
             "a second bar stands in one P(...)",
             place=place,
-            advice="The first bar conditions; `or` is written so, or by a bar in parentheses: P((a | b) | c).",
+            advice="The first bar conditions; write `or`, or a bar in parentheses: P((a | b) | c).",
         )
     return LanguageError(
         "the bar conditions, and there is nothing to condition here",

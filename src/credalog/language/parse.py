@@ -17,7 +17,7 @@ from lark.exceptions import UnexpectedInput
 from credalog.errors import LanguageError, UnknownName
 from credalog.language.actions import Actions, Fact, Include
 from credalog.language.mistakes import explained
-from credalog.language.shapes import FORMULA, QUESTION, STATEMENT, Call, Plan, plan
+from credalog.language.shapes import FORMULA, QUESTION, STATEMENT, Shapes
 from credalog.language.statements import Statement, statements
 from credalog.model import Source
 from credalog.theory import (
@@ -60,22 +60,38 @@ def read_file(path: str | Path) -> Theory:
 
 def read_query(text: str) -> QueryRule:
     """Read a query, `P(claim)` or `P(claim | given)`."""
-    query: QueryRule = _value(Statement(text, 1), Actions(), {}, start=QUESTION)
+    query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
     return replace(query, source=None)
 
 
 def read_formula(text: str) -> Pattern:
     """Read a formula."""
-    formula: Pattern = _value(Statement(text, 1), Actions(), {}, start=FORMULA)
+    formula: Pattern = _Reading().value(Statement(text, 1), start=FORMULA)
     return formula
+
+
+class _Reading:
+    """From a statement to what it says, or to an error in its place."""
+
+    def __init__(self) -> None:
+        self._actions = Actions()
+        self._shapes = Shapes(self._actions)
+
+    def value(self, statement: Statement, *, start: str) -> Any:
+        self._actions.source = Source(statement.file, statement.line)
+        try:
+            return self._shapes.value(statement, start=start)
+        except UnexpectedInput as error:
+            raise explained(error, statement, start) from None
+        except Misstatement as error:
+            raise error.at(statement.place_of(error.lexeme)) from None
 
 
 @dataclass(slots=True)
 class _Reader:
     """The statements read so far."""
 
-    actions: Actions = field(default_factory=Actions)
-    plans: dict[str, Plan] = field(default_factory=dict)
+    reading: _Reading = field(default_factory=_Reading)
     declarations: dict[str, Declaration] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     independences: list[IndependenceRule] = field(default_factory=list)
@@ -123,7 +139,7 @@ class _Reader:
         """Read the statements of one text."""
         self.texts[file] = text
         for statement in statements(text, file):
-            value = _value(statement, self.actions, self.plans, start=STATEMENT)
+            value = self.reading.value(statement, start=STATEMENT)
             try:
                 self._file_away(value, folder)
             except Misstatement as error:
@@ -195,31 +211,6 @@ class _Reader:
                 advice="Take one of the include lines out of the circle.",
             )
         self.read_file(path)
-
-
-def _value(statement: Statement, actions: Actions, plans: dict[str, Plan], *, start: str) -> Any:
-    """Return what a statement says."""
-    actions.source = Source(statement.file, statement.line)
-    try:
-        steps, tokens = plan(statement, plans, start=start)
-        return _carried_out(steps, tokens, actions)
-    except UnexpectedInput as error:
-        raise explained(error, statement, start) from None
-    except Misstatement as error:
-        raise error.at(statement.place_of(error.lexeme)) from None
-
-
-def _carried_out(steps: Plan, tokens: list[str], actions: Actions) -> Any:
-    values: list[Any] = []
-    for step in steps:
-        if isinstance(step, Call):
-            first = len(values) - step.arity
-            arguments = values[first:]
-            del values[first:]
-            values.append(getattr(actions, step.rule)(*arguments))
-        else:
-            values.append(None if step is None else tokens[step])
-    return values[-1]
 
 
 def _text_of(path: Path) -> str:

@@ -1,51 +1,62 @@
 """Parse a statement, once per shape.
 
-Enters: a `Statement`. Leaves: its `Plan`, the actions that build its value, and its tokens.
+Enters: a `Statement`, and an action for each rule of the grammar. Leaves: the statement's value.
 
 Large files repeat few sentence forms thousands of times. The parse depends on a token only through its
-kind: a name, an integer, another number, a label, or a word or symbol of the language itself. So
-statements whose tokens are of the same kinds in the same order share one plan; the LALR parser runs for
-the first of them only. This makes reading large files about ten times faster.
+kind: a name, an integer, another number, a label, a quoted name, or a word or symbol of the language
+itself. So statements whose tokens are of the same kinds in the same order share one plan, the actions in
+the order in which the parse tree calls for them; the LALR parser runs for the first of them only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from lark import Lark, Token, Tree
 
 from credalog.language.statements import Statement
 from credalog.theory import RESERVED
 
-__all__ = ["FORMULA", "QUESTION", "STATEMENT", "Call", "Plan", "grammar", "plan"]
+__all__ = ["FORMULA", "QUESTION", "STATEMENT", "Shapes"]
 
 STATEMENT, QUESTION, FORMULA = STARTS = ("start", "question", "condition")
 """What a text may be: a statement of a theory, a query P(...), or a formula."""
 
-_TOKEN = re.compile(
-    r"""(?P<label> [^\W\d]\w*'*(?:\.\w+)*\[[^\]\n]*\] | [^\W\d]\w*'*(?:\.\w+)+ )
-      | (?P<name>  [^\W\d]\w*'* | "(?:\\.|[^"\\\n])*" )
-      | (?P<number> (?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%? )
-      | (?P<symbol> <->|<=|>=|!=|==|=<|=>|->|\.\.|\S )""",
-    re.VERBOSE,
+_NAME = r"[^\W\d]\w*'*"
+_LABEL = rf"{_NAME}(?:\.\w+)*\[[^\]\n]*\]|{_NAME}(?:\.\w+)+"
+_NUMBER = r"(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%?"
+_STRING = r'"(?:\\.|[^"\\\n])*"'
+_SYMBOL = r"<->|<=|>=|!=|==|=<|=>|->|\.\.|\S"
+_TOKEN = re.compile("|".join((_LABEL, _NAME, _NUMBER, _STRING, _SYMBOL)))
+
+_KINDS = (
+    ("1", re.compile(r"\d+")),
+    ("0.5", re.compile(_NUMBER)),
+    ("a", re.compile(_NAME)),
+    ("a.b", re.compile(_LABEL)),
+    ('"a"', re.compile(_STRING)),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Apply the grammar rule's action to the last `arity` values."""
+class Kinds(dict[str, str]):
+    """The kind of each token met so far; a word or symbol of the language is a kind of its own."""
 
-    rule: str
-    arity: int
+    def __missing__(self, token: str) -> str:
+        kind = token
+        if token not in RESERVED:
+            kind = next((name for name, form in _KINDS if form.fullmatch(token)), token)
+        self[token] = kind
+        return kind
 
 
-Step: TypeAlias = int | Call | None
-Plan: TypeAlias = tuple[Step, ...]
-"""Steps in postfix order: the number of a token, an absent option, or the action of a rule."""
+Call: TypeAlias = tuple[Callable[..., Any], int]
+"""The action of a grammar rule, and how many of the last values it takes."""
+
+Plan: TypeAlias = tuple[int | Call | None, ...]
+"""Steps in postfix order: the number of a token, the action of a rule, or an option left out."""
 
 
 class _Bars:
@@ -74,36 +85,46 @@ def grammar() -> Lark:
     return Lark.open("grammar.lark", rel_to=__file__, start=list(STARTS), parser="lalr", postlex=_Bars())
 
 
-def plan(statement: Statement, known: dict[str, Plan], *, start: str = STATEMENT) -> tuple[Plan, list[str]]:
-    """Return the plan of a statement and its tokens; plans found before are taken from `known`."""
-    tokens, kinds = [], []
-    for found in _TOKEN.finditer(statement.text):
-        lexeme = found[0]
-        tokens.append(lexeme)
-        kinds.append(_kind(lexeme, found.lastgroup))
-    shape = " ".join(kinds)
-    if shape not in known:
-        known[shape] = _parse(statement, start)
-    return known[shape], tokens
+class Shapes:
+    """The plans found so far, by the kinds of the tokens; `actions` has a method for each grammar rule."""
+
+    def __init__(self, actions: object) -> None:
+        self._actions = actions
+        self._plans: dict[str, Plan] = {}
+        self._kinds = Kinds()
+
+    def value(self, statement: Statement, *, start: str = STATEMENT) -> Any:
+        """Return what a statement says."""
+        tokens: list[str] = _TOKEN.findall(statement.text)
+        kinds = self._kinds
+        shape = " ".join([kinds[token] for token in tokens])
+        plan = self._plans.get(shape)
+        if plan is None:
+            plan = self._plans[shape] = self._parse(statement, start)
+        return _carried_out(plan, tokens)
+
+    def _parse(self, statement: Statement, start: str) -> Plan:
+        starts = {found.start(): i for i, found in enumerate(_TOKEN.finditer(statement.text))}
+        return tuple(self._steps(grammar().parse(statement.text, start=start), starts))
+
+    def _steps(self, tree: Tree[Token], starts: dict[int, int]) -> Iterator[int | Call | None]:
+        for child in tree.children:
+            if isinstance(child, Tree):
+                yield from self._steps(child, starts)
+            else:
+                yield None if child is None else starts[child.start_pos or 0]
+        yield getattr(self._actions, tree.data), len(tree.children)
 
 
-def _kind(lexeme: str, group: str | None) -> str:
-    if group == "symbol" or lexeme in RESERVED:
-        return lexeme
-    if group == "number":
-        return "1" if lexeme.isdigit() else "0.5"
-    return "a" if group == "name" else "a.b"
-
-
-def _parse(statement: Statement, start: str) -> Plan:
-    starts = {found.start(): i for i, found in enumerate(_TOKEN.finditer(statement.text))}
-    return tuple(_steps(grammar().parse(statement.text, start=start), starts))
-
-
-def _steps(tree: Tree[Token], starts: dict[int, int]) -> Iterator[Step]:
-    for child in tree.children:
-        if isinstance(child, Tree):
-            yield from _steps(child, starts)
+def _carried_out(plan: Plan, tokens: list[str]) -> Any:
+    values: list[Any] = []
+    for step in plan:
+        if isinstance(step, int):
+            values.append(tokens[step])
+        elif step is None:
+            values.append(None)
         else:
-            yield None if child is None else starts[child.start_pos or 0]
-    yield Call(tree.data, len(tree.children))
+            action, arity = step
+            first = len(values) - arity
+            values[first:] = [action(*values[first:])]
+    return values[-1]
