@@ -1,0 +1,383 @@
+"""What can be said of P(assignment | evidence), from cheap bounds to proved and attained ends.
+
+Enters: an engine, the variables Y to be assigned, and evidence e. Leaves: `Assignments`, which bounds P(y | e)
+for partial and complete assignments y.
+
+The closed form. Let A be the ancestors of the evidence, of everything said beyond local polytopes, and of
+every y whose parents are not all in Y or observed. A is ancestral, so for y = (y_A, y_B)
+
+    P(y | e)  =  P(y_A | e) * product over x in B of theta(y_x | y_parents(x)).
+
+The thetas of B are restricted by their own local polytopes only, and P(y_A | e) does not depend on them.
+So either end of P(y | e) is that end of P(y_A | e) times the ends of these thetas. Only P(y_A | e) needs
+optimization; where A is empty, as in a full MAP of a credal network without evidence, nothing does.
+
+The cheap bounds. In any model P(y, e) is at most a product of upper thetas, each in one configuration, and for
+any model m found on the way the lower end of P(y | e) is at most P_m(y | e), for all y at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import inf, prod
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+
+from credalog.certify import Checker
+from credalog.distribution import Distribution, violation
+from credalog.encoding import Encoding, above, below, encode
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
+from credalog.factorization import Reading, ancestors, factorize
+from credalog.inference.answer import Options
+from credalog.inference.exact import CORE_LIMIT, Engine
+from credalog.inference.products import ROUNDING, Floats, Products, Table
+from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.logic import TRUE, Formula, Is, conjunction, literals_of, scope, truth_table
+from credalog.markov import Markov
+from credalog.model import Network, Query
+from credalog.numerics import FEASIBILITY, Endpoint, Warrant, round_up
+from credalog.polytopes import vacuous, vertices
+from credalog.problem import Problem, relevant_part
+from credalog.program import Objective, Outcome
+from credalog.solvers.highs import Relaxation
+
+__all__ = ["Assigned", "Assignments"]
+
+Assigned: TypeAlias = Mapping[int, int]
+"""The state of each assigned variable, by numbers."""
+
+MOST_AXES = 60
+"""A table has no more variables than this: numpy ends at 64 axes."""
+
+RELAXATION_SECONDS = 5.0
+"""How long the linear relaxation of one partial assignment may take."""
+
+LARGEST_FAMILY = 1 << 14
+"""Upper thetas of a family with more entries are taken to be one."""
+
+CERTAIN = Endpoint(1.0, 1.0, Warrant.CHECKED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """The program of P(y_A | e) for one partial assignment, on the part of the network that bears on it."""
+
+    problem: Problem
+    encoding: Encoding
+    objective: Objective
+
+
+class Assignments:
+    """The assignments of some variables of a network, under evidence.
+
+    `is_consistent` says whether the network is known to have a model; otherwise nothing counts as attained.
+    """
+
+    def __init__(
+        self, engine: Engine, chosen: Iterable[int], given: Formula, *, is_consistent: bool
+    ) -> None:
+        self.engine = engine
+        self.problem = engine.problem
+        self.given = given
+        self.is_consistent = is_consistent
+        self.chosen = frozenset(chosen)
+        self.number = {v: i for i, v in enumerate(engine.network.variables)}
+        literals = literals_of(given) or {}
+        self.observed = {self.number[v]: v.values.index(value) for v, value in literals.items()}
+        self.given_scope = tuple(self.number[v] for v in scope(given))
+        self.models: list[tuple[Products, float]] = []
+        self._relaxed: dict[tuple[tuple[int, int], ...], float] = {}
+        self._found: dict[tuple[tuple[tuple[int, int], ...], bool], Finding] = {}
+
+    # ---- which variables need optimization ------------------------------------------------------------
+
+    @cached_property
+    def entangled(self) -> frozenset[int]:
+        """Return A, the variables whose probabilities are not a product of local choices."""
+        problem = self.problem
+        if problem.reading is Reading.FREE:
+            return frozenset(range(len(problem.variables)))
+        parents, known = problem.structure.parents, self.chosen | self.observed.keys()
+        start = [x for s in problem.all_statements for x in s.scope]
+        start += [x for c in problem.declared for x in (*c.left, *c.right, *c.given)]
+        start += [*problem.structure.core, *self.given_scope]
+        start += [x for x in self.chosen if not known.issuperset(parents[x])]
+        return ancestors(parents, start)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Return the variables to be assigned: parents first, those of A before the others."""
+        topological = [x for c in self.problem.structure.components for x in c if x in self.chosen]
+        return tuple(sorted(topological, key=lambda x: x not in self.entangled))
+
+    def _prefix(self, assigned: Assigned) -> dict[int, int]:
+        return {x: state for x, state in sorted(assigned.items()) if x in self.entangled}
+
+    # ---- cheap bounds ---------------------------------------------------------------------------------
+
+    @cached_property
+    def likelihood(self) -> float:
+        """Return a proved lower bound on P(evidence)."""
+        if self.given == TRUE:
+            return 1.0
+        return self.engine.query(Query(self.given), Options(timeout=RELAXATION_SECONDS)).lower
+
+    @cached_property
+    def _all_upper(self) -> Products:
+        everything = ancestors(self.problem.structure.parents, (*self.chosen, *self.observed))
+        tailed = everything - self.problem.structure.core
+        if self.problem.reading is Reading.FREE:
+            tailed = frozenset()
+        return self._products(tailed, upper=True)
+
+    @cached_property
+    def _loose_upper(self) -> Products:
+        return self._products(self.chosen - self.entangled, upper=True)
+
+    @cached_property
+    def _loose_lower(self) -> Products:
+        return self._products(self.chosen - self.entangled, upper=False)
+
+    def _products(self, members: Iterable[int], *, upper: bool) -> Products:
+        tables = tuple(self._ends(x, upper=upper) for x in sorted(members))
+        return Products(tables, self.chosen)
+
+    def _ends(self, x: int, *, upper: bool) -> Table:
+        """Tabulate the greatest or least theta(x | parents) in every configuration, rounding outwards."""
+        structure, parents = self.problem.structure, self.problem.structure.parents[x]
+        sizes = [structure.sizes[p] for p in parents]
+        if prod(sizes) * structure.sizes[x] > LARGEST_FAMILY and x in self.entangled:
+            return (), np.ones(())
+        values: Floats = np.empty((*sizes, structure.sizes[x]))
+        for configuration in product(*map(range, sizes)):
+            polytope = self.problem.polytopes[x].get(configuration) or vacuous(structure.sizes[x])
+            states = list(zip(*vertices(polytope), strict=True))
+            values[configuration] = [above(max(s)) if upper else below(min(s)) for s in states]
+        return (*parents, x), values
+
+    def upper(self, assigned: Assigned) -> float:
+        """Bound P(y | e) from above for every completion y, by products of upper thetas."""
+        cheap = 1.0
+        if self.likelihood > 0.0:
+            cheap = self._all_upper.bound({**self.observed, **assigned}) / self.likelihood
+        known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
+        return min(1.0, cheap * (1.0 + ROUNDING), known * self._loose(assigned, upper=True))
+
+    def lower(self, assigned: Assigned) -> float:
+        """Bound the lower end of P(y | e) from above for every completion y, by every model found."""
+        known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
+        by_model = (m.bound({**self.observed, **assigned}) / mass for m, mass in self.models)
+        bounds = [known * self._loose(assigned, upper=False), *by_model]
+        return min(self.upper(assigned), *(bound * (1.0 + ROUNDING) for bound in bounds))
+
+    def _loose(self, assigned: Assigned, *, upper: bool) -> float:
+        products = self._loose_upper if upper else self._loose_lower
+        return products.bound({**self.observed, **assigned})
+
+    # ---- bounds by linear relaxation, and exact ends --------------------------------------------------
+
+    def relax(self, assigned: Assigned) -> None:
+        """Sharpen the bounds of a partial assignment by the linear relaxation of P(y_A | e)."""
+        prefix = self._prefix(assigned)
+        key = tuple(prefix.items())
+        if key not in self._relaxed:
+            self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
+
+    def _relaxation_bound(self, prefix: Assigned) -> float:
+        try:
+            found = self._program(prefix, self._reading)
+        except ProblemTooLarge:
+            return 1.0
+        program, box = found.encoding.program, found.encoding.program.ratios.box
+        claim, _ = Relaxation(program).maximize(found.objective, box, timeout=RELAXATION_SECONDS)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return 1.0
+        proved = Checker(program).upper_bound(found.objective, box, claim.multipliers)
+        return min(1.0, max(0.0, proved))
+
+    def end(self, assigned: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
+        """Find one end of P(y | e) for a complete assignment; what is found is remembered.
+
+        `limits.decided` hears of P(y_A | e) times the loose thetas, as they stand at this end.
+        """
+        prefix = self._prefix(assigned)
+        factor = (self._loose_upper if maximize else self._loose_lower).value({**self.observed, **assigned})
+        if not prefix:
+            attained = factor if self.is_consistent else None
+            return Endpoint(_outwards(factor, maximize), attained, Warrant.CHECKED)
+        found = self._entangled_end(prefix, _scaled(limits, factor), maximize=maximize)
+        bound = _outwards(found.bound * factor, maximize)
+        witnessed = None if found.witness is None else found.witness.value * factor
+        return Endpoint(bound, witnessed, found.warrant)
+
+    def _entangled_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> Finding:
+        key = (tuple(prefix.items()), maximize)
+        known = self._found.get(key)
+        if known is not None and _suffices(known, limits):
+            return known
+        finding = self._searched(prefix, limits, maximize, None if known is None else known.witness)
+        if known is not None:
+            better = min if maximize else max
+            finding = replace(finding, bound=better(finding.bound, known.bound))
+        self._found[key] = finding
+        return finding
+
+    def _searched(
+        self, prefix: Assigned, limits: Limits, maximize: bool, known: Witness | None
+    ) -> Finding:
+        """Search in one reading, or attain in the inner and bound in the outer one (see `exact`)."""
+        vacuous_end = Finding(float(maximize), None, Ending.STOPPED, Warrant.CHECKED, 0, None)
+        try:
+            if self._reading is Reading.OUTER:
+                share = replace(limits, deadline=monotonic() + (limits.deadline - monotonic()) / 4.0)
+                inner = self._search(prefix, Reading.CHAIN, share, maximize, known)
+                known = known if inner.ending is Ending.EMPTY else inner.witness
+            finding = self._search(prefix, self._reading, limits, maximize, known)
+        except ProblemTooLarge:
+            return vacuous_end
+        if finding.ending is Ending.EMPTY:
+            raise self._nothing()
+        return replace(finding, bound=min(1.0, max(0.0, finding.bound)))
+
+    def _search(
+        self, prefix: Assigned, reading: Reading, limits: Limits, maximize: bool, known: Witness | None
+    ) -> Finding:
+        program = self._program(prefix, reading)
+        finding = search(program.encoding, program.objective, limits, maximize=maximize, known=known)
+        if finding.witness is None or finding.witness is known:
+            return finding
+        distribution = finding.witness.distribution
+        if not self.is_consistent or not self._is_model(distribution, program.problem):
+            return replace(finding, witness=known)
+        value = self._value(distribution, prefix, finding.witness.value)
+        return replace(finding, witness=Witness(distribution, value))
+
+    def _value(self, distribution: Distribution, prefix: Assigned, claimed: float) -> float:
+        """Compute what a model gives P(y_A | e) once more, from its conditional tables alone."""
+        if literals_of(self.given) is None:
+            return claimed
+        products, mass = self._as_model(distribution)
+        return min(1.0, products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass)
+
+    def learn(self, assigned: Assigned, *, maximize: bool) -> None:
+        """Keep the model behind an end that was found: it bounds the lower end of every assignment."""
+        finding = self._found.get((tuple(self._prefix(assigned).items()), maximize))
+        if finding is not None and finding.witness is not None:
+            products, mass = self._as_model(finding.witness.distribution)
+            tables = (*products.tables, *self._loose_lower.tables)
+            self.models.append((Products(tables, self.chosen), mass))
+
+    def _as_model(self, distribution: Distribution) -> tuple[Products, float]:
+        """Return a model's tables, by numbers, and its probability of the evidence."""
+        tables = tuple(
+            (tuple(self.number[v] for v in (*f.parents, *f.block)), f.table) for f in distribution.factors
+        )
+        return Products(tables, self.chosen), distribution.probability(self.given)
+
+    # ---- the program of P(y_A | e) --------------------------------------------------------------------
+
+    @cached_property
+    def _reading(self) -> Reading:
+        states = prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
+        large = self.problem.reading is Reading.LITERAL and states > CORE_LIMIT
+        return Reading.OUTER if large else self.problem.reading
+
+    def _program(self, prefix: Assigned, reading: Reading) -> _Program:
+        """Encode P(y_A, e) with everything assigned held at its state, and P(e) in a table of its own."""
+        members = dict.fromkeys((*prefix, *self.given_scope))
+        if len(members) > MOST_AXES:
+            raise ProblemTooLarge(f"an assignment of {len(members)} variables at once")
+        part, kept = relevant_part(self.problem, members)
+        new = {old: i for i, old in enumerate(kept)}
+        loose = _held_loose(part, reading)
+        states = {new[x]: state for x, state in {**self.observed, **prefix}.items()}
+        fixed = {x: state for x, state in states.items() if x not in loose}
+        evidence = tuple(new[x] for x in self.given_scope)
+        scopes = [s.scope for s in part.all_statements]
+        scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
+        scopes += [evidence] if evidence else []
+        factorization = factorize(
+            part.structure,
+            scopes,
+            query=[new[x] for x in members],
+            observed=frozenset(fixed),
+            reading=reading,
+        )
+        encoding = encode(part, factorization, fixed)
+        claim = self._claim(part, {x: state for x, state in states.items() if x in loose})
+        return _Program(part, encoding, self._objective(encoding, claim, evidence))
+
+    def _claim(self, part: Problem, states: Assigned) -> Formula:
+        """Return what the fixed states do not say: the states of variables in a core, other evidence."""
+        atoms = [Is(part.variables[x], part.variables[x].values[state]) for x, state in states.items()]
+        other = self.given if literals_of(self.given) is None else TRUE
+        return conjunction((*atoms, other))
+
+    def _objective(self, encoding: Encoding, claim: Formula, evidence: tuple[int, ...]) -> Objective:
+        objective = encoding.unconditional(claim)
+        if not evidence:
+            return objective
+        number = encoding.factorization.smallest_covering(evidence)
+        variables = [encoding.problem.variables[x] for x in encoding.factorization.cliques[number].scope]
+        denominator = np.zeros(encoding.program.columns)
+        denominator[encoding.columns[number][truth_table(self.given, variables)]] = 1.0
+        most = round_up(1.0 / self.likelihood) if self.likelihood > 0.0 else inf
+        return Objective(objective.numerator, denominator, np.full(len(objective.mass_bounds), most))
+
+    # ---- whether a witness is a model -----------------------------------------------------------------
+
+    def _is_model(self, distribution: Distribution, part: Problem) -> bool:
+        """Let the independent checker look at a distribution of the part."""
+        seen = frozenset(part.variables)
+        network = self.engine.network
+        stated = tuple(s for s in network.sentences if seen.issuperset(s.scope))
+        declared = tuple(
+            i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given))
+        )
+        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
+        return violation(distribution, Network(part.variables, stated, declared), graph) <= FEASIBILITY
+
+    def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
+        if self.given == TRUE:
+            return InconsistentNetwork("no distribution satisfies every sentence and every independence")
+        return ImpossibleEvidence("every model gives the evidence probability zero")
+
+
+def _held_loose(part: Problem, reading: Reading) -> frozenset[int]:
+    """Return the variables whose tables must show all states: those of a component of several."""
+    if reading is Reading.FREE:
+        return frozenset(range(len(part.variables)))
+    if reading is Reading.LITERAL:
+        return part.structure.core
+    return frozenset(x for c in part.structure.components if len(c) > 1 for x in c)
+
+
+def _outwards(value: float, maximize: bool) -> float:
+    return min(1.0, value * (1.0 + ROUNDING)) if maximize else value * (1.0 - ROUNDING)
+
+
+def _scaled(limits: Limits, factor: float) -> Limits:
+    """Restate limits on P(y | e) for P(y_A | e), which is multiplied by a factor."""
+    tolerance = limits.tolerance / factor if factor > 0.0 else 1.0
+    decided = None if limits.decided is None else _heard_times(limits.decided, factor)
+    return replace(limits, tolerance=min(tolerance, 1.0), decided=decided)
+
+
+def _heard_times(
+    decided: Callable[[float, float | None], bool], factor: float
+) -> Callable[[float, float | None], bool]:
+    return lambda bound, witnessed: decided(
+        bound * factor, None if witnessed is None else witnessed * factor
+    )
+
+
+def _suffices(known: Finding, limits: Limits) -> bool:
+    witnessed = None if known.witness is None else known.witness.value
+    if witnessed is not None and abs(known.bound - witnessed) <= limits.tolerance:
+        return True
+    return limits.decided is not None and limits.decided(known.bound, witnessed)
