@@ -191,6 +191,21 @@ def test_what_ipopt_returns_is_nearly_a_model(kind: str) -> None:
             assert violations(point / point.sum(), case.network).worst < 1e-5
 
 
+def test_ipopt_takes_a_program_with_a_single_context() -> None:
+    pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
+    program, objective = joint_program(INTERVALS), asked(INTERVALS, Query(A & B))
+    ratios = program.ratios
+    single = Ratios(
+        *(values[:1] for values in (ratios.lower, ratios.upper, ratios.at_vertex, ratios.of)),
+        ratios.numerator[:1],
+        ratios.denominator[:1],
+    )
+    start = np.full(4, 0.25)
+    point = ipopt.improve(replace(program, ratios=single), objective, start, maximize=True)
+    assert point is not None
+    assert objective.numerator @ point == pytest.approx(0.7, abs=1e-6)
+
+
 def test_without_ipopt_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipyopt", None)
     with pytest.raises(MissingLibrary, match="pip install"):

@@ -63,7 +63,8 @@ class _Nonlinear:
         self.cost = np.zeros(self.size)
         self.cost[: program.columns] = -objective.numerator if maximize else objective.numerator
         rows = [program.inequalities, program.equalities, sp.csr_array(objective.denominator[None, :])]
-        self.linear = sp.csr_array(sp.vstack(rows)).tocoo()
+        self.matrix = sp.csr_array(sp.vstack(rows))
+        self.linear = self.matrix.tocoo()
         self.part, self.whole = ratios.numerator.tocoo(), ratios.denominator.tocoo()
         self.count = self.linear.shape[0] + len(ratios.of)
 
@@ -126,8 +127,9 @@ class _Nonlinear:
         """Write the value of every row; a context's is part - ratio * whole."""
         columns, ratios = self.program.columns, self.program.ratios
         point, values = x[:columns], x[columns:]
-        out[: self.linear.shape[0]] = self.linear @ point
-        out[self.linear.shape[0] :] = self.part @ point - values[ratios.of] * (self.whole @ point)
+        out[: self.linear.shape[0]] = self.matrix @ point
+        whole = ratios.denominator @ point
+        out[self.linear.shape[0] :] = ratios.numerator @ point - values[ratios.of] * whole
 
     def jacobian_pattern(self) -> tuple[list[int], list[int]]:
         """Name the entries that `jacobian` writes, in its order."""
@@ -141,7 +143,7 @@ class _Nonlinear:
         """Write the derivatives of every row."""
         columns, of = self.program.columns, self.program.ratios.of
         by_whole = -x[columns:][of[self.whole.row]] * self.whole.data
-        by_ratio = -(self.whole @ x[:columns])
+        by_ratio = -(self.program.ratios.denominator @ x[:columns])
         out[:] = np.concatenate([self.linear.data, self.part.data, by_whole, by_ratio])
 
     def hessian_pattern(self) -> tuple[list[int], list[int]]:
