@@ -1,0 +1,358 @@
+"""Measure interval propagation: how it scales, how close it comes, and how it compares with pyAgrum's L2U.
+
+    python benchmarks/propagation.py                # everything but the million, then the results page
+    python benchmarks/propagation.py --million      # with the million
+    python benchmarks/propagation.py --small        # a few minutes, for a first look
+
+Enters: random networks written as text, and the public benchmark files in `../shared/data/lcn/benchmarks`.
+Leaves: `benchmarks/results/propagation.md`. Every size runs in its own process, so that its peak memory is its
+own; the time to compile the kernels, paid once per machine, is measured apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+import credalog
+from credalog.errors import CredalogError, InconsistentNetwork
+from credalog.inference.answer import Options
+from credalog.inference.exact import marginals
+from credalog.inference.propagation import Propagation, Round, propagate
+from credalog.model import Network
+from credalog.numerics import Status
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data" / "lcn" / "benchmarks"
+PAGE = ROOT / "benchmarks" / "results" / "propagation.md"
+EXACT_SECONDS = 10.0
+OUTSIDE = 1e-6
+
+
+# --- Random networks as text ----------------------------------------------------------------------------------
+
+
+def polytree_parents(rng: np.random.Generator, n: int) -> list[list[int]]:
+    """Draw a random polytree of in-degree at most three."""
+    parents: list[list[int]] = [[] for _ in range(n)]
+    for i in range(1, n):
+        j = int(rng.integers(i))
+        child, parent = (i, j) if rng.random() < 0.5 else (j, i)
+        if len(parents[child]) < 3:
+            parents[child].append(parent)
+    return parents
+
+
+def loopy_parents(rng: np.random.Generator, n: int) -> list[list[int]]:
+    """Draw two or three parents for each variable among the fifty before it."""
+    return [
+        sorted({int(p) for p in rng.integers(max(0, i - 50), i, size=rng.integers(2, 4))}) if i > 3 else []
+        for i in range(n)
+    ]
+
+
+SHAPES = {"polytree": polytree_parents, "loopy": loopy_parents}
+
+
+def write_network(path: Path, shape: str, n: int, seed: int = 0) -> None:
+    """Write a credal network of a shape, with an interval for every configuration of the parents."""
+    rng = np.random.default_rng(seed)
+    parents = SHAPES[shape](rng, n)
+    with path.open("w") as out:
+        for i, above in enumerate(parents):
+            for values in itertools.product((0, 1), repeat=len(above)):
+                low, width = int(rng.integers(0, 900)), int(rng.integers(20, 100))
+                literals = (f"{'' if b else '!'}x{p}" for p, b in zip(above, values, strict=True))
+                given = " | " + " and ".join(literals) if above else ""
+                out.write(f"{low / 1000} <= P(x{i}{given}) <= {(low + width) / 1000}\n")
+
+
+# --- Scale ----------------------------------------------------------------------------------------------------
+
+
+def run_case(shape: str, n: int, variant: str) -> None:
+    """Read one network from text, propagate, print all marginals; report phases and memory as JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.lcn"
+        write_network(path, shape, n)
+        start = perf_counter()
+        network = credalog.load(path).ground()
+        read = perf_counter()
+        rounds: list[Round] = []
+        found = propagate(network, variant=variant, report=rounds.append)
+        reached = perf_counter()
+        with Path(os.devnull).open("w") as nowhere:
+            for answer in found.answers():
+                nowhere.write(f"{answer.query.claim} {answer.lower:.6f} {answer.upper:.6f}\n")
+        printed = perf_counter()
+    first = rounds[0].seconds
+    asked = sum(r.factors for r in rounds)
+    print(
+        json.dumps(
+            {
+                "sentences": len(network.sentences),
+                "read": read - start,
+                "set up and first round": first,
+                "later rounds": rounds[-1].seconds - first,
+                "propagate": reached - read,
+                "print": printed - reached,
+                "total": printed - start,
+                "iterations": found.iterations,
+                "asked": asked,
+                "width": float((found.upper - found.lower).mean()),
+                "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+            }
+        )
+    )
+
+
+def scale(sizes: list[int]) -> list[str]:
+    """Run all shapes, variants and sizes, each in its own process."""
+    lines = [
+        "| network | variant | atoms | sentences | read s | propagate s | print s | total s | rounds |"
+        " factors asked | peak GB | mean width |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for shape, variant, n in itertools.product(SHAPES, ("bp", "sound"), sizes):
+        command = [sys.executable, str(Path(__file__)), "--case", shape, str(n), variant]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        case = json.loads(done.stdout)
+        lines.append(
+            f"| {shape} | {variant} | {n:,} | {case['sentences']:,} | {case['read']:.1f} | {case['propagate']:.1f} |"
+            f" {case['print']:.1f} | {case['total']:.1f} | {case['iterations']} | {case['asked']:,} |"
+            f" {case['gigabytes']:.2f} | {case['width']:.3f} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def first_use() -> float:
+    """Measure the first propagation with an empty cache of compiled kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = (
+            "from credalog import parse; from credalog.inference.propagation import propagate;"
+            "n = parse('0.2 <= P(a) <= 0.3\\n0.1 <= P(b | a) <= 0.2\\n0.3 <= P(a or b) <= 0.9').ground();"
+            "propagate(n); propagate(n, variant='sound')"
+        )
+        start = perf_counter()
+        subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "NUMBA_CACHE_DIR": folder})
+        return perf_counter() - start
+
+
+# --- Accuracy on the public files -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far the ends of one method lie from exact ones; positive errors are outside the truth."""
+
+    errors: tuple[float, ...]
+    seconds: float
+
+    @property
+    def row(self) -> str:
+        if not self.errors:
+            return "– | – | – | –"
+        e = np.array(self.errors)
+        inside, outside = (e < -OUTSIDE).mean(), (e > OUTSIDE).mean()
+        return f"{np.abs(e).mean():.4f} | {np.abs(e).max():.4f} | {inside:.0%} | {outside:.0%}"
+
+
+def accuracy(limit: int | None) -> list[str]:
+    """Compare both variants with exact inference on every public file."""
+    lines = [
+        "| file | atoms | ends exact | method | seconds | mean error | worst | inside the truth | outside |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    totals: dict[str, list[float]] = {}
+    for path in sorted(DATA.rglob("*.lcn"))[:limit]:
+        network = credalog.load(path).ground()
+        truth = exact_ends(network)
+        for method, options in METHODS.items():
+            distance = measured(network, truth, options)
+            if isinstance(distance, str):
+                cells = f"{distance} |  |  |  | "
+            else:
+                cells = f"{distance.seconds:.3f} | {distance.row}"
+                totals.setdefault(method, []).extend(distance.errors)
+            known = sum(end is not None for end in truth.values())
+            lines.append(
+                f"| {path.stem} | {len(network.variables)} | {known}/{2 * len(network.variables)} |"
+                f" {method} | {cells} |"
+            )
+            print(lines[-1], flush=True)
+    lines += [f"| **all** | | | {m} | | {Distance(tuple(e), 0.0).row} |" for m, e in totals.items()]
+    return lines
+
+
+METHODS = {
+    "bp": {"variant": "bp"},
+    "sound": {"variant": "sound"},
+    "sound, window 1": {"variant": "sound", "window": 1},
+    "sound, window 2": {"variant": "sound", "window": 2},
+}
+
+
+def exact_ends(network: Network) -> dict[tuple[int, bool], float | None]:
+    """Return the exact lower and upper ends, None where exact inference did not close the gap in time."""
+    try:
+        answers = marginals(network, Options(timeout=EXACT_SECONDS))
+    except InconsistentNetwork:
+        return {}
+    ends: dict[tuple[int, bool], float | None] = {}
+    for i, answer in enumerate(answers):
+        exact = answer.status is Status.EXACT
+        ends[i, False] = answer.lower if exact else None
+        ends[i, True] = answer.upper if exact else None
+    return ends
+
+
+def measured(
+    network: Network, truth: dict[tuple[int, bool], float | None], options: dict[str, object]
+) -> Distance | str:
+    """Propagate and compare; a contradiction is its own outcome."""
+    start = perf_counter()
+    try:
+        found = propagate(network, **options)  # type: ignore[arg-type]
+    except InconsistentNetwork:
+        return "proved inconsistent"
+    except CredalogError as error:
+        return type(error).__name__
+    seconds = perf_counter() - start
+    if found.crossed is not None:
+        return "no fixed point"
+    return Distance(tuple(errors(found, truth)), seconds)
+
+
+def errors(found: Propagation, truth: dict[tuple[int, bool], float | None]) -> list[float]:
+    """Return, end by end, by how much propagation lies outside (positive) or inside the exact interval."""
+    answers = found.answers()
+    signed = []
+    for (i, upper), end in truth.items():
+        if end is not None:
+            signed.append(answers[i].upper - end if upper else end - answers[i].lower)
+    return signed
+
+
+# --- Against L2U ------------------------------------------------------------------------------------------------
+
+
+def against_l2u(networks: int, n: int) -> list[str]:
+    """Run our messages and pyAgrum's loopy propagation on the same random binary credal networks."""
+    import pyagrum
+
+    gaps: dict[str, list[float]] = {"credalog bp": [], "pyAgrum L2U": []}
+    seconds = dict.fromkeys(gaps, 0.0)
+    for seed in range(networks):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "network.lcn"
+            write_network(path, "loopy", n, seed)
+            network = credalog.load(path).ground()
+        truth = exact_ends(network)
+        start = perf_counter()
+        ours = propagate(network)
+        seconds["credalog bp"] += perf_counter() - start
+        gaps["credalog bp"] += errors(ours, truth)
+        theirs, spent = l2u(pyagrum, seed, n)
+        seconds["pyAgrum L2U"] += spent
+        gaps["pyAgrum L2U"] += [
+            theirs[i][1] - end if upper else end - theirs[i][0]
+            for (i, upper), end in truth.items()
+            if end is not None
+        ]
+    lines = [
+        f"{networks} random loopy networks of {n} propositions, two or three parents each, no evidence.",
+        "",
+        "| method | seconds, all networks | mean error | worst | inside the truth | outside |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [f"| {m} | {seconds[m]:.3f} | {Distance(tuple(gaps[m]), 0.0).row} |" for m in gaps]
+    lines += ["", f"Time ratio, L2U to ours: {seconds['pyAgrum L2U'] / seconds['credalog bp']:.1f}."]
+    print("\n".join(lines), flush=True)
+    return lines
+
+
+def l2u(pyagrum: object, seed: int, n: int) -> tuple[list[tuple[float, float]], float]:
+    """Run pyAgrum on the network that `write_network` writes for this seed."""
+    rng = np.random.default_rng(seed)
+    parents = loopy_parents(rng, n)
+    low, high = pyagrum.BayesNet(), pyagrum.BayesNet()  # type: ignore[attr-defined]
+    for net in (low, high):
+        for i in range(n):
+            net.add(pyagrum.LabelizedVariable(f"x{i}", "", 2))  # type: ignore[attr-defined]
+        for i, above in enumerate(parents):
+            for p in above:
+                net.addArc(f"x{p}", f"x{i}")
+    for i, above in enumerate(parents):
+        for values in itertools.product((0, 1), repeat=len(above)):
+            at, width = int(rng.integers(0, 900)) / 1000, int(rng.integers(20, 100)) / 1000
+            where = {f"x{p}": b for p, b in zip(above, values, strict=True)}
+            low.cpt(f"x{i}")[where] = [1.0 - at - width, at]
+            high.cpt(f"x{i}")[where] = [1.0 - at, at + width]
+    start = perf_counter()
+    credal = pyagrum.CredalNet(low, high)  # type: ignore[attr-defined]
+    credal.intervalToCredal()
+    credal.computeBinaryCPTMinMax()
+    engine = pyagrum.CNLoopyPropagation(credal)  # type: ignore[attr-defined]
+    engine.makeInference()
+    ends = [
+        (float(engine.marginalMin(f"x{i}")[1]), float(engine.marginalMax(f"x{i}")[1])) for i in range(n)
+    ]
+    return ends, perf_counter() - start
+
+
+# --- The page ---------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else None)
+    parser.add_argument("--case", nargs=3, metavar=("SHAPE", "ATOMS", "VARIANT"), help="run one size and print JSON")
+    parser.add_argument("--million", action="store_true", help="run 1,000,000 atoms too")
+    parser.add_argument("--small", action="store_true", help="small sizes and few files")
+    arguments = parser.parse_args()
+    if arguments.case:
+        shape, n, variant = arguments.case
+        run_case(shape, int(n), variant)
+        return
+    sizes = [1_000, 3_000, 10_000] if arguments.small else [1_000, 10_000, 30_000, 100_000]
+    sizes += [1_000_000] if arguments.million else []
+    compile_seconds = first_use()
+    page = [
+        "# Interval propagation, measured",
+        "",
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.",
+        f"Compiling the kernels, once per machine: {compile_seconds:.0f} s.",
+        "",
+        "## Scale: from text to printed marginals",
+        "",
+        *scale(sizes),
+        "",
+        "## Accuracy on the public LCN files",
+        "",
+        f"Exact ends come from exact inference with {EXACT_SECONDS:.0f} s an end; ends it did not close are left out.",
+        "",
+        *accuracy(12 if arguments.small else None),
+        "",
+        "## Against pyAgrum's L2U",
+        "",
+        *against_l2u(*((5, 12) if arguments.small else (20, 20))),
+        "",
+    ]
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text("\n".join(page))
+
+
+if __name__ == "__main__":
+    main()
