@@ -1,0 +1,366 @@
+"""Contradictions: whether a network has a model, which sentences conflict if not, and what would settle it.
+
+Enters: a network. Leaves: `Diagnosis`: a verdict that is either proved or says that nothing is; where there
+is a model, that model; where there is none, a minimal set of sentences whose bounds conflict, and the
+cheapest widening of bounds that restores consistency.
+
+A sentence does two things: it bounds a probability, and it draws arrows in the dependency graph. Only the
+bound is ever dropped here. The independences stay those of the whole network; otherwise dropping a sentence
+could add independences, a subset of a consistent set could be inconsistent, and "minimal" would mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import TypeAlias
+
+from credalog.distribution import Distribution
+from credalog.encoding import Encoding
+from credalog.errors import CredalogError, UnknownName
+from credalog.inference.answer import Options
+from credalog.inference.attribution import Attribution
+from credalog.inference.exact import Engine
+from credalog.inference.models import encode_tables, find_model, parts_of
+from credalog.inference.repair import Cheapest, cheapest, widened_for
+from credalog.inference.widening import Priced, span_of
+from credalog.logic import TRUE
+from credalog.model import Network, Sentence
+from credalog.program import Outcome
+from credalog.solvers.highs import Relaxation
+
+__all__ = [
+    "Change",
+    "Conflict",
+    "Culprit",
+    "Diagnosis",
+    "Repair",
+    "Verdict",
+    "conflict",
+    "diagnose",
+    "repair",
+]
+
+Numbered: TypeAlias = tuple[int, Sentence]
+
+SHARE = 0.1
+"""The share of the remaining time that one check of a subset may take."""
+
+ROOT_SECONDS = 10.0
+"""How long the first look for a linear proof of inconsistency may take."""
+
+LEAST = 0.5
+"""No check is given less than so many seconds."""
+
+
+class Verdict(Enum):
+    """Say whether a network has a model, and how far that is known."""
+
+    CONSISTENT = "a model was found and checked"
+    INCONSISTENT = "it is proved that there is no model"
+    UNDECIDED = "within the limits no model was found, and none was excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A sentence of a conflict, its place among the network's, and which of its bounds take part."""
+
+    number: int
+    sentence: Sentence
+    by_lower: bool
+    by_upper: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Sentences whose bounds no distribution with the network's independences satisfies together.
+
+    That they conflict is proved. `is_minimal` says that every smaller set was shown to have a model;
+    otherwise some check ended undecided, and a smaller conflict may exist.
+    """
+
+    culprits: tuple[Culprit, ...]
+    is_minimal: bool
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Return the sentences in the order of the network."""
+        return tuple(culprit.sentence for culprit in self.culprits)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sentence before and after a repair."""
+
+    before: Sentence
+    after: Sentence
+
+    @property
+    def widening(self) -> Fraction:
+        """Return by how much both bounds together have given way."""
+        return (self.before.lower - self.after.lower) + (self.after.upper - self.before.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Changes after which the network has a model, their price, and the least that any repair costs.
+
+    The price adds up the widenings, each times the weight of its sentence. `at_least` is proved. `is_checked`
+    says that a model of the whole repaired network was found; otherwise only its conflicts are gone.
+    """
+
+    changes: tuple[Change, ...]
+    price: float
+    at_least: float
+    is_checked: bool
+
+    @property
+    def gap(self) -> float:
+        """Return how much cheaper another repair might be."""
+        return max(0.0, self.price - self.at_least)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The verdict on a network with its evidence: a model, or a conflict and what would settle it."""
+
+    verdict: Verdict
+    model: Distribution | None
+    conflict: Conflict | None
+    repair: Repair | None
+    seconds: float
+
+
+def diagnose(
+    network: Network, options: Options = Options(), *, weights: Mapping[str, float] | None = None
+) -> Diagnosis:
+    """Decide whether a network has a model, and if not, say why and what would help.
+
+    The weights are prices of widening, by label or file; infinity forbids it.
+    """
+    start = monotonic()
+    engine = Engine(network, options.markov)
+    has_model = engine.is_consistent(options)
+    if has_model is False:
+        found = conflict(network, options)
+        settled = repair(network, options, known=found, weights=weights)
+        return Diagnosis(Verdict.INCONSISTENT, None, found, settled, monotonic() - start)
+    model = find_model(engine, options) if has_model else None
+    verdict = Verdict.UNDECIDED if has_model is None else Verdict.CONSISTENT
+    return Diagnosis(verdict, model, None, None, monotonic() - start)
+
+
+def conflict(network: Network, options: Options = Options()) -> Conflict | None:
+    """Find a minimal conflict in a network; None where it is not proved inconsistent."""
+    checks = _Checks(network, options)
+    whole = tuple(enumerate(network.sentences))
+    if checks.verdict(whole, share=1.0) is not False:
+        return None
+    left = checks.filter(checks.hinted(whole))
+    is_minimal = checks.is_minimal
+    sides = checks.filter(tuple(_sides(left)))
+    return Conflict(tuple(_culprits(network, sides)), is_minimal)
+
+
+class _Checks:
+    """Decide subsets of a network's sentences, each with its number, under its own dependency graph.
+
+    `is_minimal` tells of the last set that was filtered whether every smaller one was shown to have a model.
+    """
+
+    def __init__(self, network: Network, options: Options) -> None:
+        self.network = network
+        self.options = options
+        self.deadline = monotonic() + options.timeout
+        self.is_minimal = True
+
+    def verdict(self, numbered: Sequence[Numbered], share: float = SHARE) -> bool | None:
+        """Tell whether some sentences have a model; None where that is not known."""
+        timeout = max(LEAST, share * (self.deadline - monotonic()))
+        part = replace(self.network, sentences=tuple(sentence for _, sentence in numbered))
+        engine = Engine(part, self.options.markov, frame=self.network)
+        return engine.is_consistent(replace(self.options, timeout=timeout, report=None))
+
+    def filter(self, numbered: Sequence[Numbered]) -> tuple[Numbered, ...]:
+        """Drop from an inconsistent set whatever can be dropped, in ever smaller groups.
+
+        A group is dropped only where the rest is proved inconsistent, so the rest always is. A single
+        sentence is kept where the rest without it has a model; every later, smaller rest then has one too,
+        which is why one pass makes the result minimal.
+        """
+        needed, doubtful = list(numbered), list[Numbered]()
+        groups = [needed[:]]
+        while groups:
+            group = groups.pop()
+            rest = [one for one in needed if one not in group]
+            verdict = self.verdict(rest) if rest else True
+            if verdict is False:
+                needed = rest
+            elif len(group) > 1:
+                middle = len(group) // 2
+                groups += [group[:middle], group[middle:]]
+            elif verdict is None:
+                doubtful += group
+        return self._settled(needed, doubtful)
+
+    def _settled(self, needed: list[Numbered], doubtful: Sequence[Numbered]) -> tuple[Numbered, ...]:
+        """Decide once more, now that the set is small, what could not be decided on the way."""
+        self.is_minimal = True
+        for one in doubtful:
+            rest = [other for other in needed if other != one]
+            verdict = self.verdict(rest) if rest else True
+            if verdict is False:
+                needed = rest
+            elif verdict is None:
+                self.is_minimal = False
+        return tuple(needed)
+
+    def hinted(self, numbered: Sequence[Numbered]) -> Sequence[Numbered]:
+        """Return the sentences on which a linear proof of inconsistency rests, if there is one."""
+        engine = Engine(self.network, self.options.markov)
+        attribution = Attribution(engine)
+        for part in parts_of(engine.problem):
+            encoding = encode_tables(part) if part.statements else None
+            used = frozenset() if encoding is None else _support(encoding, attribution)
+            hint = [(number, sentence) for number, sentence in numbered if number in used]
+            if hint and self.verdict(hint) is False:
+                return hint
+        return numbered
+
+
+def _support(encoding: Encoding, attribution: Attribution) -> frozenset[int]:
+    """Return the sentences that a proof of infeasibility at the root uses, none without such a proof."""
+    objective = encoding.objective(TRUE, TRUE)
+    relaxation = Relaxation(encoding.program)
+    claim, _ = relaxation.minimize(objective, encoding.program.ratios.box, timeout=ROOT_SECONDS)
+    if claim.outcome is not Outcome.INFEASIBLE:
+        return frozenset()
+    return frozenset(attribution.weights(encoding, claim.multipliers))
+
+
+def _sides(numbered: Sequence[Numbered]) -> Iterator[Numbered]:
+    """Split each sentence into one for each bound that says something."""
+    for number, sentence in numbered:
+        low, high = span_of(sentence)
+        if sentence.lower > low:
+            yield number, replace(sentence, upper=max(high, sentence.upper))
+        if sentence.upper < high:
+            yield number, replace(sentence, lower=min(low, sentence.lower))
+
+
+def _culprits(network: Network, sides: Sequence[Numbered]) -> Iterator[Culprit]:
+    """Put the bounds of each sentence together again."""
+    for number in dict.fromkeys(number for number, _ in sides):
+        sentence = network.sentences[number]
+        low, high = span_of(sentence)
+        own = [side for n, side in sides if n == number]
+        by_lower = any(side.lower == sentence.lower > low for side in own)
+        by_upper = any(side.upper == sentence.upper < high for side in own)
+        yield Culprit(number, sentence, by_lower, by_upper)
+
+
+def repair(
+    network: Network,
+    options: Options = Options(),
+    *,
+    known: Conflict | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Repair | None:
+    """Find the cheapest widening that gives a network a model; None where none was found.
+
+    The weights are prices of widening, by label or file; infinity forbids it. The cheapest repair of the
+    sentences of one conflict may leave another: these then join, until the repaired network has a model.
+    What some of the sentences cost at least, all of them do.
+    """
+    found = conflict(network, options) if known is None else known
+    if found is None:
+        return None
+    prices = _prices(network, weights or {})
+    numbers = frozenset(culprit.number for culprit in found.culprits)
+    return _Repairs(network, options, prices).run(numbers)
+
+
+class _Repairs:
+    """The repair of a growing set of sentences."""
+
+    def __init__(self, network: Network, options: Options, prices: Sequence[float]) -> None:
+        self.network = network
+        self.options = options
+        self.prices = prices
+        self.deadline = monotonic() + options.timeout
+        self.engine = Engine(network, options.markov)
+
+    def run(self, numbers: frozenset[int]) -> Repair | None:
+        """Repair a conflict; where that is not enough, repair it together with the next one."""
+        at_least = 0.0
+        while True:
+            found = self._cheapest(numbers)
+            at_least = max(at_least, found.bound)
+            if found.distribution is None:
+                return None
+            repaired = self._repaired(numbers, found.distribution)
+            left = self._conflict(repaired)
+            if not left:
+                return self._result(repaired, at_least, is_checked=left is not None)
+            if left <= numbers or monotonic() > self.deadline:
+                return None
+            numbers |= left
+
+    def _cheapest(self, numbers: frozenset[int]) -> Cheapest:
+        chosen = [(self.network.sentences[n], self.prices[n]) for n in sorted(numbers)]
+        return cheapest(
+            self.engine,
+            [Priced(sentence, price) for sentence, price in chosen if price < inf],
+            [sentence for sentence, price in chosen if price == inf],
+            tolerance=self.options.tolerance,
+            deadline=(monotonic() + self.deadline) / 2.0,
+        )
+
+    def _repaired(self, numbers: frozenset[int], model: Distribution) -> Network:
+        sentences = (
+            widened_for(model, s) if n in numbers and self.prices[n] < inf else s
+            for n, s in enumerate(self.network.sentences)
+        )
+        return replace(self.network, sentences=tuple(sentences))
+
+    def _conflict(self, repaired: Network) -> frozenset[int] | None:
+        """Return the sentences that still conflict, none where there is a model; None if undecided."""
+        checks = _Checks(repaired, self.options)
+        whole = tuple(enumerate(repaired.sentences))
+        verdict = checks.verdict(whole, share=1.0)
+        if verdict is None:
+            return None
+        left = () if verdict else checks.filter(checks.hinted(whole))
+        return frozenset(number for number, _ in left)
+
+    def _result(self, repaired: Network, at_least: float, *, is_checked: bool) -> Repair:
+        pairs = enumerate(zip(self.network.sentences, repaired.sentences, strict=True))
+        changes = {n: Change(before, after) for n, (before, after) in pairs if before != after}
+        price = sum(self.prices[n] * float(change.widening) for n, change in changes.items())
+        return Repair(tuple(changes.values()), price, min(at_least, price), is_checked)
+
+
+def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]:
+    """Return what widening each sentence by one costs: the weight of its label, else of its file, else 1."""
+    known = {name for sentence in network.sentences for name in _names(sentence)}
+    for name, weight in weights.items():
+        if name not in known:
+            raise UnknownName(
+                f"no sentence has the label or the file {name}", advice="Weights go by label or by file."
+            )
+        if not weight > 0.0:
+            raise CredalogError(f"the weight {weight} of {name} is not positive")
+    return tuple(
+        next((weights[name] for name in _names(sentence) if name in weights), 1.0)
+        for sentence in network.sentences
+    )
+
+
+def _names(sentence: Sentence) -> tuple[str, ...]:
+    file = sentence.source.file if sentence.source is not None else ""
+    return tuple(name for name in (sentence.label, file, Path(file).name) if name)
