@@ -10,22 +10,22 @@ from math import prod
 
 import networkx
 import numpy as np
-import oracle
 import pyscipopt
 import pytest
 from numpy.typing import NDArray
-from random_networks import KINDS, random_case
 from scipy.optimize import linprog
 
+import oracle
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
 from credalog.inference.propagation import Round, Schedule, Variant, propagate
 from credalog.inference.propagation.factors import Kind, factor_graph
 from credalog.inference.propagation.kernels import maximize
 from credalog.inference.propagation.separation import mark_independent
-from credalog.logic import TRUE, Formula, Is, Variable, conjunction, propositions, proposition, truth_table
+from credalog.logic import TRUE, Formula, Is, Variable, conjunction, proposition, propositions, truth_table
 from credalog.markov import Markov, dependency_graph
 from credalog.model import Network, Query, Sentence
 from credalog.numerics import Status, Warrant
+from random_networks import KINDS, random_case
 
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")
@@ -38,7 +38,7 @@ def network(*sentences: Sentence) -> Network:
 SECTION_3_3 = network(S(A, 0.2, 0.3), S(B, 0.6, 0.7, given=A), S(B, 0.1, 0.2, given=~A), S(B, 0.3, 0.4))
 
 
-# --- The paper ------------------------------------------------------------------------------------------------
+# --- The paper ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", ["bp", "printed"])
@@ -101,12 +101,12 @@ def _extremes_of_d(pc: float, pe: float) -> tuple[float, float] | None:
     return ends[0], ends[1]
 
 
-# --- Polytrees: equal to exact inference ----------------------------------------------------------------------
+# --- Polytrees: equal to exact inference --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Polytree:
-    """A random polytree: parents, an interval per configuration, and marginal sentences that some model obeys."""
+    """A random polytree: parents, an interval per configuration, marginal sentences that some model obeys."""
 
     parents: list[list[int]]
     theta: dict[tuple[int, tuple[int, ...]], tuple[float, float]]
@@ -248,7 +248,7 @@ def test_the_printed_independences_refute_a_bayesian_network() -> None:
     assert propagate(collider).interval(C.variable) == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
-# --- Sound propagation ----------------------------------------------------------------------------------------
+# --- Sound propagation --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -333,7 +333,7 @@ def test_a_larger_window_never_loosens_a_bound() -> None:
 
 
 def test_the_papers_variant_can_be_wrong_where_paths_meet() -> None:
-    """Both causes copy one coin, so their conjunction has probability 1/2; independent copies would give 1/4."""
+    """Both causes copy one coin, so their conjunction has probability 1/2; if independent, it had 1/4."""
     copies = network(
         S(A, 0.5, 0.5),
         S(B, 1, 1, given=A),
@@ -427,7 +427,7 @@ def test_neighbours_are_called_independent_only_without_common_ancestors_or_two_
         assert sum(cyclic) <= 1
 
 
-# --- Evidence -------------------------------------------------------------------------------------------------
+# --- Evidence -----------------------------------------------------------------------------------------------
 
 
 def _posteriors(tree: Polytree, observed: dict[int, int]) -> dict[int, tuple[float, float]]:
@@ -506,7 +506,7 @@ def test_sound_propagation_refuses_more_evidence_than_a_window_holds() -> None:
         propagate(net, variant="sound", evidence=conjunction(atoms[:9]))
 
 
-# --- The rest of the contract ---------------------------------------------------------------------------------
+# --- The rest of the contract -------------------------------------------------------------------------------
 
 
 def test_a_variable_of_several_values_carries_an_interval_per_value() -> None:

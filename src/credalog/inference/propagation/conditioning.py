@@ -1,7 +1,7 @@
 """Sound posteriors: outer bounds on P(x | e) from a window that holds x and all that was observed.
 
-Enters: a factor graph with the marginal bounds that sound propagation reached, and observed values. Leaves: bounds on
-P(x | e) for every variable and value, valid in every model with P(e) > 0.
+Enters: a factor graph with the marginal bounds that sound propagation reached, and observed values. Leaves:
+bounds on P(x | e) for every variable and value, valid in every model with P(e) > 0.
 
 A bound t on P(x | e) is proved by max [P(x, e) - t·P(e)] <= δ over the window, with P(e) >= m there: then
 P(x | e) <= t + δ/m. Dinkelbach's iteration finds the least such t. Where no m > 0 can be proved, the bounds

@@ -3,12 +3,13 @@
 Enters: a factor graph in which each variable is assessed once, by intervals given every configuration of its
 parents, and observed values. Leaves: an interval of P(x | e) for every variable.
 
-The messages are those of the 2U algorithm (Fagiuoli and Zaffalon 1998), iterated where the network has loops
-(L2U, Ide and Cozman 2004). Upwards, what lies below a variable x matters only through the likelihood ratio of x,
-kept here as the *support* α = P(e|x) / (P(e|x) + P(e|¬x)), so that no evidence is α = 1/2, certainty is 0 or 1,
-and independent pieces of evidence combine by α⊕β = αβ / (αβ + (1-α)(1-β)), which also takes a prior to its
-posterior. Downwards, a parent sends the interval of its probability given all evidence but that below the child.
-Each quantity is a ratio of linear functions in any one probability, so its extremes lie at corners.
+The messages are those of the 2U algorithm (Fagiuoli and Zaffalon 1998), iterated where the network has
+loops (L2U, Ide and Cozman 2004). Upwards, what lies below a variable x matters only through the likelihood
+ratio of x, kept here as the *support* α = P(e|x) / (P(e|x) + P(e|¬x)), so that no evidence is α = 1/2,
+certainty is 0 or 1, and independent pieces of evidence combine by α⊕β = αβ / (αβ + (1-α)(1-β)), which also
+takes a prior to its posterior. Downwards, a parent sends the interval of its probability given all evidence
+but that below the child. Each quantity is a ratio of linear functions in any one probability, so its
+extremes lie at corners.
 
 On a polytree the intervals are exact. With loops they are an estimate, neither inside nor outside.
 """
@@ -111,8 +112,8 @@ def _weigh(a: float, b: float) -> float:
 def _combine(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
     """Combine two intervals of support end by end; an empty result, (1, 0), means contradictory certainty.
 
-    Where the ends contradict each other but the intervals do not, what is certain in one of them wins: the other
-    has values that allow it.
+    Where the ends contradict each other but the intervals do not, what is certain in one of them wins: the
+    other has values that allow it.
     """
     lower, upper = _weigh(a[0], b[0]), _weigh(a[1], b[1])
     if (lower < 0.0 and (a[1] == 0.0 or b[1] == 0.0)) or (upper < 0.0 and (a[0] == 1.0 or b[0] == 1.0)):
@@ -180,7 +181,7 @@ def _support(
 
 @compiled
 def _update(a: Arrays, s: _State, f: int) -> float:
-    """Renew the prior of a family's head and the support of its parents; -1 where evidence is contradictory."""
+    """Renew a head's prior and its parents' support; -1 where the evidence is contradictory."""
     first, head_edge = a.edge_start[f], a.edge_start[f + 1] - 1
     k, x = head_edge - first, a.edge_variable[head_edge]
     below = a.coefficient[a.table_start[f] : a.table_start[f] + 2**k]
@@ -191,7 +192,7 @@ def _update(a: Arrays, s: _State, f: int) -> float:
         if lower[i] > upper[i]:
             return -1.0
     prior = corner_range(below, above, lower, upper)
-    change = max(abs(prior[0] - s.prior[0, x]), abs(prior[1] - s.prior[1, x]))
+    change = max(abs(prior[0] - float(s.prior[0, x])), abs(prior[1] - float(s.prior[1, x])))
     s.prior[0, x], s.prior[1, x] = prior
     alpha = _gathered(a, s, x, -1)
     if alpha[0] > alpha[1]:

@@ -5,8 +5,8 @@ which sentences each factor stands for.
 
 A factor is a *family* when every sentence bounds P(x | r) for one two-valued x, with conditions r over the
 other variables that are pairwise equal or disjoint: then P(x) lies between two sums over the configurations
-of the others, and their coefficients (`below`, `above`) are all that a message needs. Any other factor keeps its
-sentences as rows over its own worlds.
+of the others, and their coefficients (`below`, `above`) are all that a message needs. Any other factor
+keeps its sentences as rows over its own worlds.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class Encoded:
 class _Reading(NamedTuple):
     """A sentence as a member of a family: its head, where its condition holds, and the bounds on the head.
 
-    `condition` gives the parents' value numbers where it is a conjunction of literals, and is None for any other
-    formula. The bounds are those of the head's second value.
+    `condition` gives the parents' value numbers where it is a conjunction of literals, and is None for any
+    other formula. The bounds are those of the head's second value.
     """
 
     head: Variable
@@ -138,8 +138,9 @@ class _Reading(NamedTuple):
 def factor_graph(network: Network, *, families: bool = True, silent: bool = False) -> FactorGraph:
     """Group the sentences over the same variables and write the factor graph as arrays.
 
-    Without `families`, every factor over three or more variables keeps all its worlds, as the printed algorithm
-    needs. Where a factor is too large, it falls silent if that is allowed, and is an error otherwise.
+    Without `families`, every factor over three or more variables keeps all its worlds, as the printed
+    algorithm needs. Where a factor is too large, it falls silent if that is allowed, and is an error
+    otherwise.
     """
     index = {v: i for i, v in enumerate(network.variables)}
     groups: dict[tuple[int, ...], list[tuple[int, _Reading | None]]] = {}

@@ -1,7 +1,7 @@
 """Interval propagation: from a network to an interval for every variable, round by round.
 
-Enters: a ground network, the variant of the algorithm, a schedule, observed values. Leaves: `Propagation`, the
-intervals and messages reached; or the proof that the network is inconsistent.
+Enters: a ground network, the variant of the algorithm, a schedule, observed values. Leaves: `Propagation`,
+the intervals and messages reached; or the proof that the network is inconsistent.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def propagate(
     """Propagate intervals through a network until no message changes by more than the tolerance.
 
     `window` widens the local programs of the sound variant. With `evidence`, a conjunction of literals, the
-    intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one may only
-    tighten. `report` is called after every round.
+    intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one
+    may only tighten. `report` is called after every round.
     """
     plan = _Plan(Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report)
     observed = _observed(network, evidence)
@@ -296,8 +296,8 @@ def _active(messages: Messages, tolerance: float) -> Indices:
 def _resumed(graph: FactorGraph, start: Propagation | None) -> Messages:
     """Return the messages to begin with: those of an earlier result, or none.
 
-    Every message of a network holds in one that only tightens it. A factor is asked again if its own sentences
-    or, through other messages, its inputs have changed.
+    Every message of a network holds in one that only tightens it. A factor is asked again if its own
+    sentences or, through other messages, its inputs have changed.
     """
     messages = empty(graph.arrays)
     if start is None:

@@ -4,8 +4,8 @@ Enters: the sentences of one factor as rows or tables of numbers, and a box of i
 of its variables. Leaves: outer bounds on one marginal, or the proof that the box holds no distribution.
 
 Two engines serve every factor. A *family* (all sentences bound P(x | r), with disjoint conditions r over
-the other variables) with independent conditions has closed forms: every end is attained at a corner of the box.
-Everything else is a linear program over the table of the factor, refined by branching on the box where
+the other variables) with independent conditions has closed forms: every end is attained at a corner of the
+box. Everything else is a linear program over the table of the factor, refined by branching on the box where
 some variables are taken as mutually independent.
 
 All bounds are rounded outwards. A linear program's bound is recomputed from its multipliers by weak duality,
@@ -153,10 +153,10 @@ def _multipliers(T: Floats, column: int, rows: int, basic: NDArray[np.int64]) ->
 def maximize(G: Floats, rows: int, c: Floats, p: Floats) -> tuple[float, bool]:
     """Bound max c·p over distributions p with G p <= 0 (its first rows); leave the maximiser in p.
 
-    The second result is False where the rows are proved to admit no distribution. The dual, min μ with
-    μ >= c_j - (yG)_j and y >= 0, is feasible at y = 0. In its dictionary the basic variables are slacks s_j at
-    first; the reduced cost of s_j is p_j and that of y_i is -(Gp)_i, so the simplex method brings
-    in violated rows until none is left.
+    The second result is False where the rows are proved to admit no distribution. The dual, min μ with μ >=
+    c_j - (yG)_j and y >= 0, is feasible at y = 0. In its dictionary the basic variables are slacks s_j at
+    first; the reduced cost of s_j is p_j and that of y_i is -(Gp)_i, so the simplex method brings in
+    violated rows until none is left.
     """
     n = len(c)
     top = int(np.argmax(c))
@@ -203,7 +203,7 @@ class Table(NamedTuple):
 
 @compiled
 def table(size: NDArray[np.int64], product: NDArray[np.bool_], fixed: Floats) -> Table:
-    """Number the worlds (last variable fastest) and the bounded probabilities of a table."""
+    """Lay out a table: worlds are numbered with the last variable fastest."""
     stride = np.ones(len(size), dtype=np.int64)
     slot = np.zeros(len(size) + 1, dtype=np.int64)
     for i in range(len(size) - 2, -1, -1):
@@ -215,7 +215,7 @@ def table(size: NDArray[np.int64], product: NDArray[np.bool_], fixed: Floats) ->
 
 @compiled
 def _context(t: Table, world: int, position: int) -> int:
-    """Number the values that the independent variables other than this one take in a world."""
+    """Return the number of the values that the other independent variables take in a world."""
     number = 0
     if t.product[position]:
         for i in range(len(t.size)):

@@ -59,7 +59,7 @@ def closed_form_messages(a: Arrays, f: int, box: Floats, out: Floats) -> bool:
 
 @compiled
 def program_of(a: Arrays, f: int, count: int) -> Table:
-    """Read the table of a factor over its first neighbours, with what the Markov condition makes independent."""
+    """Read the table of a factor over its first neighbours, with those that the network makes independent."""
     first = a.edge_start[f]
     size = np.empty(count, dtype=np.int64)
     product = np.empty(count, dtype=np.bool_)
@@ -99,8 +99,8 @@ def restrict_head(t: Table, below: Floats, above: Floats, lower: float, upper: f
 def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -> bool:
     """Compute the messages of a factor that has no closed form, target by target.
 
-    A family is a table over its parents, any other factor a table over all its neighbours. The paper takes the
-    neighbours but the target as independent, and leaves out what the target itself has heard.
+    A family is a table over its parents, any other factor a table over all its neighbours. The paper takes
+    the neighbours but the target as independent, and leaves out what the target itself has heard.
     """
     family = a.kind[f] == Kind.FAMILY
     t = program_of(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)

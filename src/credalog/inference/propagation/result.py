@@ -1,7 +1,7 @@
 """What propagation reached: an interval per variable, the messages behind it, and how it ended.
 
-Enters: the arrays of a finished run. Leaves: `Propagation`, with its intervals by name, its messages by factor and
-variable, and its `Answer`s.
+Enters: the arrays of a finished run. Leaves: `Propagation`, with its intervals by name, its messages by
+factor and variable, and its `Answer`s.
 """
 
 from __future__ import annotations

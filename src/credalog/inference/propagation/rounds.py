@@ -3,8 +3,8 @@
 Enters: the arrays of a factor graph and the messages so far. Leaves, in place: the messages after the round,
 and how much each factor's inputs have changed since it was last asked.
 
-Variables keep, per probability, the best and the second best bound that factors have sent them: the message to
-the factor that sent the best is the second best, and none needs to be stored.
+Variables keep, per probability, the best and the second best bound that factors have sent them: the message
+to the factor that sent the best is the second best, and none needs to be stored.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def ask_families(
 def ask_programs(
     a: Arrays, m: Messages, order: Indices, sound: bool, at_once: bool, dirty: NDArray[np.bool_]
 ) -> float:
-    """Ask all other factors, likewise: the twin of `ask_families`, so that what is not needed is not compiled."""
+    """Ask all other factors, likewise; a function of its own, so that it is compiled only where needed."""
     largest = 0.0
     for f in order:
         box = incoming_box(a, m, f, sound)

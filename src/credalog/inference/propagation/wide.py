@@ -21,7 +21,7 @@ __all__ = ["wide_messages"]
 
 
 def wide_messages(a: Arrays, f: int, box: Floats) -> Floats | None:
-    """Bound every neighbour of a factor over one linear program; None where it is proved to have no solution."""
+    """Bound every neighbour of a factor over one linear program; None where it is proved empty."""
     family = bool(a.kind[f] == Kind.FAMILY)
     t = program_of(a, f, int(a.edge_start[f + 1] - a.edge_start[f]) - family)
     objective = np.empty((2, t.fixed.shape[1]))

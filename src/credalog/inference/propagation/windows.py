@@ -1,13 +1,14 @@
 """Windows: local programs that see the neighbourhood of a factor, for tighter sound messages.
 
-Enters: a factor graph, its dependency graph and a radius. Leaves: the factor graph with one more factor per window, a
-table over several factors' variables that obeys all their sentences and the independences that fit inside it.
+Enters: a factor graph, its dependency graph and a radius. Leaves: the factor graph with one more factor per
+window, a table over several factors' variables that obeys all their sentences and the independences that
+fit inside it.
 
 Inside a window W the Markov condition is used through linear rows that every model satisfies. Let x have
-all its parents in W and let R be variables of W that are neither parents nor descendants of x. Then
-P(x | z, r) = P(x | z) for values z of the parents and r of R, so bounds l <= P(x | z) <= u hold in every
-context: l·p(z, r) <= p(x, z, r) <= u·p(z, r). What comes earlier in an order of the components, parents first, is
-no descendant.
+all its parents in W and let R be variables of W that are neither parents nor descendants of x. Then P(x |
+z, r) = P(x | z) for values z of the parents and r of R, so bounds l <= P(x | z) <= u hold in every context:
+l·p(z, r) <= p(x, z, r) <= u·p(z, r). What comes earlier in an order of the components, parents first, is no
+descendant.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ class Surroundings:
 
 
 def _number(values: Indices, sizes: list[int]) -> Indices:
-    """Number the joint values of several variables, the last fastest."""
+    """Return the numbers of the joint values of several variables, the last fastest."""
     number = np.zeros(values.shape[1], dtype=np.int64)
     for row, size in zip(values, sizes, strict=True):
         number = number * size + row
