@@ -152,11 +152,16 @@ def _clusters(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]
     while left:
         ready = left - {p for x in left for p in tables[x].parents}
         meets = {x: set(tables[x].parents).union(*(s for s in scopes if x in s)) - {x} for x in ready}
-        x = min(meets, key=lambda x: (prod(sizes[y] for y in meets[x]), x))
+        x = min(meets, key=lambda x: (*_cost(meets[x], tables[x].parents, sizes), -x))
         scopes = [scope for scope in scopes if x not in scope] + [meets[x]]
         clusters[x] = meets[x]
         left.remove(x)
     return clusters
+
+
+def _cost(meets: set[int], parents: Sequence[int], sizes: Sequence[int]) -> tuple[int, int]:
+    """Count the contexts, in which the relaxation is loose, then the cells."""
+    return prod(sizes[y] for y in meets.difference(parents)), prod(sizes[y] for y in meets)
 
 
 class _Builder:

@@ -1,0 +1,209 @@
+"""Ask posteriors of random binary networks with loops, by vertex branching and by the factorized program.
+
+Enters: nothing; networks are drawn from fixed seeds. Leaves: `benchmarks/results/posterior.md`. Run from the
+project root: python benchmarks/posterior.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import resource
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from credalog.errors import CredalogError
+from credalog.inference import exact, sets
+from credalog.inference.answer import Options
+from credalog.inference.credal import question
+from credalog.logic import Is, Variable, conjunction
+from credalog.markov import dependency_graph
+from credalog.model import Network, Query, Sentence
+from credalog.numerics import Status
+from credalog.relevance import relevance
+
+PAGE = Path(__file__).parents[1] / "benchmarks" / "results" / "posterior.md"
+TOLERANCE = 1e-3
+WIDEST = Fraction(3, 10)
+
+HEAD = """# Posteriors of random binary networks with loops
+
+Command: `python benchmarks/posterior.py --compare`. Networks: each variable takes up to `width` parents inside
+one clique of a random `width`-tree, and an interval at most {widest} wide for each parent configuration; the
+query's variable and the observed ones are drawn at random. {machine}, Python {python}, one thread; peak
+memory {memory:.0f} MB. Limit {timeout:.0f} s by the clock per query, on a machine shared with other work; CPU
+seconds; EXACT at {tolerance:g}. `families`: how many conditional tables matter, on average. All bounds hold
+whatever the time limit; `widest gap` is the largest distance of a bound from its witness.
+
+## Vertex branching and set propagation (`inference.sets`)
+"""
+
+SIDE = """
+## Side by side with the factorized program (`inference.exact`)
+
+The same queries, the first of each row above, under the same limit.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One random query."""
+
+    atoms: int
+    width: int
+    observed: int
+    seed: int
+    network: Network
+    query: Query
+
+    @property
+    def families(self) -> int:
+        """Return how many conditional tables matter."""
+        asked = question(self.network, self.query)
+        if asked is None:
+            return 0
+        return len(
+            relevance(dependency_graph(self.network).parent_indices, [asked.target], asked.observed).families
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one method made of one case."""
+
+    case: Case
+    status: str
+    gap: float
+    seconds: float
+
+
+def draw(atoms: int, width: int, observed: int, seed: int) -> Case:
+    """Draw a network of bounded width, and a query about it."""
+    rng = np.random.default_rng([atoms, width, observed, seed])
+    x = [Is(Variable(f"x{i}")) for i in range(atoms)]
+    sentences: list[Sentence] = []
+    for i, clique in enumerate(cliques(rng, atoms, width)):
+        count = int(rng.integers(1, len(clique) + 1)) if clique else 0
+        parents = sorted(rng.choice(clique, size=count, replace=False).tolist()) if count else []
+        for states in np.ndindex(*(2,) * count):
+            given = conjunction(x[p] if s else ~x[p] for p, s in zip(parents, states, strict=True))
+            sentences.append(Sentence.of(x[i], *interval(rng), given=given))
+    target, *others = rng.permutation(atoms)[: observed + 1].tolist()
+    network = Network(tuple(atom.variable for atom in x), tuple(sentences))
+    return Case(atoms, width, observed, seed, network, Query(x[target], conjunction(x[o] for o in others)))
+
+
+def cliques(rng: np.random.Generator, atoms: int, width: int) -> Iterator[list[int]]:
+    """Yield for each variable an earlier clique of a random tree of that width, from which parents come."""
+    known: list[list[int]] = []
+    for i in range(atoms):
+        clique = known[int(rng.integers(len(known)))] if known else list(range(i))
+        if i == width:
+            known = [[y for y in range(width + 1) if y != gone] for gone in range(width + 1)]
+        elif i > width:
+            known += [[*(y for y in clique if y != gone), i] for gone in clique]
+        yield clique
+
+
+def interval(rng: np.random.Generator) -> tuple[Fraction, Fraction]:
+    """Draw an interval of percentages."""
+    lower, upper = sorted(Fraction(int(n), 100) for n in rng.integers(1, 100, size=2))
+    return lower, min(upper, lower + WIDEST)
+
+
+def by_sets(case: Case, timeout: float) -> Result:
+    """Answer by set propagation or vertex branching."""
+    start = process_time()
+    answer = sets.query(case.network, case.query, Options(tolerance=TOLERANCE, timeout=timeout))
+    gap = max(answer.interval.lower.gap, answer.interval.upper.gap)
+    return Result(case, answer.status.name, gap, process_time() - start)
+
+
+def by_program(case: Case, timeout: float) -> Result:
+    """Answer by the factorized program, whatever comes of it."""
+    start = process_time()
+    try:
+        answer = exact.Engine(case.network).query(case.query, Options(tolerance=TOLERANCE, timeout=timeout))
+    except CredalogError as error:
+        return Result(case, type(error).__name__, np.inf, process_time() - start)
+    gap = max(answer.interval.lower.gap, answer.interval.upper.gap)
+    return Result(case, answer.status.name, gap, process_time() - start)
+
+
+def table(results: list[Result]) -> list[str]:
+    lines = [
+        "| atoms | width | observed | families | EXACT | median | slowest | widest gap |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    keys = dict.fromkeys((r.case.atoms, r.case.width, r.case.observed) for r in results)
+    for key in keys:
+        rows = [r for r in results if (r.case.atoms, r.case.width, r.case.observed) == key]
+        seconds = [r.seconds for r in rows]
+        families = np.mean([r.case.families for r in rows])
+        lines.append(
+            f"| {' | '.join(map(str, key))} | {families:.0f} "
+            f"| {sum(r.status == Status.EXACT.name for r in rows)} of {len(rows)} "
+            f"| {np.median(seconds):.2f} s | {max(seconds):.1f} s | {max(r.gap for r in rows):.0e} |"
+        )
+    done = sum(r.status == Status.EXACT.name for r in results)
+    return [
+        *lines,
+        "",
+        f"EXACT: {done} of {len(results)}, in {sum(r.seconds for r in results):.0f} s together.",
+    ]
+
+
+def side_by_side(ours: list[Result], theirs: list[Result]) -> list[str]:
+    lines = [
+        "| atoms | width | observed | branching | gap | time | program | gap | time |",
+        "|---:|---:|---:|---|---:|---:|---|---:|---:|",
+    ]
+    for a, b in zip(ours, theirs, strict=True):
+        lines.append(
+            f"| {a.case.atoms} | {a.case.width} | {a.case.observed} "
+            f"| {a.status} | {a.gap:.0e} | {a.seconds:.1f} s "
+            f"| {b.status} | {b.gap:.0e} | {b.seconds:.1f} s |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--repetitions", type=int, default=4)
+    parser.add_argument(
+        "--compare", action="store_true", help="also ask the factorized program, once per row"
+    )
+    options = parser.parse_args()
+    cases = [
+        draw(atoms, width, observed, seed)
+        for atoms in (20, 50, 100)
+        for width in (2, 3, 4)
+        for observed in (1, 3, 5)
+        for seed in range(options.repetitions)
+    ]
+    ours = [by_sets(case, options.timeout) for case in cases]
+    compared: list[str] = []
+    if options.compare:
+        first = [r for r in ours if r.case.seed == 0]
+        compared = [SIDE, *side_by_side(first, [by_program(r.case, options.timeout) for r in first])]
+    head = HEAD.format(
+        widest=float(WIDEST),
+        machine=platform.machine(),
+        python=platform.python_version(),
+        memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        timeout=options.timeout,
+        tolerance=TOLERANCE,
+    )
+    text = "\n".join([head, *table(ours), *compared, ""])
+    print(text)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
