@@ -52,7 +52,8 @@ class Checker:
 
     def proves_empty(self, objective: Objective, box: Box, ray: Floats) -> bool:
         """Check that no point of the box can have denominator 1."""
-        if ray[-1] <= 0.0:
+        # A multiplier this small beside the others would drown in their rounding, or overflow below.
+        if not ray[-1] > UNIT * np.abs(ray).max():
             return False
         nothing = np.zeros(self._program.columns)
         return self._bound(objective, box, nothing, ray / ray[-1]) > 0.0
@@ -70,6 +71,9 @@ class Checker:
             size += matrix @ weight
         # terms * UNIT bounds the relative error of a sum of products; 4 covers the coefficients' rounding.
         safe = reduced - 4.0 * self._terms * UNIT * size
+        if not np.isfinite(safe).all():
+            # Multipliers that overflow, or are no numbers, prove nothing.
+            return -np.inf
         loss = 0.0
         for (start, stop), mass in zip(self._program.tables, objective.mass_bounds, strict=True):
             least = float(safe[start:stop].min())
