@@ -1,23 +1,25 @@
 """Local search by IPOPT, the paper's own solver.
 
-Enters: a program, an objective, a point to start from. Leaves: a point that may be better, or None. A local
-solver proves nothing: not that its point is the best, and not, when it finds none, that there is none. What
-leaves here is a candidate for a witness and must be checked like any other.
+Enters: a program, an objective or the groups of an entropy, a point to start from. Leaves: a point that may
+be better, or None. A local solver proves nothing: not that its point is the best, and not, when it finds
+none, that there is none. What leaves here is a candidate for a witness and must be checked like any other.
 
 The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from credalog.errors import MissingLibrary
 from credalog.program import Box, Floats, Objective, Program
 
-__all__ = ["improve"]
+__all__ = ["improve", "spread"]
 
 ACCEPTED = 1e-6
 """The largest violation of a row at which a point is worth handing out for repair."""
@@ -48,6 +50,26 @@ def improve(
     mass = float(objective.denominator @ point)
     usable = np.isfinite(found).all() and mass > 0.0 and nonlinear.violation(found) <= ACCEPTED
     return point / mass if usable else None
+
+
+def spread(
+    program: Program,
+    groups: Sequence[NDArray[np.intp]],
+    start: Floats,
+    *,
+    timeout: float = 10.0,
+    iterations: int = 500,
+) -> Floats | None:
+    """Climb from a point to a local maximum of entropy at total mass 1; return it, or None.
+
+    Each group holds columns of equal length along its last axis; the entropy is the sum, over all rows of
+    all groups, of -x log(x / the row's sum).
+    """
+    nonlinear = _Entropic(program, groups)
+    problem = nonlinear.problem(program.ratios.box, timeout, iterations)
+    found, _, _ = problem.solve(nonlinear.start(start, program.ratios.box))
+    usable = np.isfinite(found).all() and nonlinear.violation(found) <= ACCEPTED
+    return np.maximum(0.0, found[: program.columns]) if usable else None
 
 
 class _Nonlinear:
@@ -155,6 +177,72 @@ class _Nonlinear:
         """Write the second derivatives of the Lagrangian; entries of one place add up."""
         contexts = multipliers[self.linear.shape[0] :]
         out[:] = -contexts[self.whole.row] * self.whole.data
+
+
+class _Entropic(_Nonlinear):
+    """A program whose goal is the greatest entropy; the Hessian of a row is diag(1 / x) - 1 / sum.
+
+    The sum of a group's only row is the total mass, a constant, which keeps the Hessian of a large table
+    diagonal.
+    """
+
+    FLOOR = 1e-300
+
+    def __init__(self, program: Program, groups: Sequence[NDArray[np.intp]]) -> None:
+        mass = program.mass
+        super().__init__(program, Objective(np.zeros(program.columns), mass, np.zeros(0)), True)
+        self.groups = groups
+        self.corners = [_triangle(group) for group in groups]
+
+    def start(self, point: Floats, box: Box) -> Floats:
+        """Move the point off zero as well, where the entropy has no derivative."""
+        begun = super().start(point, box)
+        columns = self.program.columns
+        begun[:columns] = np.maximum(begun[:columns], 1e-6)
+        return begun
+
+    def value(self, x: Floats) -> float:
+        """Return minus the entropy."""
+        return sum(float((x[group] * self._logarithms(x, group)).sum()) for group in self.groups)
+
+    def gradient(self, x: Floats, out: Floats) -> None:
+        """Write the gradient: log(x / sum), and one more where the sum is a constant."""
+        out[:] = 0.0
+        for group in self.groups:
+            out[group] = self._logarithms(x, group) + (len(group) == 1)
+
+    def _logarithms(self, x: Floats, group: NDArray[np.intp]) -> Floats:
+        table = np.maximum(x[group], self.FLOOR)
+        sums = table.sum(axis=1, keepdims=True) if len(group) > 1 else 1.0
+        return np.asarray(np.log(table / sums))
+
+    def hessian_pattern(self) -> tuple[list[int], list[int]]:
+        """Name the entries that `hessian` writes: the contexts' first, then a triangle per row."""
+        rows, columns = super().hessian_pattern()
+        for group, (i, j) in zip(self.groups, self.corners, strict=True):
+            # IPOPT wants one triangle, whichever: of each pair the larger column comes first.
+            rows += np.maximum(group[:, i], group[:, j]).ravel().tolist()
+            columns += np.minimum(group[:, i], group[:, j]).ravel().tolist()
+        return rows, columns
+
+    def hessian(self, x: Floats, multipliers: Floats, weight: float, out: Floats) -> None:
+        """Write the second derivatives of the Lagrangian."""
+        contexts = self.whole.nnz
+        super().hessian(x, multipliers, weight, out[:contexts])
+        blocks = []
+        for group, (i, j) in zip(self.groups, self.corners, strict=True):
+            table = np.maximum(x[group], self.FLOOR)
+            common = -1.0 / table.sum(axis=1, keepdims=True) if len(group) > 1 else np.zeros((1, 1))
+            entries = np.repeat(common, len(i), axis=1)
+            entries[:, i == j] += 1.0 / table
+            blocks.append(weight * entries.ravel())
+        out[contexts:] = np.concatenate([*blocks, np.zeros(0)])
+
+
+def _triangle(group: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which pairs of a row's columns have a second derivative."""
+    diagonal = np.arange(group.shape[1])
+    return np.tril_indices(group.shape[1]) if len(group) > 1 else (diagonal, diagonal)
 
 
 def _options(timeout: float, iterations: int) -> dict[str, int | float | str]:

@@ -1,0 +1,276 @@
+"""The model of greatest entropy.
+
+Enters: a network. Leaves: `MaximumEntropy`: a checked model, its entropy, and a proved bound that no model's
+entropy passes. Where the two meet, the model is the one of greatest entropy.
+
+The entropy of a product of tables P(block | parents) is the sum of their conditional entropies, each the mean
+over a clique's rows of -log P(block | rest of the clique). Such a sum is concave in the columns of the
+program and homogeneous of degree one: at any positive point its gradient, -log(x / row sum), is the cost of a
+linear function that no distribution's entropy exceeds. So one linear program, checked like any other, turns an
+approximate solution of the convex relaxation into a proved bound. Without independences, or where every
+ratio is known, the relaxation is the program itself and the answer exact. Otherwise independences make the
+program nonconvex; several starts are tried, and the gap to the bound is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.certify import Checker
+from credalog.distribution import Distribution, Factor
+from credalog.encoding import Encoding
+from credalog.errors import InconsistentNetwork, ProblemTooLarge
+from credalog.inference.answer import Options
+from credalog.inference.exact import Engine
+from credalog.inference.models import encode_tables, is_model, parts_of
+from credalog.inference.search import Limits, search
+from credalog.inference.witness import distribution_at
+from credalog.logic import TRUE, Formula
+from credalog.markov import Markov
+from credalog.model import Network
+from credalog.numerics import Status
+from credalog.problem import Problem
+from credalog.program import Box, Floats, Objective, Outcome, Program, Ratios
+from credalog.solvers.highs import Relaxation
+from credalog.solvers.ipopt import spread
+
+__all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
+
+Columns: TypeAlias = NDArray[np.intp]
+
+STARTS = 6
+"""From how many points the search begins at most, where the first leaves a gap."""
+
+FIXED = 1e-9
+"""A ratio whose range is narrower than this is known."""
+
+FLOOR = 1e-12
+"""The least share of a row at which the gradient of the entropy is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaximumEntropy:
+    """A model, its entropy in nats, and what no model's entropy passes.
+
+    Without a distribution no model was found in time. EXACT says that the model's entropy is within the
+    tolerance of the greatest; BOUNDED, that another model may have more, but not more than `at_most`.
+    """
+
+    distribution: Distribution | None
+    entropy: float
+    at_most: float
+    status: Status
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """Return how much more entropy another model might have."""
+        return max(0.0, self.at_most - self.entropy)
+
+    def probability(self, claim: Formula, given: Formula = TRUE) -> float:
+        """Return P(claim | given) under the model; not a number where P(given) = 0."""
+        assert self.distribution is not None
+        return self.distribution.probability(claim, given)
+
+
+def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEntropy:
+    """Find the model of greatest entropy."""
+    start = monotonic()
+    engine = Engine(network, options.markov)
+    if engine.is_consistent(options) is False:
+        raise InconsistentNetwork(
+            "no distribution satisfies every sentence and every independence",
+            advice="Ask `credalog check` which sentences contradict each other.",
+        )
+    parts = list(parts_of(engine.problem))
+    deadline = start + options.timeout
+    found = [_Part(engine, part, options.tolerance / len(parts), deadline).run() for part in parts]
+    at_most = sum(part.at_most for part in found)
+    models = [part.distribution for part in found if part.distribution is not None]
+    if len(models) < len(found):
+        return MaximumEntropy(None, -inf, at_most, Status.UNDECIDED, monotonic() - start)
+    whole = Distribution(tuple(factor for model in models for factor in model.factors))
+    entropy = entropy_of(whole)
+    if at_most - entropy > options.tolerance and options.markov is not Markov.NONE:
+        at_most = min(at_most, _without_independences(engine, options.tolerance, deadline))
+    status = Status.EXACT if at_most - entropy <= options.tolerance else Status.BOUNDED
+    return MaximumEntropy(whole, entropy, at_most, status, monotonic() - start)
+
+
+def _without_independences(engine: Engine, tolerance: float, deadline: float) -> float:
+    """Bound the entropy in Nilsson's logic, where it is a convex program; every model is one there too."""
+    free = Engine(engine.network, Markov.NONE)
+    try:
+        return sum(_Part(free, part, tolerance, deadline).bound() for part in parts_of(free.problem))
+    except ProblemTooLarge:
+        return inf
+
+
+def entropy_of(distribution: Distribution) -> float:
+    """Return the entropy of a distribution in nats."""
+    return sum(_conditional_entropy(distribution, factor) for factor in distribution.factors)
+
+
+def _conditional_entropy(distribution: Distribution, factor: Factor) -> float:
+    inner = tuple(range(len(factor.parents), factor.table.ndim))
+    logs = np.log(np.maximum(factor.table, np.finfo(float).tiny))
+    rows = -(factor.table * logs).sum(axis=inner)
+    return float((distribution.marginal(factor.parents) * rows).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    distribution: Distribution | None
+    at_most: float
+
+
+class _Part:
+    """The search for the greatest entropy in one part of a network."""
+
+    def __init__(self, engine: Engine, problem: Problem, tolerance: float, deadline: float) -> None:
+        self.engine = engine
+        self.encoding = encode_tables(problem)
+        self.tolerance = tolerance
+        self.deadline = deadline
+        self.groups = tuple(_groups(self.encoding))
+        self.objective = self.encoding.objective(TRUE, TRUE)
+        self.relaxation = Relaxation(self.encoding.program)
+        self.best: Distribution | None = None
+        self.entropy = -inf
+
+    def bound(self) -> float:
+        """Solve the convex relaxation, and return what no model's entropy passes."""
+        center = self.relaxation.center(self.objective, self._box, self._remaining)
+        return self._largest if center is None else self._bound(self._relax(center))
+
+    def run(self) -> _Found:
+        """Solve the convex relaxation, bound the entropy there, and look for a model near it."""
+        center = self.relaxation.center(self.objective, self._box, self._remaining)
+        if center is None:
+            return _Found(None, self._largest)
+        relaxed = self._relax(center)
+        at_most = self._bound(relaxed)
+        for point in self._points(relaxed, center):
+            self._consider(distribution_at(self.encoding, point))
+            if at_most - self.entropy <= self.tolerance or monotonic() > self.deadline:
+                break
+        if self.best is None:
+            self._consider_any()
+        return _Found(self.best, at_most)
+
+    def _points(self, relaxed: Floats, center: Floats) -> Iterator[Floats]:
+        """Yield the relaxed optimum itself, then where climbing from each start ends."""
+        yield relaxed
+        for start in self._starts(relaxed, center):
+            climbed = spread(self.encoding.program, self.groups, start, timeout=self._remaining)
+            if climbed is not None:
+                yield climbed
+
+    def _relax(self, center: Floats) -> Floats:
+        found = spread(_relaxed(self.encoding.program), self.groups, center, timeout=self._remaining)
+        return center if found is None else found
+
+    @property
+    def _box(self) -> Box:
+        return self.encoding.program.ratios.box
+
+    @property
+    def _remaining(self) -> float:
+        return max(self.deadline - monotonic(), 0.1)
+
+    @property
+    def _largest(self) -> float:
+        """Return the entropy of the uniform distribution."""
+        return float(sum(np.log(size) for size in self.encoding.problem.structure.sizes))
+
+    def _starts(self, relaxed: Floats, center: Floats) -> Iterator[Floats]:
+        """Yield points to begin from: the relaxed optimum, the middle, and mixtures with random corners."""
+        yield relaxed
+        yield center
+        rng = np.random.default_rng(0)
+        for _ in range(STARTS - 2):
+            cost = rng.normal(size=self.encoding.program.columns)
+            claim, _ = self.relaxation.minimize(replace(self.objective, numerator=cost), self._box)
+            if claim.outcome is Outcome.OPTIMAL:
+                yield 0.5 * center + 0.5 * claim.point
+
+    def _bound(self, point: Floats) -> float:
+        """Prove that no model has more entropy than the tangent at a point allows."""
+        cost = np.zeros(self.encoding.program.columns)
+        for group in self.groups:
+            table = np.maximum(point[group], FLOOR)
+            cost[group] = -np.log(table / table.sum(axis=1, keepdims=True))
+        tangent = Objective(cost, self.encoding.program.mass, self.objective.mass_bounds)
+        claim, _ = self.relaxation.maximize(tangent, self._box, timeout=self._remaining)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return self._largest
+        checker = Checker(self.encoding.program)
+        return min(self._largest, checker.upper_bound(tangent, self._box, claim.multipliers))
+
+    def _consider_any(self) -> None:
+        """Take any model where none was found on the way to the greatest entropy."""
+        limits = Limits(self.tolerance, self.deadline)
+        found = search(self.encoding, self.objective, limits, maximize=True)
+        if found.witness is not None:
+            self._consider(found.witness.distribution)
+
+    def _consider(self, distribution: Distribution) -> None:
+        entropy = entropy_of(distribution)
+        if entropy > self.entropy and self._is_model(distribution):
+            self.best, self.entropy = distribution, entropy
+
+    def _is_model(self, distribution: Distribution) -> bool:
+        network, seen = self.engine.network, frozenset(self.encoding.problem.variables)
+        own = Network(
+            self.encoding.problem.variables,
+            tuple(s for s in network.sentences if seen.issuperset(s.scope)),
+            tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given))),
+        )
+        return is_model(distribution, own, self.engine)
+
+
+def _groups(encoding: Encoding) -> Iterator[Columns]:
+    """Yield for each block the columns of its widest clique: a row per state of the rest."""
+    widest: dict[tuple[int, ...], int] = {}
+    for number, clique in enumerate(encoding.factorization.cliques[:-1]):
+        other = widest.setdefault(clique.block, number)
+        if len(encoding.factorization.cliques[other].scope) < len(clique.scope):
+            widest[clique.block] = number
+    for block, number in widest.items():
+        rest = [x for x in encoding.factorization.cliques[number].scope if x not in block]
+        yield encoding.arranged(number, rest, block)[:, :, 0]
+
+
+def _relaxed(program: Program) -> Program:
+    """Return the convex relaxation: known ratios stay, the others become ranges in every context."""
+    ratios = program.ratios
+    is_known = ratios.upper - ratios.lower <= FIXED
+    known, open_ = np.flatnonzero(is_known[ratios.of]), np.flatnonzero(~is_known[ratios.of])
+    part, whole = ratios.numerator[open_], ratios.denominator[open_]
+    low, high = ratios.lower[ratios.of[open_]], ratios.upper[ratios.of[open_]]
+    rows = sp.vstack(
+        [program.inequalities, part - sp.diags_array(low) @ whole, sp.diags_array(high) @ whole - part]
+    )
+    kept = Ratios(
+        ratios.lower,
+        ratios.upper,
+        ratios.at_vertex,
+        ratios.of[known],
+        ratios.numerator[known],
+        ratios.denominator[known],
+    )
+    added = (-1,) * (2 * len(open_))
+    return replace(
+        program,
+        inequalities=sp.csr_array(rows),
+        ratios=kept,
+        inequality_origin=program.inequality_origin + added,
+    )
