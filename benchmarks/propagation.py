@@ -128,7 +128,8 @@ def scale(sizes: list[int]) -> list[str]:
         lines.append(
             f"| {shape} | {variant} | {n:,} | {case['sentences']:,} | {case['read']:.1f} |"
             f" {case['propagate']:.1f} | {case['print']:.1f} | {case['total']:.1f} | {case['rounds']} |"
-            f" {case['asked']:,} | {case['microseconds']:.1f} | {case['gigabytes']:.2f} | {case['width']:.3f} |"
+            f" {case['asked']:,} | {case['microseconds']:.1f} | {case['gigabytes']:.2f} |"
+            f" {case['width']:.3f} |"
         )
         print(lines[-1], flush=True)
     return lines
@@ -195,7 +196,7 @@ def accuracy(limit: int | None) -> list[str]:
     return lines
 
 
-METHODS = {
+METHODS: dict[str, dict[str, object]] = {
     "bp": {"variant": "bp"},
     "sound": {"variant": "sound"},
     "sound, window 1": {"variant": "sound", "window": 1},
