@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Never, TypeAlias
 
 from credalog.errors import LanguageError
+from credalog.linear import normal_form
 from credalog.logic import TRUE, Formula
 from credalog.model import Query, Sentence
 
@@ -114,30 +115,7 @@ def _exact(number: Number) -> Fraction:
 
 
 def _stated(expression: Expression, lower: Fraction | None, upper: Fraction | None) -> Stated:
-    """Move the constant to the bounds, and take the widest possible for a bound that is missing."""
-    weights: dict[Formula, Fraction] = {}
-    for weight, claim in expression.terms:
-        weights[claim] = weights.get(claim, _ZERO) + weight
-    claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
-    if not claims:
-        raise LanguageError("the probabilities cancel, so the sentence says nothing")
-    least = sum((min(weight, _ZERO) for weight, _ in claims), _ZERO)
-    greatest = sum((max(weight, _ZERO) for weight, _ in claims), _ZERO)
-    low = least if lower is None else lower - expression.constant
-    high = greatest if upper is None else upper - expression.constant
-    if len(claims) == 1:
-        return _paper_form(claims[0], expression.given, low, high)
-    if low > high or low > greatest or high < least:
-        raise LanguageError(f"no distribution has this sum between {float(low):g} and {float(high):g}")
-    return Stated(Sentence(claims, expression.given, low, high))
-
-
-def _paper_form(weighted: tuple[Fraction, Formula], given: Formula, low: Fraction, high: Fraction) -> Stated:
-    weight, claim = weighted
-    lower, upper = sorted((low / weight, high / weight)) if low <= high else (low / weight, high / weight)
-    if not 0 <= lower <= upper <= 1:
-        raise LanguageError(
-            f"{float(lower):g} and {float(upper):g} are not a lower and an upper probability",
-            advice="Bounds lie between 0 and 1, the lower one first.",
-        )
-    return Stated(Sentence(((_ONE, claim),), given, lower, upper))
+    low = None if lower is None else lower - expression.constant
+    high = None if upper is None else upper - expression.constant
+    claims, least, greatest = normal_form(expression.terms, low, high)
+    return Stated(Sentence(claims, expression.given, least, greatest))

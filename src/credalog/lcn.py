@@ -8,8 +8,9 @@ opened when the question is asked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -35,7 +36,10 @@ from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted
 
 if TYPE_CHECKING:
     from credalog.inference.answer import Answer, Options, Report
+    from credalog.inference.consistency import Diagnosis
+    from credalog.inference.entropy import MaximumEntropy
     from credalog.inference.exact import Engine
+    from credalog.inference.sensitivity import Explanation, Measurement
 
 __all__ = ["LCN", "load", "parse"]
 
@@ -218,6 +222,73 @@ class LCN:
         asked = [Query(atom, self.evidence) for atom in exact.marginal_atoms(self.ground())]
         return _shared_out(self.ground(), asked, options, jobs)
 
+    def diagnose(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+        weights: Mapping[str, float] | None = None,
+    ) -> Diagnosis:
+        """Decide whether there is a model; if not, name a minimal conflict and the cheapest repair.
+
+        The weights say what widening a sentence costs, by its label or file; infinity forbids it.
+        """
+        from credalog.inference.answer import Options
+        from credalog.inference.consistency import diagnose
+
+        options = Options(tolerance, timeout, markov=_condition(markov))
+        return diagnose(self.ground(), options, weights=weights)
+
+    def explain(
+        self,
+        asked: Asked,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+        most: int = 20,
+    ) -> Explanation:
+        """Find the sentences that hold the ends of an interval; at most so many are tried."""
+        from credalog.inference.answer import Options
+        from credalog.inference.sensitivity import explain
+
+        options = Options(tolerance, timeout, markov=_condition(markov))
+        query = self.question(asked)
+        return explain(self._ground_with(query), query, options, most=most)
+
+    def measure(
+        self,
+        asked: Asked,
+        measured: Asked,
+        *,
+        within: float | Fraction,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+    ) -> Measurement:
+        """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
+        from credalog.inference.answer import Options
+        from credalog.inference.sensitivity import measure
+
+        options = Options(tolerance, timeout, markov=_condition(markov))
+        query, target = self.question(asked), self.question(measured)
+        precision = within if isinstance(within, Fraction) else Fraction(str(within))
+        return measure(self._ground_with(query, target), query, target, precision, options)
+
+    def maxent(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+    ) -> MaximumEntropy:
+        """Find the model of greatest entropy."""
+        from credalog.inference.answer import Options
+        from credalog.inference.entropy import maximum_entropy
+
+        return maximum_entropy(self.ground(), Options(tolerance, timeout, markov=_condition(markov)))
+
     # ---- kept between questions -----------------------------------------------------------------------
 
     @cached_property
@@ -239,6 +310,13 @@ class LCN:
         if markov not in self._engines:
             self._engines[markov] = Engine(network, markov)
         return self._engines[markov]
+
+    def _ground_with(self, *queries: Query) -> Network:
+        """Return the ground network, joined by variables that only queries mention."""
+        network = self.ground()
+        asked = dict.fromkeys(variable for query in queries for variable in query.scope)
+        added = tuple(variable for variable in asked if variable not in self._mentioned)
+        return replace(network, variables=network.variables + added) if added else network
 
     @cached_property
     def _mentioned(self) -> frozenset[Variable]:
@@ -291,8 +369,8 @@ def _condition(markov: str | Markov) -> Markov:
 
 
 def _check_labels(theory: Theory) -> None:
-    labels = Counter([*(rule.label for rule in theory.rules), *(s.label for s in theory.sentences)])
-    if repeated := next((label for label, count in labels.items() if label and count > 1), None):
+    counts = Counter(theory.labels())
+    if repeated := next((label for label, count in counts.items() if count > 1), None):
         raise LanguageError(
             f"the label {repeated} is used twice", advice="Give each sentence its own label, or none."
         )

@@ -394,6 +394,11 @@ class Theory:
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
+    def labels(self) -> Iterator[str]:
+        """Yield the labels of all sentences, repetitions included."""
+        yield from (rule.label for rule in self.rules if rule.label)
+        yield from (sentence.label for sentence in self.sentences if sentence.label)
+
     def ground_variables(self) -> Iterator[Variable]:
         """Yield the variables that were built in Python, repetitions included."""
         yield from self.variables

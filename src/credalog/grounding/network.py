@@ -102,7 +102,8 @@ class Grounder:
                 raise error.at(theory.place_of_declaration(declaration.name, error.lexeme)) from None
 
     def check(self) -> None:
-        """Complain about names, arities and sorts that do not fit, without grounding the rules."""
+        """Complain about names, arities and sorts that do not fit, without making the instances."""
+        self._rules  # noqa: B018 -- compiling complains, and what is compiled is kept
         for rule in self.theory.independences:
             with self._placing(rule.source):
                 self._blocks(rule)

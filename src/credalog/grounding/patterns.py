@@ -19,6 +19,7 @@ from credalog.logic import (
     BOOLEAN,
     FALSE,
     TRUE,
+    And,
     Formula,
     Iff,
     Implies,
@@ -73,7 +74,8 @@ class Patterns:
         self.assumed: set[str] = set()
         """The names taken for propositions without a declaration."""
         self._propositions: dict[str, Is] = {}
-        self._atoms: dict[str, dict[tuple[str | None, ...], Variable]] = {}
+        self._ground_variables: dict[str, dict[tuple[str | None, ...], Variable]] = {}
+        self._ground_atoms: dict[str, dict[tuple[str | None, ...], Is]] = {}
         self._comparisons: dict[tuple[Order, Variable | str, Variable | str], Formula] = {}
 
     # ---- formulas -------------------------------------------------------------------------------------
@@ -100,8 +102,8 @@ class Patterns:
         if isinstance(term, Name) and term.name not in scope and term.name in self._propositions:
             return self._propositions[term.name]
         match self._declared(term, scope):
-            case Predicate():
-                return applied(self._proposition, [self.variable(term, scope)])
+            case Predicate() as predicate:
+                return self._ground_atom(predicate, self.signature.resolved(term), scope)
             case Relation():
                 return _certain(self.guards.test(term, scope))
             case RandomFunction() as variable:
@@ -163,9 +165,7 @@ class Patterns:
     def _ground(
         self, declaration: Predicate | RandomFunction, term: Name | Application, scope: Scope
     ) -> Variable | Maker[Variable]:
-        known = self._atoms.setdefault(declaration.name, {})
-        arguments = term.arguments if isinstance(term, Application) else ()
-        values = self.terms.arguments(declaration.name, declaration.sorts, arguments, scope)
+        known = self._ground_variables.setdefault(declaration.name, {})
 
         def variable(*elements: str | None) -> Variable:
             found = known.get(elements)
@@ -173,7 +173,24 @@ class Patterns:
                 found = known[elements] = self._new_variable(declaration, elements)
             return found
 
-        return applied(variable, values)
+        return applied(variable, self._arguments(declaration, term, scope))
+
+    def _ground_atom(self, predicate: Predicate, term: Name | Application, scope: Scope) -> Compiled:
+        known = self._ground_atoms.setdefault(predicate.name, {})
+
+        def atom(*elements: str | None) -> Is:
+            found = known.get(elements)
+            if found is None:
+                found = known[elements] = self._proposition(self._new_variable(predicate, elements))
+            return found
+
+        return applied(atom, self._arguments(predicate, term, scope))
+
+    def _arguments(
+        self, declaration: Predicate | RandomFunction, term: Name | Application, scope: Scope
+    ) -> list[Value]:
+        arguments = term.arguments if isinstance(term, Application) else ()
+        return self.terms.arguments(declaration.name, declaration.sorts, arguments, scope)
 
     def _new_variable(
         self, declaration: Predicate | RandomFunction, elements: tuple[str | None, ...]
@@ -314,7 +331,12 @@ def _negation(operand: Formula) -> Formula:
     return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
 
 
+_FOLDED = (Truth, And)
+
+
 def _both(*parts: Formula) -> Formula:
+    if len(parts) > 1 and not any(isinstance(part, _FOLDED) for part in parts):
+        return And(parts)
     return FALSE if FALSE in parts else conjunction(parts)
 
 

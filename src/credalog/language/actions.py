@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from credalog.linear import normal_form
 from credalog.model import Source
 from credalog.theory import (
     YES,
@@ -70,11 +71,10 @@ class _Probability(NamedTuple):
 
 
 class _Sum(NamedTuple):
-    """A linear expression: weighted probabilities, a constant, and a number as it was written."""
+    """A linear expression: weighted probabilities and a constant."""
 
     terms: tuple[tuple[Fraction, _Probability], ...]
     constant: Fraction
-    written: str = ""
 
 
 _Side: TypeAlias = _Probability | _Sum
@@ -92,10 +92,10 @@ def _exact(written: str) -> Fraction:
 @lru_cache(maxsize=100_000)
 def _constant(over: str, under: str | None) -> _Sum:
     if under is None:
-        return _Sum((), _exact(over), over)
+        return _Sum((), _exact(over))
     if not _exact(under):
         raise Misstatement("a fraction is divided by zero", lexeme=under)
-    return _Sum((), _exact(over) / _exact(under), over)
+    return _Sum((), _exact(over) / _exact(under))
 
 
 @lru_cache(maxsize=1_000_000)
@@ -165,7 +165,7 @@ class Actions:
         return _as_sum(part) if sign == "+" else _turned(_as_sum(part))
 
     def weighted(self, number: _Sum, probability: _Probability) -> _Sum:
-        return _Sum(((number.constant, probability),), _ZERO, number.written)
+        return _Sum(((number.constant, probability),), _ZERO)
 
     number = staticmethod(_constant)
 
@@ -316,13 +316,12 @@ def _as_sum(side: _Side) -> _Sum:
 
 
 def _turned(side: _Sum) -> _Sum:
-    return _Sum(tuple((-weight, p) for weight, p in side.terms), -side.constant, side.written)
+    return _Sum(tuple((-weight, p) for weight, p in side.terms), -side.constant)
 
 
 def _added(sides: list[_Sum]) -> _Sum:
     terms = tuple(term for side in sides for term in side.terms)
-    written = next((side.written for side in sides if side.written), "")
-    return _Sum(terms, sum((side.constant for side in sides), _ZERO), written)
+    return _Sum(terms, sum((side.constant for side in sides), _ZERO))
 
 
 def _one_comparison(left: _Sum, order: str, right: _Sum) -> Assessment:
@@ -351,7 +350,7 @@ def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: 
     lower, upper = low.constant, high.constant
     if middle.constant:
         lower, upper = lower - middle.constant, upper - middle.constant
-    return _assessment(middle._replace(written=low.written), lower, upper)
+    return _assessment(middle, lower, upper)
 
 
 def _no_interval(orders: tuple[str, str]) -> Misstatement:
@@ -380,15 +379,8 @@ def _open_bound(order: str) -> Misstatement:
 
 def _assessment(side: _Sum, lower: Fraction | None, upper: Fraction | None) -> Assessment:
     given = _common_condition(side)
-    claims = _merged(side)
-    if len(claims) == 1:
-        return _bounded_probability(claims[0], given, (lower, upper), side.written)
-    least = sum((min(weight, _ZERO) for weight, _ in claims), _ZERO)
-    greatest = sum((max(weight, _ZERO) for weight, _ in claims), _ZERO)
-    lower = least if lower is None else lower
-    upper = greatest if upper is None else upper
-    if lower > upper or lower > greatest or upper < least:
-        raise _empty(lower, upper, side.written)
+    terms = tuple([(weight, probability.claim) for weight, probability in side.terms])
+    claims, lower, upper = normal_form(terms, lower, upper)
     return Assessment(claims, given, lower, upper)
 
 
@@ -404,50 +396,3 @@ def _common_condition(side: _Sum) -> Pattern:
     if not conditions:
         raise Misstatement("the sentence contains no probability", advice="Write P(...) around the formula.")
     return conditions.pop()
-
-
-def _merged(side: _Sum) -> tuple[tuple[Fraction, Pattern], ...]:
-    if len(side.terms) == 1 and side.terms[0][0]:
-        weight, probability = side.terms[0]
-        return ((weight, probability.claim),)
-    weights: dict[Pattern, Fraction] = {}
-    for weight, probability in side.terms:
-        weights[probability.claim] = weights.get(probability.claim, _ZERO) + weight
-    claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
-    if not claims:
-        raise Misstatement("the probabilities cancel, so the sentence says nothing")
-    return claims
-
-
-def _bounded_probability(
-    weighted: tuple[Fraction, Pattern],
-    given: Pattern,
-    bounds: tuple[Fraction | None, Fraction | None],
-    written: str,
-) -> Assessment:
-    weight, claim = weighted
-    if weight is not _ONE:
-        scaled = tuple(None if bound is None else bound / weight for bound in bounds)
-        bounds = (scaled[0], scaled[1]) if weight > 0 else (scaled[1], scaled[0])
-    lower = _ZERO if bounds[0] is None else bounds[0]
-    upper = _ONE if bounds[1] is None else bounds[1]
-    if lower < 0 or upper > 1:
-        raise _no_probability(lower if lower < 0 else upper)
-    if lower > upper:
-        raise _empty(lower, upper, written)
-    return Assessment(((_ONE, claim),), given, lower, upper)
-
-
-def _no_probability(bound: Fraction) -> Misstatement:
-    advice = "A probability lies between 0 and 1."
-    if 1 < bound <= 100:
-        advice += f" For per cent, write {float(bound):g}%."
-    return Misstatement(f"{float(bound):g} is not a probability", lexeme=f"{float(bound):g}", advice=advice)
-
-
-def _empty(lower: Fraction, upper: Fraction, written: str) -> Misstatement:
-    return Misstatement(
-        f"the lower bound {float(lower):g} exceeds the upper bound {float(upper):g}",
-        lexeme=written,
-        advice="Exchange the two bounds, or correct one of them.",
-    )

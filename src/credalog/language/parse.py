@@ -41,11 +41,31 @@ __all__ = ["read", "read_file", "read_formula", "read_query"]
 
 def read(text: str, *, onto: Theory | None = None) -> Theory:
     """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""
-    reader = _Reader() if onto is None else _Reader.continuing(onto)
-    file = f"addition {len(reader.texts)}" if reader.texts else ""
+    if onto is None:
+        reader = _Reader()
+        reader.read(text, "", Path())
+        return reader.theory("")
+    file = f"addition {len(onto.texts)}"
+    reader = _Reader(
+        declarations={declaration.name: declaration for declaration in onto.declarations},
+        labels={(file, label) for label in onto.labels()},
+    )
     reader.read(text, file, Path())
-    theory = reader.theory(file)
-    return theory if onto is None else replace(theory, variables=onto.variables, sentences=onto.sentences)
+    return _joined(onto, reader.theory(file))
+
+
+def _joined(theory: Theory, more: Theory) -> Theory:
+    """Return both theories as one; the second has all declarations already."""
+    return Theory(
+        declarations=more.declarations,
+        rules=theory.rules + more.rules,
+        variables=theory.variables,
+        sentences=theory.sentences,
+        independences=theory.independences + more.independences,
+        queries=theory.queries + more.queries,
+        evidence=theory.evidence + more.evidence,
+        texts=theory.texts + more.texts,
+    )
 
 
 def read_file(path: str | Path) -> Theory:
@@ -101,18 +121,6 @@ class _Reader:
     labels: set[tuple[str, str]] = field(default_factory=set)
     open_files: list[Path] = field(default_factory=list)
     read_files: set[Path] = field(default_factory=set)
-
-    @classmethod
-    def continuing(cls, theory: Theory) -> _Reader:
-        """Begin with all that a theory says."""
-        return cls(
-            declarations={d.name: d for d in theory.declarations},
-            rules=list(theory.rules),
-            independences=list(theory.independences),
-            queries=list(theory.queries),
-            evidence=list(theory.evidence),
-            texts=dict(theory.texts) or {"": ""},
-        )
 
     def theory(self, main_file: str) -> Theory:
         """Return all that was read."""

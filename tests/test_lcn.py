@@ -1,0 +1,296 @@
+"""The object a user holds: built from text or Python, changed by copying, and asked."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+import credalog
+from credalog import LCN, Markov, Network, P, Query, Sentence, Variable, propositions
+from credalog.errors import CredalogError, LanguageError, UnknownName
+from credalog.logic import TRUE, And, Is, Not
+from strategies import networks
+
+a, b, c = propositions("a b c")
+color = Variable("Color", ("red", "green", "blue"))
+
+RULES = """
+domain Person
+domain Day = 1..2
+predicate Sm(Person), Ca(Person)
+relation Near(Person, Person)
+function boss(Person) in Person
+smoke: forall x in Person: P(Ca(x) | Sm(x)) >= 0.03
+near:  forall x, y in Person, Near(x, y): P(Sm(x) <-> Sm(y)) >= 0.8
+"""
+
+
+def bounds(stated: object) -> tuple[Fraction, Fraction]:
+    sentence = LCN.of(stated).sentences[0]
+    return sentence.lower, sentence.upper
+
+
+# ---- sentences in Python ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [
+        (P(a & b, given=c) >= 0.3, "P(a & b | c) >= 0.3"),
+        (P(a).between(0.1, 0.2), "0.1 <= P(a) <= 0.2"),
+        (P(c) == 0.5, "P(c) = 0.5"),
+        (P(c) == "1/3", "P(c) = 1/3"),
+        (P(a) + 2 * P(b) <= 0.7, "P(a) + 2 P(b) <= 0.7"),
+        (P(a, given=c) >= 2 * P(b, given=c), "P(a | c) >= 2 P(b | c)"),
+        (0.2 <= P(a), "0.2 <= P(a)"),  # noqa: SIM300 -- the order is what is tested
+        (0.2 >= P(a), "0.2 >= P(a)"),  # noqa: SIM300 -- as above
+        (1 - P(a) <= 0.3, "1 - P(a) <= 0.3"),
+        (P(a) - P(b) + 0.1 >= 0, "P(a) - P(b) + 0.1 >= 0"),
+        ((P(a) - P(b)).between(-0.1, 0.1), "-0.1 <= P(a) - P(b) <= 0.1"),
+        (P(~a | b) <= 0.4, "P((!a | b)) <= 0.4"),
+        (P(a >> b) <= 0.4, "P(a -> b) <= 0.4"),
+        (P(a ^ b) <= 0.4, "P(a xor b) <= 0.4"),
+        ((P(a ^ b) <= 0.4).without_dependence(), "P(a xor b) <= 0.4 ; tau=False"),
+        ((P(a) <= 0.4).named("s"), "s: P(a) <= 0.4"),
+        (Sentence.of(a, 0.1, 0.2, given=b, label="t"), "t: 0.1 <= P(a | b) <= 0.2"),
+    ],
+)
+def test_a_sentence_in_python_is_the_sentence_in_text(stated: object, text: str) -> None:
+    assert LCN.of(stated).ground() == credalog.parse(text).ground()
+
+
+def test_many_valued_variables_in_python() -> None:
+    lcn = LCN.of(P(color.is_("red")) >= 0.2, P(color.is_("green"), given=a) <= 0.4)
+    text = "variable Color in {red, green, blue}\nP(Color = red) >= 0.2\nP(Color = green | a) <= 0.4"
+    assert lcn.ground() == credalog.parse(text).ground()
+    assert credalog.parse(str(lcn)).ground() == lcn.ground()
+
+
+def test_python_cannot_chain_comparisons_and_says_so() -> None:
+    with pytest.raises(LanguageError) as caught:
+        bool(0.1 <= P(a) <= 0.3)
+    assert "between" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: P(a) >= 1.2,
+        lambda: P(a).between(0.7, 0.3),
+        lambda: P(a) + P(b) >= 3,
+        lambda: P(a) - P(a) >= 0,
+        lambda: P(a, given=c) >= P(b),
+        (P(a) + P(b)).query,
+    ],
+)
+def test_what_cannot_be_said_is_refused_in_python_too(wrong: object) -> None:
+    with pytest.raises(LanguageError):
+        wrong()
+
+
+def test_two_lists_of_values_for_one_variable_are_refused() -> None:
+    other = Variable("Color", ("red", "black"))
+    with pytest.raises(LanguageError, match="two different lists"):
+        LCN.of(P(color.is_("red")) >= 0.2, P(other.is_("black")) >= 0.2).ground()
+
+
+# ---- as a value ---------------------------------------------------------------------------------------
+
+
+def test_equal_content_is_equal_and_hashes_equal_wherever_it_was_written() -> None:
+    one, two = credalog.parse("s: P(a) >= 0.1"), credalog.parse("\n\ns:   P( a )>=0.10 # the same")
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one != credalog.parse("t: P(a) >= 0.1")
+    assert {one, two} == {one}
+
+
+def test_it_is_immutable_and_a_copy_with_one_more_sentence_leaves_it_alone() -> None:
+    lcn = credalog.parse("P(a) >= 0.1")
+    more = lcn.with_sentences("s: P(b | a) >= 0.2", P(c) <= 0.3)
+    assert (len(lcn.sentences), len(more.sentences)) == (1, 3)
+    with pytest.raises(AttributeError):
+        lcn.theory = more.theory
+
+
+def test_added_text_knows_the_declarations() -> None:
+    lcn = credalog.parse("domain D = {u, v}\npredicate Q(D)\nr: forall x in D: P(Q(x)) >= 0.1")
+    assert len(lcn.with_sentences("P(Q(u)) <= 0.5").sentences) == 3
+    with pytest.raises(UnknownName, match="w is neither bound"):
+        lcn.with_sentences("P(Q(w)) <= 0.5")
+
+
+def test_a_label_cannot_be_added_twice() -> None:
+    lcn = credalog.parse("s: P(a) >= 0.1")
+    with pytest.raises(LanguageError, match="the label s is used twice"):
+        lcn.with_sentences("s: P(b) >= 0.1")
+    with pytest.raises(LanguageError, match="the label s is used twice"):
+        lcn.with_sentences((P(b) >= 0.1).named("s"))
+
+
+def test_it_travels_to_other_processes() -> None:
+    lcn = credalog.parse("P(a) >= 0.1")
+    lcn.query("P(a)")
+    assert pickle.loads(pickle.dumps(lcn)) == lcn
+
+
+def test_the_ground_network_is_built_once() -> None:
+    lcn = credalog.parse("P(a) >= 0.1")
+    assert lcn.ground() is lcn.ground()
+
+
+@given(networks())
+@settings(max_examples=50)
+def test_a_network_can_be_wrapped(network: Network) -> None:
+    lcn = LCN.from_network(network)
+    assert lcn.variables == network.variables
+    assert set(lcn.sentences) <= set(network.sentences)
+    assert lcn.ground().independences == network.independences
+
+
+def test_its_parts_can_be_seen() -> None:
+    lcn = credalog.parse("P(a) >= 0.1\nP(b | a) >= 0.2\nP(c | b) >= 0.2\nquery P(c)\nevidence a")
+    assert [v.name for v in lcn.variables] == ["a", "b", "c"]
+    assert len(lcn.sentences) == 3
+    assert lcn.queries == (Query(c, TRUE),)
+    assert lcn.evidence == a
+    assert [v.name for v in lcn.graph.parents(Variable("c"))] == ["b"]
+    # A chain a -> b -> c says that c is independent of a given b.
+    (found,) = lcn.independences()
+    assert [[v.name for v in block] for block in (found.left, found.right, found.given)] == [
+        ["c"],
+        ["a"],
+        ["b"],
+    ]
+    assert repr(lcn) == "<LCN of 3 sentences>"
+
+
+# ---- data ---------------------------------------------------------------------------------------------
+
+
+def test_rules_and_data_are_separate() -> None:
+    data = {"Person": ["Tim", "Tom"], "Near": [["Tim", "Tom"]], "boss": {"Tom": "Tim"}}
+    lcn = credalog.parse(RULES, data=data)
+    assert [s.label for s in lcn.sentences] == ["smoke[Tim]", "smoke[Tom]", "near[Tim,Tom]"]
+    assert credalog.parse(RULES).with_data(data) == lcn
+
+
+def test_data_come_from_json_and_csv(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.lcn"
+    rules.write_text(RULES, encoding="utf-8")
+    people = tmp_path / "data.json"
+    people.write_text(json.dumps({"Person": ["Tim", "Tom"], "boss": [["Tom", "Tim"]]}), encoding="utf-8")
+    near = tmp_path / "Near.csv"
+    near.write_text("Person,Person\nTim,Tom\nTom,Tim\n", encoding="utf-8")
+    lcn = credalog.load(rules, data=[people, near])
+    assert [s.label for s in lcn.sentences] == ["smoke[Tim]", "smoke[Tom]", "near[Tim,Tom]"]
+    assert len(credalog.load(rules, data=str(people)).sentences) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"Persons": ["Tim"]}, "Persons, which is not declared"),
+        ({"Sm": ["Tim"]}, "Sm, which is random"),
+        ({"Person": ["Tim"], "Near": [["Tim"]]}, "a row of 1, not 2"),
+        ({"Person": ["Tim"], "Near": [["Tim", "Tom"]]}, "Tom is not in Person"),
+        ({"Person": "Tim"}, "not a list"),
+        ({"Person": 3}, "not a list"),
+        ("nowhere.json", "cannot be read"),
+    ],
+)
+def test_wrong_data_are_refused(data: object, message: str) -> None:
+    with pytest.raises(CredalogError) as caught:
+        credalog.parse(RULES, data=data)
+    assert message in caught.value.message
+
+
+def test_broken_json_is_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "data.json"
+    for text, message in (("{", "is not JSON"), ("[1]", "not a JSON object")):
+        broken.write_text(text, encoding="utf-8")
+        with pytest.raises(LanguageError, match=message):
+            credalog.parse(RULES, data=broken)
+
+
+def test_an_open_domain_waits_for_data() -> None:
+    rules = credalog.parse(RULES + "query P(Sm(Tim))")
+    assert rules.with_data({"Person": ["Tim"]}).queries == (Query(Is(Variable("Sm(Tim)"))),)
+
+
+# ---- asking -------------------------------------------------------------------------------------------
+
+
+def test_the_paper_s_two_coins_are_independent_unless_the_markov_condition_is_none() -> None:
+    # Section 2 of the paper: [0.42, 0.58] with independence, [0, 1] without.
+    lcn = credalog.parse("0.3 <= P(x) <= 0.7\n0.3 <= P(y) <= 0.7")
+    answer = lcn.query("P(x xor y)")
+    assert (answer.lower, answer.upper) == (pytest.approx(0.42, abs=1e-4), pytest.approx(0.58, abs=1e-4))
+    vacuous = lcn.query("P(x xor y)", markov="none")
+    assert (vacuous.lower, vacuous.upper) == (pytest.approx(0, abs=1e-4), pytest.approx(1, abs=1e-4))
+
+
+def test_a_question_may_be_text_a_query_or_an_expression() -> None:
+    lcn = credalog.parse("P(a) = 0.5\nP(b | a) = 0.9\nP(b | !a) = 0.1")
+    expected = Query(a, b)
+    assert lcn.question("P(a | b)") == lcn.question(expected) == lcn.question(P(a, given=b)) == expected
+    answer = lcn.query(P(a, given=b))
+    assert (answer.lower, answer.upper) == (pytest.approx(0.9, abs=1e-4), pytest.approx(0.9, abs=1e-4))
+
+
+def test_evidence_conditions_every_question() -> None:
+    lcn = credalog.parse("P(a) = 0.5\nP(b | a) = 0.9\nP(b | !a) = 0.1")
+    observed = lcn.with_evidence("b")
+    assert observed.evidence == b
+    assert observed.query("P(a)").lower == pytest.approx(0.9, abs=1e-4)
+    assert lcn.with_evidence(Not(b)).query("P(a)").upper == pytest.approx(0.1, abs=1e-4)
+    marginals = observed.marginals()
+    assert [m.query.given for m in marginals] == [b, b]
+
+
+def test_evidence_must_be_about_something() -> None:
+    with pytest.raises(UnknownName, match="there is no zz"):
+        credalog.parse("P(a) >= 0.1").with_evidence("zz")
+
+
+def test_a_declared_atom_that_no_sentence_mentions_can_be_asked_for() -> None:
+    lcn = credalog.parse("domain D = {u, v}\npredicate Q(D)\nP(Q(u)) = 0.5")
+    answer = lcn.query("P(Q(v))")
+    assert (answer.lower, answer.upper) == (pytest.approx(0, abs=1e-4), pytest.approx(1, abs=1e-4))
+
+
+def test_marginals_are_shared_out_among_processes() -> None:
+    lcn = credalog.parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(c | b) = 0.5")
+    alone, together = lcn.marginals(), lcn.marginals(jobs=2)
+    assert [m.query for m in alone] == [m.query for m in together]
+    assert [m.lower for m in alone] == pytest.approx([m.lower for m in together], abs=1e-6)
+
+
+def test_an_unknown_markov_condition_is_refused() -> None:
+    with pytest.raises(LanguageError, match="no Markov condition glocal"):
+        credalog.parse("P(a) >= 0.1").query("P(a)", markov="glocal")
+    assert credalog.parse("P(a) >= 0.1").query("P(a)", markov=Markov.GLOBAL).lower >= 0.0999
+
+
+def test_formulas_are_read_in_the_light_of_the_declarations() -> None:
+    lcn = credalog.parse("domain D = {u, v}\npredicate Q(D)\nP(Q(u)) = 0.5")
+    assert lcn.formula("forall x in D: Q(x)") == And((Is(Variable("Q(u)")), Is(Variable("Q(v)"))))
+
+
+def test_importing_is_light() -> None:
+    heavy = ("scipy", "numba", "highspy", "pyscipopt", "networkx", "matplotlib", "joblib")
+    code = f"import sys, credalog; print([m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_few_and_exist() -> None:
+    assert len(credalog.__all__) <= 25
+    assert all(hasattr(credalog, name) for name in credalog.__all__)
