@@ -20,7 +20,7 @@ import numpy as np
 from credalog.errors import CredalogError
 from credalog.inference import exact, sets
 from credalog.inference.answer import Options
-from credalog.inference.credal import question
+from credalog.inference.credal import ask, credal_network
 from credalog.logic import Is, Variable, conjunction
 from credalog.markov import dependency_graph
 from credalog.model import Network, Query, Sentence
@@ -33,12 +33,12 @@ WIDEST = Fraction(3, 10)
 
 HEAD = """# Posteriors of random binary networks with loops
 
-Command: `python benchmarks/posterior.py --compare`. Networks: each variable takes up to `width` parents inside
-one clique of a random `width`-tree, and an interval at most {widest} wide for each parent configuration; the
-query's variable and the observed ones are drawn at random. {machine}, Python {python}, one thread; peak
-memory {memory:.0f} MB. Limit {timeout:.0f} s by the clock per query, on a machine shared with other work; CPU
-seconds; EXACT at {tolerance:g}. `families`: how many conditional tables matter, on average. All bounds hold
-whatever the time limit; `widest gap` is the largest distance of a bound from its witness.
+Command: `python benchmarks/posterior.py --compare`. Networks: each variable takes up to `width` parents
+inside one clique of a random `width`-tree, and an interval at most {widest} wide for each parent
+configuration; the query's variable and the observed ones are drawn at random. {machine}, Python {python},
+one thread; peak memory {memory:.0f} MB. Limit {timeout:.0f} s by the clock per query, on a machine shared with
+other work; CPU seconds; EXACT at {tolerance:g}. `families`: how many conditional tables matter, on average.
+All bounds hold whatever the time limit; `widest gap` is the largest distance of a bound from its witness.
 
 ## Vertex branching and set propagation (`inference.sets`)
 """
@@ -64,12 +64,11 @@ class Case:
     @property
     def families(self) -> int:
         """Return how many conditional tables matter."""
-        asked = question(self.network, self.query)
-        if asked is None:
-            return 0
-        return len(
-            relevance(dependency_graph(self.network).parent_indices, [asked.target], asked.observed).families
-        )
+        credal = credal_network(self.network, dependency_graph(self.network))
+        put = ask(credal, self.query) if credal is not None else None
+        if put is None:
+            raise SystemExit("the benchmark drew a network that is not a credal network")
+        return len(relevance(put[0].parents, [put[1].target], put[1].observed).families)
 
 
 @dataclass(frozen=True, slots=True)

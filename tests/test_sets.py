@@ -131,7 +131,7 @@ def test_a_long_chain_is_answered() -> None:
     assert answer.lower <= 0.4 and answer.upper >= 0.6
 
 
-def test_it_applies_to_local_sentences_and_events_of_one_variable_only() -> None:
+def test_it_applies_to_local_sentences_only() -> None:
     a, b, c = (proposition(name) for name in "abc")
     variables = (a.variable, b.variable, c.variable)
     shared = Network(variables, (Sentence.of(a & b, "0.1", "0.2"),))
@@ -145,7 +145,8 @@ def test_it_applies_to_local_sentences_and_events_of_one_variable_only() -> None
         ),
     )
     assert sets.applies(loop, Query(a, c), dependency_graph(loop))
-    assert not sets.applies(loop, Query(a & b), dependency_graph(loop))
+    assert sets.applies(loop, Query(a & b, a | c), dependency_graph(loop))
+    assert not sets.applies(loop, Query(TRUE), dependency_graph(loop))
 
 
 def test_an_empty_credal_set_is_left_to_other_methods() -> None:
@@ -158,6 +159,23 @@ def test_out_of_time_means_valid_bounds_and_not_an_error() -> None:
     exact = sets.query(chain(), Query(proposition("a"), proposition("c")), Options())
     hasty = sets.query(chain(), Query(proposition("a"), proposition("c")), Options(timeout=-1.0))
     assert hasty.lower <= exact.lower + 1e-12 and exact.upper <= hasty.upper + 1e-12
+
+
+def test_formulas_of_several_variables_are_asked_and_observed() -> None:
+    # Two fair independent coins, one of them loaded by up to a tenth.
+    a, b = proposition("a"), proposition("b")
+    network = Network((a.variable, b.variable), (Sentence.of(a, "0.5", "0.5"), Sentence.of(b, "0.4", "0.6")))
+
+    def asked(query: Query) -> tuple[float, float]:
+        answer = sets.query(network, query, Options())
+        return answer.lower, answer.upper
+
+    assert asked(Query(a & b)) == pytest.approx((0.2, 0.3), abs=1e-6)
+    assert asked(Query(a ^ b)) == pytest.approx((0.5, 0.5), abs=1e-6)
+    assert asked(Query(b, a | b)) == pytest.approx((0.4 / 0.7, 0.6 / 0.8), abs=1e-6)
+    assert asked(Query(a & b, a | b)) == pytest.approx((0.2 / 0.7, 0.3 / 0.8), abs=1e-6)
+    with pytest.raises(ImpossibleEvidence):
+        asked(Query(b, a & ~a))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, reduce
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -18,12 +19,14 @@ from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.inference.cones import Array
-from credalog.logic import literals_of, scope, truth_table
+from credalog.logic import And, Formula, Variable, World, literals_of, scope, truth_table
 from credalog.markov import DependencyGraph
 from credalog.model import Network, Query
 from credalog.polytopes import (
     Configuration,
     LocalAssessment,
+    LocalPolytope,
+    Row,
     Vertex,
     local_polytopes,
     vacuous,
@@ -35,6 +38,7 @@ __all__ = [
     "CredalNetwork",
     "Question",
     "Table",
+    "ask",
     "central_tables",
     "chosen_tables",
     "credal_network",
@@ -91,6 +95,12 @@ class Table:
         ]
 
 
+_CERTAIN = {
+    truth: LocalPolytope(2, (Row((Fraction(0), Fraction(1)), Fraction(truth), Fraction(truth)),))
+    for truth in (False, True)
+}
+
+
 @dataclass(frozen=True)
 class CredalNetwork:
     """A network whose sentences are all local, on an acyclic graph, with no empty credal set."""
@@ -108,6 +118,21 @@ class CredalNetwork:
         """Return the vertices of one local credal set."""
         polytope = self.assessment.polytopes[x].get(configuration)
         return vertices(vacuous(self.sizes[x]) if polytope is None else polytope)
+
+    def with_indicator(self, formula: Formula) -> CredalNetwork:
+        """Add a two-valued variable that is true exactly where the formula is."""
+        mentioned = scope(formula)
+        index = {variable: i for i, variable in enumerate(self.network.variables)}
+        polytopes = {
+            tuple(int(state) for state in states): _CERTAIN[bool(holds)]
+            for states, holds in np.ndenumerate(truth_table(formula, mentioned))
+        }
+        variables = (*self.network.variables, Variable(f"indicator {len(self.sizes)}"))
+        return CredalNetwork(
+            Network(variables, self.network.sentences),
+            (*self.parents, tuple(index[x] for x in mentioned)),
+            LocalAssessment((*self.assessment.polytopes, polytopes), self.assessment.places),
+        )
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
         """Lay out the vertices of a family, its observed parents fixed."""
@@ -135,7 +160,7 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
 
 
 def question(network: Network, query: Query) -> Question | None:
-    """Read a query as an event of one variable given literals; None where it is anything else."""
+    """Put a query about an event of one variable given literals in numbers; None for any other."""
     asked = scope(query.claim)
     literals = literals_of(query.given)
     if len(asked) != 1 or literals is None:
@@ -144,6 +169,41 @@ def question(network: Network, query: Query) -> Question | None:
     observed = {index[x]: x.values.index(value) for x, value in literals.items()}
     event = tuple(bool(b) for b in truth_table(query.claim, asked))
     return Question(index[asked[0]], event, observed)
+
+
+def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] | None:
+    """Put any query in numbers; None where its claim mentions no variable or a formula is too wide.
+
+    A formula of several variables becomes a variable of its own, a child of those with probabilities 0 and 1:
+    the network returned has these in addition.
+    """
+    index = {variable: i for i, variable in enumerate(credal.network.variables)}
+    world, formulas = _evidence(query.given)
+    asked = scope(query.claim)
+    wide = [*formulas, query.claim]
+    if not asked or any(prod(len(x.values) for x in scope(f)) > MAX_CELLS for f in wide):
+        return None
+    observed = {index[x]: x.values.index(value) for x, value in world.items()}
+    for formula in formulas:
+        observed[len(credal.sizes)] = 1
+        credal = credal.with_indicator(formula)
+    if len(asked) == 1:
+        event = tuple(bool(b) for b in truth_table(query.claim, asked))
+        return credal, Question(index[asked[0]], event, observed)
+    return credal.with_indicator(query.claim), Question(len(credal.sizes), (False, True), observed)
+
+
+def _evidence(given: Formula) -> tuple[World, list[Formula]]:
+    """Split a condition into literals and other conjuncts; what contradicts a literal is one of these."""
+    world: World = {}
+    formulas = []
+    for part in given.operands if isinstance(given, And) else (given,):
+        literals = literals_of(part)
+        if literals is None or any(world.get(x, value) != value for x, value in literals.items()):
+            formulas.append(part)
+        else:
+            world.update(literals)
+    return world, formulas
 
 
 Factor: TypeAlias = tuple[tuple[int, ...], Array]

@@ -1,8 +1,7 @@
 """Set propagation: exact posterior bounds on credal networks, fast where the relevant part is a polytree.
 
-Enters: a network in which every sentence is local (`credal_network`) and a query P(event of one variable |
-literals). Leaves: an `Answer` whose bounds hold for every model and whose witnesses are choices of vertices,
-re-evaluated by variable elimination.
+Enters: a network in which every sentence is local (`credal_network`) and a query. Leaves: an `Answer` whose
+bounds hold for every model and whose witnesses are choices of vertices, re-evaluated by variable elimination.
 
 The mathematics. In a polytree every arc splits the network in two, and P(query, evidence) is linear in the
 vector that passes along the arc (Pearl's messages: P(evidence beyond | value), or P(value, evidence above)).
@@ -39,11 +38,11 @@ from credalog.inference.credal import (
     CredalNetwork,
     Question,
     Table,
+    ask,
     central_tables,
     chosen_tables,
     credal_network,
     eliminate,
-    question,
 )
 from credalog.inference.messages import (
     MAX_COMBINATIONS,
@@ -61,7 +60,7 @@ from credalog.model import Network, Query
 from credalog.numerics import VACUOUS, Endpoint, Interval, Warrant
 from credalog.relevance import Relevance, ancestors, is_polytree, relevance
 
-__all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
+__all__ = ["Beliefs", "answer", "applies", "beliefs", "query", "respond"]
 
 PROPAGATION = "set propagation"
 BRANCHING = "vertex branching"
@@ -309,22 +308,29 @@ def beliefs(
 
 
 def applies(network: Network, query: Query, graph: DependencyGraph) -> bool:
-    """Tell whether all sentences are local and the query is about one variable, given literals."""
-    return question(network, query) is not None and credal_network(network, graph) is not None
+    """Tell whether all sentences are local, the graph is acyclic, and the query mentions a variable."""
+    credal = credal_network(network, graph)
+    return credal is not None and ask(credal, query) is not None
 
 
 def query(network: Network, query: Query, options: Options) -> Answer:
-    """Bound P(event of one variable | literals) in a credal network."""
-    credal, asked = credal_network(network, dependency_graph(network)), question(network, query)
-    if credal is None or asked is None:
-        raise ValueError(
-            "set propagation needs local sentences, and a query about one variable given literals"
-        )
-    return answer(credal, asked, query, options)
+    """Bound P(claim | given) in a credal network."""
+    credal = credal_network(network, dependency_graph(network))
+    if credal is None:
+        raise ValueError("set propagation needs sentences that are all local, on an acyclic graph")
+    return respond(credal, query, options)
+
+
+def respond(credal: CredalNetwork, query: Query, options: Options) -> Answer:
+    """Answer any query about a network that is already read as a credal network."""
+    put = ask(credal, query)
+    if put is None:
+        raise ValueError("set propagation needs a claim that mentions variables, and not too many")
+    return answer(*put, query, options)
 
 
 def answer(credal: CredalNetwork, asked: Question, query: Query, options: Options) -> Answer:
-    """Answer one query about a network that is already read as a credal network."""
+    """Answer one query that is already put in numbers."""
     start = monotonic()
     check_possible(credal, asked)
     interval, method = _certain(asked) or _solved(credal, asked, options, start)
