@@ -43,7 +43,6 @@ __all__ = [
     "chosen_tables",
     "credal_network",
     "eliminate",
-    "question",
 ]
 
 MAX_CELLS = 1 << 22
@@ -157,18 +156,6 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     if assessment.rest or any(p.is_empty for found in assessment.polytopes for p in found.values()):
         return None
     return CredalNetwork(network, graph.parent_indices, assessment)
-
-
-def question(network: Network, query: Query) -> Question | None:
-    """Put a query about an event of one variable given literals in numbers; None for any other."""
-    asked = scope(query.claim)
-    literals = literals_of(query.given)
-    if len(asked) != 1 or literals is None:
-        return None
-    index = {variable: i for i, variable in enumerate(network.variables)}
-    observed = {index[x]: x.values.index(value) for x, value in literals.items()}
-    event = tuple(bool(b) for b in truth_table(query.claim, asked))
-    return Question(index[asked[0]], event, observed)
 
 
 def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] | None:

@@ -60,7 +60,7 @@ from credalog.model import Network, Query
 from credalog.numerics import VACUOUS, Endpoint, Interval, Warrant
 from credalog.relevance import Relevance, ancestors, is_polytree, relevance
 
-__all__ = ["Beliefs", "answer", "applies", "beliefs", "query", "respond"]
+__all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
 
 PROPAGATION = "set propagation"
 BRANCHING = "vertex branching"
@@ -318,20 +318,16 @@ def query(network: Network, query: Query, options: Options) -> Answer:
     credal = credal_network(network, dependency_graph(network))
     if credal is None:
         raise ValueError("set propagation needs sentences that are all local, on an acyclic graph")
-    return respond(credal, query, options)
+    return answer(credal, query, options)
 
 
-def respond(credal: CredalNetwork, query: Query, options: Options) -> Answer:
-    """Answer any query about a network that is already read as a credal network."""
+def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
+    """Answer a query about a network that is already read as a credal network."""
+    start = monotonic()
     put = ask(credal, query)
     if put is None:
         raise ValueError("set propagation needs a claim that mentions variables, and not too many")
-    return answer(*put, query, options)
-
-
-def answer(credal: CredalNetwork, asked: Question, query: Query, options: Options) -> Answer:
-    """Answer one query that is already put in numbers."""
-    start = monotonic()
+    credal, asked = put
     check_possible(credal, asked)
     interval, method = _certain(asked) or _solved(credal, asked, options, start)
     return Answer(query, interval, interval.status(options.tolerance), method, monotonic() - start)
