@@ -10,6 +10,7 @@ its clique, not only on average: these rows make the linear relaxation strong.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.factorization import Agreement, Clique, Condition, Factorization, Separator
+from credalog.factorization import Agreement, Clique, Condition, Factorization, Reading, Separator
 from credalog.logic import Formula, truth_table
 from credalog.numerics import round_up
 from credalog.polytopes import LocalPolytope, vertices
@@ -203,6 +204,7 @@ class _Encoder:
         self.problem = problem
         self.factorization = factorization
         self.evidence = evidence
+        self.owners = Counter(clique.block for clique in factorization.cliques)
         self.columns = self._number_columns()
         self.width = sum(columns.size for columns in self.columns)
         self.inequalities, self.equalities = _Rows(), _Rows()
@@ -274,12 +276,23 @@ class _Encoder:
             self._relate(number, condition.left, condition.right, condition.given)
             self._mirror(number, condition)
         right_of = {c.left: c.right for c in clique.conditions}
+        if self._is_shared(clique) and clique.block not in right_of:
+            self._relate(number, clique.block, (), self._block_parents(clique.block))
         for x in clique.block:
             if self.problem.polytopes[x]:
                 given = self.problem.structure.parents[x]
-                if (x,) not in right_of:
+                if (x,) not in right_of and not (self._is_shared(clique) and clique.block == (x,)):
                     self._relate(number, (x,), (), given)
                 self._bound_in_context(number, x, right_of.get((x,), ()))
+
+    def _is_shared(self, clique: Clique) -> bool:
+        """Tell whether other tables rest on the same P(block | parents)."""
+        one_law = len(clique.block) == 1 or self.factorization.reading is Reading.CHAIN
+        return one_law and self.owners[clique.block] > 1 and self.factorization.reading is not Reading.FREE
+
+    def _block_parents(self, block: Sequence[int]) -> tuple[int, ...]:
+        parents = {p for x in block for p in self.problem.structure.parents[x]}
+        return tuple(sorted(parents - set(block)))
 
     def _states(self, variables: Sequence[int], clique: Clique) -> list[tuple[int, ...]]:
         """List the states of some variables of a clique, in the order of its columns."""

@@ -35,6 +35,7 @@ __all__ = [
     "Structure",
     "ancestors",
     "factorize",
+    "in_one_clique",
 ]
 
 Indices = tuple[int, ...]
@@ -52,7 +53,6 @@ class Reading(Enum):
     LITERAL = "the core is one block, and each of its variables satisfies its own local condition"
     OUTER = "one block per component, with only the local conditions that fit inside its clique"
     CHAIN = "one block per component, independent of what precedes it given its parents"
-    JOINT = "one clique over all variables: the paper's own program"
     FREE = "nothing is independent of anything: Nilsson's logic on a junction tree"
 
 
@@ -186,14 +186,29 @@ def factorize(
     reading: Reading = Reading.LITERAL,
 ) -> Factorization:
     """Choose cliques that show every scope, and the query together with what is observed."""
-    if reading is Reading.JOINT:
-        return _joint(structure, tuple(query))
     elimination = _Elimination(structure, reading)
     for scope in scopes:
         elimination.demand(_Demand(frozenset(scope), frozenset()))
     asked = frozenset(query) | observed
     elimination.demand(_Demand(asked, observed))
     return elimination.run(tuple(sorted(asked)), observed)
+
+
+def in_one_clique(structure: Structure, *, query: Iterable[int], reading: Reading) -> Factorization:
+    """Put all variables into one clique, each condition stated once: the paper's own program."""
+    everything = tuple(range(len(structure.parents)))
+    if prod(structure.sizes) > CLIQUE_LIMIT:
+        raise _too_large(len(everything))
+    elimination = _Elimination(structure, reading)
+    conditions: list[Condition] = []
+    before: Indices = ()
+    for b, block in enumerate(elimination.blocks):
+        before = (*before, *block)
+        conditions += elimination.conditions(b, before, frozenset(before) - frozenset(block))
+    clique = Clique(everything, frozenset(), everything, ((),), tuple(conditions))
+    total = Clique((), frozenset(), (), (), ())
+    blocks = (everything,)
+    return Factorization((clique, total), (Separator(0, 1, ()),), blocks, reading, tuple(query), frozenset())
 
 
 @dataclass(slots=True)
@@ -409,26 +424,6 @@ class _Elimination:
                 best = max(prior, key=lambda j: shared[j])
                 if shared[best]:
                     self._compare(i, best)
-
-
-def _joint(structure: Structure, query: Indices) -> Factorization:
-    """Put all variables into one clique, with every condition once.
-
-    A tail variable is independent of those before it; what comes after states the rest.
-    """
-    everything = tuple(range(len(structure.parents)))
-    elimination = _Elimination(structure, Reading.LITERAL)
-    conditions: list[Condition] = []
-    before: tuple[int, ...] = ()
-    for b, block in enumerate(elimination.blocks):
-        before = (*before, *block)
-        conditions += elimination.conditions(b, before, frozenset(before) - frozenset(block))
-    if prod(structure.sizes) > CLIQUE_LIMIT:
-        raise _too_large(len(everything))
-    clique = Clique(everything, frozenset(), everything, ((),), tuple(conditions))
-    total = Clique((), frozenset(), (), (), ())
-    root = Separator(0, 1, ())
-    return Factorization((clique, total), (root,), (everything,), Reading.JOINT, query, frozenset())
 
 
 def _too_large(variables: int) -> ProblemTooLarge:

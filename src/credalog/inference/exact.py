@@ -29,7 +29,7 @@ from credalog.errors import (
     ProblemTooLarge,
     UnknownName,
 )
-from credalog.factorization import Reading, ancestors, factorize
+from credalog.factorization import Reading, ancestors, factorize, in_one_clique
 from credalog.inference import credal, nilsson, sets
 from credalog.inference.answer import Answer, Options, Progress
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
@@ -46,6 +46,9 @@ __all__ = ["Engine", "marginal_atoms", "marginals", "query"]
 
 UNSEARCHED = Finding(1.0, None, Ending.INTERRUPTED, Warrant.CHECKED, 0, None)
 """What is known of the upper end when the user stopped the search for the lower one."""
+
+JOINT_LIMIT = 1 << 7
+"""Up to this many worlds a cyclic network is not factorized at all."""
 
 CORE_LIMIT = 1 << 12
 """The literal core is formed as one table up to this many states."""
@@ -114,20 +117,22 @@ class Engine:
         return methods[options.method](asked, options)
 
     def _automatic(self, asked: Query, options: Options) -> Answer:
+        """Posteriors of credal networks go to set propagation first; what it leaves open, to the cliques."""
         start = monotonic()
         if self.markov is Markov.NONE:
             return self._free(asked, options)
-        if self._is_polytree_question(asked):
-            answer = self._by_sets(asked, options)
-            if answer.status is Status.EXACT:
-                return answer
+        if not self._suits_sets(asked):
+            return self._factorized(asked, options)
+        first = self._by_sets(asked, replace(options, timeout=options.timeout / 2.0))
+        if first.status is Status.EXACT or first.interrupted:
+            return first
         remaining = max(options.timeout - (monotonic() - start), 1.0)
-        return self._factorized(asked, replace(options, timeout=remaining))
+        return tighter(first, self._factorized(asked, replace(options, timeout=remaining)), options.tolerance)
 
-    def _factorized(self, asked: Query, options: Options, reading: Reading | None = None) -> Answer:
+    def _factorized(self, asked: Query, options: Options, *, jointly: bool = False) -> Answer:
         """Search on cliques; the lower end first, which leaves the upper one at least half of the time."""
         start = monotonic()
-        task = _Task(self, asked, options, start, reading=reading)
+        task = _Task(self, asked, options, start, jointly=jointly)
         lower = task.end(maximize=False)
         interrupted = lower.ending is Ending.INTERRUPTED
         upper = UNSEARCHED if interrupted else task.end(maximize=True)
@@ -136,7 +141,7 @@ class Engine:
             asked,
             interval,
             interval.status(options.tolerance),
-            "factorized" if reading is None else "joint",
+            "joint" if jointly else "factorized",
             monotonic() - start,
             None if lower.witness is None else lower.witness.distribution,
             None if upper.witness is None else upper.witness.distribution,
@@ -156,27 +161,29 @@ class Engine:
         return nilsson.query(self.network, asked, options)
 
     def _by_sets(self, asked: Query, options: Options) -> Answer:
-        question = credal.question(self.network, asked)
-        if self._credal is None or question is None:
+        if self._credal is None or credal.ask(self._credal, asked) is None:
             raise CredalogError(
-                "set propagation needs a credal network and a query about one variable given literals",
+                "set propagation needs a credal network: local sentences only, on an acyclic graph",
                 advice="Use --method auto.",
             )
-        return sets.answer(self._credal, question, asked, options)
+        return sets.answer(self._credal, asked, options)
 
     def _jointly(self, asked: Query, options: Options) -> Answer:
-        return self._factorized(asked, options, Reading.JOINT)
+        return self._factorized(asked, options, jointly=True)
 
     @cached_property
     def _credal(self) -> credal.CredalNetwork | None:
         """Return the network read as a credal network, if it is one."""
         return credal.credal_network(self.network, self.graph) if self.frame is None else None
 
-    def _is_polytree_question(self, asked: Query) -> bool:
-        question = credal.question(self.network, asked)
-        if question is None or self._credal is None:
+    def _suits_sets(self, asked: Query) -> bool:
+        """Tell whether set propagation is the better start: a credal network, a posterior or a polytree."""
+        put = None if self._credal is None else credal.ask(self._credal, asked)
+        if put is None:
             return False
-        return is_polytree(relevance(self._credal.parents, [question.target], question.observed))
+        network, question = put
+        relevant = relevance(network.parents, [question.target], question.observed)
+        return asked.is_conditional or is_polytree(relevant)
 
     def part(self, asked: Query) -> _Part:
         """Return what bears on a query."""
@@ -230,23 +237,24 @@ class _Part:
         """Return the size of the table that the literal core would need."""
         return prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
 
+    @property
+    def is_small_and_cyclic(self) -> bool:
+        """Tell whether one table over everything is the simplest way through a core."""
+        structure = self.problem.structure
+        return bool(structure.core) and prod(structure.sizes) <= JOINT_LIMIT
+
     def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
         """Factorize and encode the part for one query."""
         number = {v: i for i, v in enumerate(self.problem.variables)}
-        structure = self.problem.structure
-        several = {x for component in structure.components if len(component) > 1 for x in component}
-        if reading in (Reading.LITERAL, Reading.JOINT):
-            several = set(structure.core)
         literals = literals_of(asked.given) or {}
+        entangled = self._entangled(reading)
         evidence = {
-            number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in several
+            number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in entangled
         }
-        if reading in (Reading.FREE, Reading.JOINT):
-            evidence = {}
         scopes = [s.scope for s in self.problem.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
         factorization = factorize(
-            structure,
+            self.problem.structure,
             scopes,
             query=[number[v] for v in asked.scope],
             observed=frozenset(evidence),
@@ -254,6 +262,23 @@ class _Part:
         )
         encoding = encode(self.problem, factorization, evidence)
         return encoding, encoding.objective(asked.claim, asked.given)
+
+    def encode_jointly(self, asked: Query) -> tuple[Encoding, Objective]:
+        """Encode the part as one table over all its worlds."""
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        query = [number[v] for v in asked.scope]
+        whole = in_one_clique(self.problem.structure, query=query, reading=self.problem.reading)
+        encoding = encode(self.problem, whole, {})
+        return encoding, encoding.objective(asked.claim, asked.given)
+
+    def _entangled(self, reading: Reading) -> frozenset[int]:
+        """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
+        structure = self.problem.structure
+        if reading is Reading.FREE:
+            return frozenset(range(len(self.problem.variables)))
+        if reading is Reading.LITERAL:
+            return structure.core
+        return frozenset(x for component in structure.components if len(component) > 1 for x in component)
 
 
 class _Task:
@@ -267,7 +292,7 @@ class _Task:
         start: float,
         *,
         part: _Part | None = None,
-        reading: Reading | None = None,
+        jointly: bool = False,
     ) -> None:
         self.engine = engine
         self.asked = asked
@@ -275,7 +300,7 @@ class _Task:
         self.start = start
         self.deadline = start + options.timeout
         self.part = engine.part(asked) if part is None else part
-        self.reading = self.part.problem.reading if reading is None else reading
+        self.jointly = jointly or self.part.is_small_and_cyclic
         self.encodings: dict[Reading, tuple[Encoding, Objective]] = {}
 
     def end(self, *, maximize: bool) -> Finding:
@@ -293,11 +318,12 @@ class _Task:
     def _find(self, deadline: float, maximize: bool) -> Finding:
         if self._has_core:
             return self._sandwich(deadline, maximize)
-        return self._search(self.reading, deadline, maximize)
+        return self._search(self.part.problem.reading, deadline, maximize)
 
     @property
     def _has_core(self) -> bool:
-        return self.reading is Reading.LITERAL and bool(self.part.problem.structure.core)
+        problem = self.part.problem
+        return problem.reading is Reading.LITERAL and bool(problem.structure.core) and not self.jointly
 
     def _sandwich(self, deadline: float, maximize: bool) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
@@ -326,10 +352,13 @@ class _Task:
         root_only: bool = False,
     ) -> Finding:
         if reading not in self.encodings:
-            self.encodings[reading] = self._bounded_mass(*self.part.encode(self.asked, reading))
+            self.encodings[reading] = self._bounded_mass(*self._encode(reading))
         encoding, objective = self.encodings[reading]
         limits = Limits(self.options.tolerance, deadline, root_only, self._report(maximize))
         return search(encoding, objective, limits, maximize=maximize, known=known)
+
+    def _encode(self, reading: Reading) -> tuple[Encoding, Objective]:
+        return self.part.encode_jointly(self.asked) if self.jointly else self.part.encode(self.asked, reading)
 
     def _bounded_mass(self, encoding: Encoding, objective: Objective) -> tuple[Encoding, Objective]:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
@@ -379,6 +408,30 @@ class _Task:
             return replace(finding, witness=None)
         value = distribution.probability(self.asked.claim, self.asked.given)
         return replace(finding, witness=Witness(distribution, value))
+
+
+def tighter(first: Answer, second: Answer, tolerance: float) -> Answer:
+    """Combine two answers to one query: the better bound and the better witness of each end."""
+    lowers, uppers = (
+        (first.interval.lower, second.interval.lower),
+        (first.interval.upper, second.interval.upper),
+    )
+    lower = _joined(*lowers, max(lowers, key=lambda end: end.bound), min)
+    upper = _joined(*uppers, min(uppers, key=lambda end: end.bound), max)
+    interval = Interval(lower, upper)
+    return replace(
+        second,
+        interval=interval,
+        status=interval.status(tolerance),
+        seconds=first.seconds + second.seconds,
+    )
+
+
+def _joined(
+    first: Endpoint, second: Endpoint, stronger: Endpoint, outermost: Callable[[list[float]], float]
+) -> Endpoint:
+    attained = [end.witnessed for end in (first, second) if end.witnessed is not None]
+    return replace(stronger, witnessed=outermost(attained) if attained else None)
 
 
 def _inconsistent() -> InconsistentNetwork:

@@ -60,9 +60,9 @@ class WitnessSearch:
         self.encoding = encoding
         self.objective = objective
         self.deadline = deadline
-        self._linearization = Linearization(encoding.program)
         cliques = encoding.factorization.cliques
         self._has_inner_conditions = bool(encoding.problem.declared) or any(len(c.block) > 1 for c in cliques)
+        self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
 
     def from_afar(self, center: Floats, *, maximize: bool) -> Candidate | None:
         """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.

@@ -178,16 +178,22 @@ class Linearization:
 
     With ratio values theta0 and the denominators den0 at the point, numerator == theta * denominator is
     replaced by numerator - theta0 * denominator == den0 * (theta - theta0). Rows that have an origin, the
-    statements, may be missed at a price, so that a step always exists.
+    statements, may be missed at a price, so that a step always exists; and so may the contexts if asked.
     """
 
     PRICE = 100.0
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, elastic_contexts: bool) -> None:
         self.program = program
         self._highs = quiet_highs()
-        self._elastic_inequalities = np.flatnonzero(np.array(program.inequality_origin, dtype=int) >= 0)
-        self._elastic_equalities = np.flatnonzero(np.array(program.equality_origin, dtype=int) >= 0)
+        stated = np.flatnonzero(np.array(program.inequality_origin, dtype=int) >= 0)
+        equal = np.flatnonzero(np.array(program.equality_origin, dtype=int) >= 0)
+        contexts = len(program.ratios.of)
+        missed = np.arange(contexts) if elastic_contexts else np.arange(0)
+        self._give = _unit_columns(program.inequalities.shape[0], stated)
+        self._swing = _unit_columns(program.equalities.shape[0], equal)
+        self._sway = _unit_columns(contexts, missed)
+        self._slack = len(stated) + 2 * len(equal) + 2 * len(missed)
 
     def step(
         self,
@@ -200,24 +206,21 @@ class Linearization:
         timeout: float,
     ) -> Floats | None:
         """Return the best point of the linearized program in which no ratio moves more than the radius."""
-        program = self.program
-        box = program.ratios
-        slack = len(self._elastic_inequalities) + 2 * len(self._elastic_equalities)
-        moves = (
-            np.maximum(np.minimum(box.lower - ratios, 0.0), -radius),
-            np.minimum(np.maximum(box.upper - ratios, 0.0), radius),
-        )
+        box = self.program.ratios
+        least = np.maximum(np.minimum(box.lower - ratios, 0.0), -radius)
+        most = np.minimum(np.maximum(box.upper - ratios, 0.0), radius)
+        free = np.full(self.program.columns, np.inf), np.full(self._slack, np.inf)
         columns = (
-            np.concatenate([np.zeros(program.columns), moves[0], np.zeros(slack)]),
-            np.concatenate([np.full(program.columns, np.inf), moves[1], np.full(slack, np.inf)]),
+            np.concatenate([np.zeros(self.program.columns), least, np.zeros(self._slack)]),
+            np.concatenate([free[0], most, free[1]]),
         )
-        price = np.concatenate([cost, np.zeros(len(ratios)), np.full(slack, self.PRICE)])
+        price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
         self._highs.passModel(linear_model(price, columns, matrix, rows))
         run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
-        found: Floats = np.array(self._highs.getSolution().col_value)[: program.columns]
+        found: Floats = np.array(self._highs.getSolution().col_value)[: self.program.columns]
         return found
 
     def _rows(
@@ -227,18 +230,17 @@ class Linearization:
         contexts = program.ratios.numerator - sp.diags_array(ratios[of]) @ program.ratios.denominator
         mass = program.ratios.denominator @ point
         turn = sp.csr_array((-mass, (np.arange(len(of)), of)), shape=(len(of), len(ratios)))
-        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
-        give = _unit_columns(inequalities, self._elastic_inequalities)
-        swing = _unit_columns(equalities, self._elastic_equalities)
+        norm = sp.csr_array(objective.denominator[None, :])
         matrix = sp.block_array(
             [
-                [program.inequalities, None, give, None, None],
-                [program.equalities, None, None, swing, -swing],
-                [contexts, turn, None, None, None],
-                [sp.csr_array(objective.denominator[None, :]), None, None, None, None],
+                [program.inequalities, None, self._give, None, None, None, None],
+                [program.equalities, None, None, self._swing, -self._swing, None, None],
+                [contexts, turn, None, None, None, self._sway, -self._sway],
+                [norm, None, None, None, None, None, None],
             ],
             format="csr",
         )
+        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
         lower = np.concatenate([np.zeros(inequalities + equalities + len(of)), [1.0]])
         upper = np.concatenate([np.full(inequalities, np.inf), np.zeros(equalities + len(of)), [1.0]])
         return sp.csr_array(matrix), (lower, upper)
