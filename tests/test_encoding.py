@@ -1,0 +1,239 @@
+"""Rows and ratios: every model satisfies all of them, and the query is read off rightly.
+
+A model is made up first: a product of marginals, which satisfies every independence there is, or a
+Bayesian network inside the local polytopes. Its tables must satisfy whatever the encoding says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from credalog.distribution import Distribution, Factor
+from credalog.encoding import Encoding, above, below
+from credalog.factorization import Condition, Reading, in_one_clique
+from credalog.inference.exact import Engine
+from credalog.inference.witness import distribution_at, ratio_values, tables_of
+from credalog.logic import Variable, propositions
+from credalog.markov import Markov
+from credalog.model import Network, Query, Sentence
+from credalog.polytopes import LocalPolytope, vertices
+from credalog.problem import Problem
+from credalog.program import Floats, Objective
+from random_networks import KINDS, UNIQUE, random_case
+
+A, B, C, D = propositions("a b c d")
+says = Sentence.of
+
+APPENDIX = Network(
+    tuple(atom.variable for atom in (A, B, C, D)),
+    (
+        says(A & B, 0.6, 1),
+        says(A, 0, 0.2, given=C),
+        says(A, 0, 0.8, given=~C),
+        says(B, 0, 0.7, given=D),
+        says(B, 0, 0.3, given=~D),
+    ),
+)
+
+Rng = np.random.Generator
+
+
+# --- Made-up models ----------------------------------------------------------------------------------
+
+
+def product_model(variables: Sequence[Variable], rng: Rng) -> dict[Variable, Floats]:
+    return {v: rng.dirichlet(np.ones(len(v.values))) for v in variables}
+
+
+def as_distribution(marginals: dict[Variable, Floats], blocks: Sequence[Sequence[Variable]]) -> Distribution:
+    """Write a product of marginals as factors without parents, one for each block."""
+    factors = []
+    for block in blocks:
+        table = np.ones(())
+        for v in block:
+            table = np.multiply.outer(table, marginals[v])
+        factors.append(Factor(tuple(block), (), table))
+    return Distribution(tuple(factors))
+
+
+def around(sentence: Sentence, model: Distribution, slack: Fraction) -> Sentence:
+    """Move the bounds of a sentence to where the model satisfies it."""
+    value = sum(float(w) * model.probability(claim, sentence.given) for w, claim in sentence.claims)
+    if not np.isfinite(value):
+        return sentence
+    exact = Fraction(value)
+    lower, upper = exact - slack, exact + slack
+    return Sentence(sentence.claims, sentence.given, lower, upper, sentence.tau, sentence.label)
+
+
+def bayesian_model(problem: Problem, rng: Rng) -> Distribution:
+    """Draw every theta(x | configuration) from its local polytope."""
+    factors = []
+    for x in parents_first(problem):
+        parents = problem.structure.parents[x]
+        table = np.empty([problem.structure.sizes[y] for y in (*parents, x)])
+        for configuration in np.ndindex(*table.shape[:-1]):
+            polytope = problem.polytopes[x].get(configuration, LocalPolytope(table.shape[-1]))
+            corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
+            table[configuration] = rng.dirichlet(np.ones(len(corners))) @ corners
+        named = [problem.variables[y] for y in (*parents, x)]
+        factors.append(Factor((named[-1],), tuple(named[:-1]), table))
+    return Distribution(tuple(factors))
+
+
+def parents_first(problem: Problem) -> Iterator[int]:
+    return (x for component in problem.structure.components for x in component)
+
+
+def worst_miss(encoding: Encoding, tables: Floats) -> float:
+    """Return the largest violation of any row, ratio or bound on a ratio."""
+    program, ratios = encoding.program, encoding.program.ratios
+    part, whole = ratios.numerator @ tables, ratios.denominator @ tables
+    misses = [
+        -(program.inequalities @ tables),
+        abs(program.equalities @ tables),
+        abs(part - ratio_values(encoding, tables)[ratios.of] * whole),
+        ratios.lower[ratios.of] * whole - part,
+        part - ratios.upper[ratios.of] * whole,
+    ]
+    return max(float(miss.max(initial=0.0)) for miss in misses)
+
+
+def assert_read_rightly(tables: Floats, objective: Objective, model: Distribution, asked: Query) -> None:
+    mass = objective.denominator @ tables
+    if mass <= 0.0:
+        return
+    expected = model.probability(asked.claim, asked.given)
+    assert objective.numerator @ tables / mass == pytest.approx(expected, abs=1e-9)
+
+
+# --- Every model satisfies every row -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("seed", range(800, 806))
+@pytest.mark.parametrize("reading", [Reading.LITERAL, Reading.OUTER, Reading.CHAIN])
+def test_a_product_model_satisfies_every_row(kind: str, seed: int, reading: Reading) -> None:
+    case, rng = random_case(kind, seed), np.random.default_rng(seed)
+    marginals = product_model(case.network.variables, rng)
+    plain = as_distribution(marginals, [[v] for v in case.network.variables])
+    sentences = tuple(around(s, plain, Fraction(int(rng.integers(0, 3)), 10)) for s in case.network.sentences)
+    network = Network(case.network.variables, sentences, case.network.independences)
+    part = Engine(network).part(case.query)
+    encoding, objective = part.encode(case.query, reading)
+    names = encoding.problem.variables
+    blocks = dict.fromkeys(c.block for c in reversed(encoding.factorization.cliques[:-1]))
+    model = as_distribution(marginals, [[names[x] for x in block] for block in blocks])
+    tables = tables_of(encoding, model)
+    assert worst_miss(encoding, tables) <= 1e-12
+    assert_read_rightly(tables, objective, plain, case.query)
+
+
+@pytest.mark.parametrize("kind", sorted(UNIQUE))
+@pytest.mark.parametrize("seed", range(820, 832))
+def test_a_bayesian_network_in_the_local_polytopes_satisfies_every_row(kind: str, seed: int) -> None:
+    case = random_case(kind, seed, smallest=3, largest=5)
+    part = Engine(case.network).part(case.query)
+    model = bayesian_model(part.problem, np.random.default_rng(seed))
+    encoding, objective = part.encode(case.query, Reading.LITERAL)
+    tables = tables_of(encoding, model)
+    assert worst_miss(encoding, tables) <= 1e-12
+    assert_read_rightly(tables, objective, model, case.query)
+
+
+@pytest.mark.parametrize("seed", range(840, 852))
+def test_no_table_holds_more_than_its_mass_bound(seed: int) -> None:
+    """Bounds on masses where the evidence has mass one are what makes a bound on a posterior provable."""
+    case = random_case("credal", seed, smallest=3, largest=5)
+    part = Engine(case.network).part(case.query)
+    encoding, objective = part.encode(case.query, Reading.LITERAL)
+    for draw in range(5):
+        tables = tables_of(encoding, bayesian_model(part.problem, np.random.default_rng([seed, draw])))
+        scaled = tables / (objective.denominator @ tables)
+        held = [scaled[start:stop].sum() for start, stop in encoding.program.tables]
+        assert np.all(held <= objective.mass_bounds * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("seed", range(860, 866))
+def test_the_way_back_from_tables_gives_the_distribution(seed: int) -> None:
+    case = random_case("credal", seed, smallest=3, largest=5)
+    asked = Query(case.query.claim)
+    part = Engine(case.network).part(asked)
+    encoding, _ = part.encode(asked, Reading.LITERAL)
+    model = bayesian_model(part.problem, np.random.default_rng(seed))
+    back = distribution_at(encoding, tables_of(encoding, model))
+    for factor in back.factors:
+        family = (*factor.parents, *factor.block)
+        assert back.marginal(family) == pytest.approx(model.marginal(family), abs=1e-12)
+
+
+# --- No redundant condition -----------------------------------------------------------------------------
+
+
+def quadratic_rows(conditions: Sequence[Condition], sizes: Sequence[int]) -> int:
+    """Count the equations P(x,s,z) P(z) = P(x,z) P(s,z) that are left when sums over x or s are dropped."""
+
+    def states(group: Sequence[int]) -> int:
+        return prod(sizes[x] for x in group)
+
+    return sum((states(c.left) - 1) * (states(c.right) - 1) * states(c.given) for c in conditions)
+
+
+def test_the_appendix_has_nine_quadratic_conditions() -> None:
+    engine = Engine(APPENDIX)
+    structure = engine.problem.structure
+    joint = in_one_clique(structure, query=[2], reading=Reading.LITERAL)
+    assert quadratic_rows(joint.cliques[0].conditions, structure.sizes) == 9
+    core, _ = engine.part(Query(C)).encode(Query(C), Reading.LITERAL)
+    conditions = [c for clique in core.factorization.cliques for c in clique.conditions]
+    assert quadratic_rows(conditions, structure.sizes) == 9
+
+
+def test_independent_variables_need_no_condition_at_all() -> None:
+    """A clique per variable: the joint distribution of no two is ever asked for."""
+    network = Network(tuple(x.variable for x in (A, B, C)), (says(A, 0, 1), says(B, 0, 1), says(C, 0, 1)))
+    encoding, _ = Engine(network).part(Query(A)).encode(Query(A), Reading.LITERAL)
+    assert not any(clique.conditions for clique in encoding.factorization.cliques)
+
+
+def test_nilssons_logic_has_no_ratio() -> None:
+    encoding, _ = Engine(APPENDIX, Markov.NONE).part(Query(A, B)).encode(Query(A, B), Reading.FREE)
+    assert len(encoding.program.ratios.of) == 0
+
+
+def test_a_sentence_is_written_once_with_its_origin() -> None:
+    encoding, _ = Engine(APPENDIX).part(Query(C)).encode(Query(C), Reading.LITERAL)
+    origins = [n for n in (*encoding.program.inequality_origin, *encoding.program.equality_origin) if n >= 0]
+    # An end at 0 or 1 says nothing, so each sentence of the appendix is one row.
+    assert sorted(origins) == [0, 1, 2, 3, 4]
+
+
+def test_only_free_ratios_of_two_valued_variables_sit_at_ends() -> None:
+    network = Network(
+        tuple(x.variable for x in (A, B, C)),
+        (
+            says(A, 0.2, 0.4),
+            says(B, 0.1, 0.3, given=A),
+            says(C, 0.5, 0.6, given=B),
+            says(B & C, 0, 0.4, tau=False),
+        ),
+    )
+    encoding, _ = Engine(network).part(Query(C, B)).encode(Query(C, B), Reading.LITERAL)
+    assert not encoding.program.ratios.at_vertex.any()
+
+
+# --- Rounding ------------------------------------------------------------------------------------------
+
+
+@given(st.fractions())
+def test_rounding_encloses_a_rational_between_neighbouring_floats(value: Fraction) -> None:
+    low, high = below(value), above(value)
+    assert Fraction(low) <= value <= Fraction(high)
+    assert high == low or high == np.nextafter(low, np.inf)

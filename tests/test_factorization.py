@@ -1,0 +1,263 @@
+"""Cliques: they show what must be seen, rest on each other, and lose nothing of the joint distribution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import networkx as nx
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from credalog.errors import CredalogError, ProblemTooLarge
+from credalog.factorization import (
+    Agreement,
+    Factorization,
+    Reading,
+    Structure,
+    ancestors,
+    factorize,
+    in_one_clique,
+)
+from credalog.inference.answer import Answer, Options
+from credalog.inference.exact import query
+from credalog.logic import propositions
+from credalog.markov import dependency_graph, strong_components
+from credalog.model import Network, Query, Sentence
+from credalog.numerics import TOLERANCE, Status
+from random_networks import KINDS, random_case
+from strategies import networks
+
+READINGS = [Reading.LITERAL, Reading.OUTER, Reading.CHAIN, Reading.FREE]
+A, B, C, D, E, F = propositions("a b c d e f")
+says = Sentence.of
+
+
+def structure_of(parents: list[list[int]]) -> Structure:
+    found = tuple(tuple(sorted(p)) for p in parents)
+    return Structure(found, (2,) * len(found), tuple(strong_components(found)))
+
+
+@st.composite
+def structures(draw: st.DrawFn) -> Structure:
+    """Draw any directed graph on a few variables, cycles included."""
+    count = draw(st.integers(1, 7))
+    others = [[p for p in range(count) if p != x] for x in range(count)]
+    return structure_of(
+        [draw(st.lists(st.sampled_from(o), max_size=2, unique=True)) if o else [] for o in others]
+    )
+
+
+@st.composite
+def acyclic_structures(draw: st.DrawFn) -> Structure:
+    """Draw a directed acyclic graph on a few variables."""
+    count = draw(st.integers(1, 8))
+    parents = [
+        draw(st.lists(st.sampled_from(range(x)), max_size=3, unique=True)) if x else [] for x in range(count)
+    ]
+    return structure_of(parents)
+
+
+def scopes_of(structure: Structure) -> st.SearchStrategy[list[list[int]]]:
+    one = st.lists(st.sampled_from(range(len(structure.parents))), min_size=1, max_size=3, unique=True)
+    return st.lists(one, max_size=4)
+
+
+# --- Structure ---------------------------------------------------------------------------------------
+
+
+@given(networks(most_variables=5))
+def test_a_structure_has_the_ndnp_of_the_dependency_graph(network: Network) -> None:
+    graph = dependency_graph(network)
+    sizes = tuple(len(v.values) for v in network.variables)
+    structure = Structure(graph.parent_indices, sizes, graph.components())
+    everyone = range(len(sizes))
+    assert [structure.ndnp(x, everyone) for x in everyone] == [graph.ndnp_indices(x) for x in everyone]
+
+
+@given(structures())
+def test_the_core_is_what_lies_on_a_cycle_and_above(structure: Structure) -> None:
+    graph = nx.DiGraph([(p, x) for x, found in enumerate(structure.parents) for p in found])
+    cyclic = {x for cycle in nx.simple_cycles(graph) for x in cycle}
+    above = {y for x in cyclic for y in nx.ancestors(graph, x)}
+    assert structure.core == cyclic | above
+
+
+# --- What cliques show ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@given(data=st.data(), structure=structures())
+def test_every_scope_is_shown_by_some_clique(
+    data: st.DataObject, structure: Structure, reading: Reading
+) -> None:
+    scopes = data.draw(scopes_of(structure))
+    asked = data.draw(st.sets(st.sampled_from(range(len(structure.parents))), min_size=1, max_size=2))
+    found = factorize(structure, scopes, query=asked, reading=reading)
+    for scope in [*scopes, sorted(asked)]:
+        shown = found.cliques[found.smallest_covering(scope)]
+        assert set(scope) <= set(shown.scope) and not shown.fixed
+
+
+@given(st.data(), acyclic_structures())
+def test_the_query_is_shown_together_with_what_is_observed(data: st.DataObject, structure: Structure) -> None:
+    everyone = st.sampled_from(range(len(structure.parents)))
+    asked, observed = (
+        data.draw(st.sets(everyone, min_size=1, max_size=2)),
+        data.draw(st.sets(everyone, max_size=2)),
+    )
+    found = factorize(structure, [], query=asked, observed=frozenset(observed))
+    clique = found.cliques[found.query_clique]
+    assert asked | observed <= set(clique.scope)
+    assert clique.fixed == observed
+
+
+@given(st.data(), acyclic_structures())
+def test_a_clique_shows_its_block_with_all_parents(data: st.DataObject, structure: Structure) -> None:
+    found = factorize(structure, data.draw(scopes_of(structure)), query=[0])
+    for clique in found.cliques[:-1]:
+        (x,) = clique.block
+        assert {x, *structure.parents[x]} <= set(clique.scope)
+        assert {y for part in clique.rest for y in part} == set(clique.scope) - {x}
+        precede = ancestors(structure.parents, clique.scope)
+        assert all(x not in structure.parents[y] for y in precede & set(clique.scope))
+
+
+# --- How cliques rest on each other -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@given(data=st.data(), structure=structures())
+def test_every_part_that_a_clique_leaves_is_read_off_a_later_one(
+    data: st.DataObject, structure: Structure, reading: Reading
+) -> None:
+    found = factorize(structure, data.draw(scopes_of(structure)), query=[0], reading=reading)
+    assert found.cliques[-1].scope == ()
+    for number, clique in enumerate(found.cliques[:-1]):
+        leans = {s.scope: s for s in found.separators if s.first == number and s.agreement is Agreement.EQUAL}
+        for part in clique.rest:
+            assert leans[part].second > number
+            assert set(part) <= set(found.cliques[leans[part].second].scope)
+
+
+@given(st.data(), acyclic_structures())
+def test_parts_of_a_rest_share_no_ancestor(data: st.DataObject, structure: Structure) -> None:
+    found = factorize(structure, data.draw(scopes_of(structure)), query=[0])
+    for clique in found.cliques:
+        lines = [ancestors(structure.parents, part) for part in clique.rest]
+        assert sum(map(len, lines)) == len(frozenset().union(*lines))
+
+
+@given(st.data(), structures())
+def test_separators_lie_in_both_of_their_cliques(data: st.DataObject, structure: Structure) -> None:
+    found = factorize(structure, data.draw(scopes_of(structure)), query=[0])
+    for s in found.separators:
+        assert set(s.scope) <= set(found.cliques[s.first].scope) & set(found.cliques[s.second].scope)
+
+
+@given(st.data(), acyclic_structures())
+def test_a_condition_follows_from_the_graph(data: st.DataObject, structure: Structure) -> None:
+    """Judge each stated independence by d-separation, as networkx knows it."""
+    found = factorize(structure, data.draw(scopes_of(structure)), query=[0])
+    graph = nx.DiGraph([(p, x) for x, mine in enumerate(structure.parents) for p in mine])
+    graph.add_nodes_from(range(len(structure.parents)))
+    for clique in found.cliques:
+        for c in clique.conditions:
+            assert nx.is_d_separator(graph, set(c.left), set(c.right), set(c.given))
+
+
+@given(acyclic_structures())
+def test_what_nothing_asks_for_gets_no_clique(structure: Structure) -> None:
+    found = factorize(structure, [], query=[0])
+    asked = ancestors(structure.parents, [0])
+    assert {x for clique in found.cliques for x in clique.scope} == asked
+
+
+def test_a_chain_needs_tables_of_two() -> None:
+    chain = structure_of([[], *([x] for x in range(99))])
+    found = factorize(chain, [], query=[99])
+    assert max(len(clique.scope) for clique in found.cliques) == 2
+    assert not any(clique.conditions for clique in found.cliques)
+
+
+def test_evidence_keeps_tables_as_small_as_without_it() -> None:
+    """Thirty observed children of one cause would be a table of thirty variables."""
+    fan = structure_of([[], *([0] for _ in range(30))])
+    found = factorize(fan, [], query=[0], observed=frozenset(range(1, 31)))
+    free = [len(set(clique.scope) - clique.fixed) for clique in found.cliques]
+    assert max(free) <= 1
+
+
+def test_a_table_too_large_is_refused_with_advice() -> None:
+    wide = structure_of([[]] * 40)
+    with pytest.raises(ProblemTooLarge, match="40 variables"):
+        factorize(wide, [list(range(40))], query=[0])
+
+
+def test_the_joint_program_has_one_table(six: Structure) -> None:
+    found = in_one_clique(six, query=[5], reading=Reading.LITERAL)
+    assert [clique.scope for clique in found.cliques] == [(0, 1, 2, 3, 4, 5), ()]
+
+
+@pytest.fixture
+def six() -> Structure:
+    """A diamond with a tail: 0 -> 1, 2 -> 3 -> 4 -> 5."""
+    return structure_of([[], [0], [0], [1, 2], [3], [4]])
+
+
+# --- Nothing is lost -----------------------------------------------------------------------------------
+
+
+def outcome(network: Network, asked: Query, method: str) -> Answer | type[CredalogError]:
+    try:
+        return query(network, asked, Options(method=method, timeout=6.0))
+    except CredalogError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("seed", range(700, 704))
+def test_factorized_and_joint_agree(kind: str, seed: int) -> None:
+    case = random_case(kind, seed)
+    one, other = (outcome(case.network, case.query, method) for method in ("factorized", "joint"))
+    if isinstance(one, type) or isinstance(other, type):
+        # What one proves to be impossible, the other may leave open, but never refute.
+        assert one == other or Status.EXACT not in {getattr(o, "status", None) for o in (one, other)}
+        return
+    overlap = 1e-9 + 2 * TOLERANCE
+    if one.status is other.status is Status.EXACT:
+        assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper), abs=overlap)
+    for bounds, attains in ((one, other), (other, one)):
+        assert attains.lower_witnessed is None or attains.lower_witnessed >= bounds.lower - 1e-7
+        assert attains.upper_witnessed is None or attains.upper_witnessed <= bounds.upper + 1e-7
+
+
+@pytest.mark.parametrize("seed", range(720, 726))
+def test_barren_children_change_nothing(seed: int) -> None:
+    """Hang children, whatever they are, on variables of a network: nothing else moves."""
+    case = random_case("credal", seed)
+    first, last = case.network.variables[0], case.network.variables[-1]
+    added = (
+        says(E, 0.2, 0.3, given=first.is_(first.values[0])),
+        says(F, 0.6, 0.9, given=E & last.is_(last.values[-1])),
+    )
+    variables = (*case.network.variables, E.variable, F.variable)
+    larger = replace(case.network, variables=variables, sentences=case.network.sentences + added)
+    before, after = query(case.network, case.query), query(larger, case.query)
+    assert before.status is after.status is Status.EXACT
+    assert (before.lower, before.upper) == pytest.approx((after.lower, after.upper), abs=2 * TOLERANCE)
+
+
+def test_a_factorization_is_the_same_every_time(six: Structure) -> None:
+    scopes = [[1, 2], [0, 5]]
+    first: Factorization = factorize(six, scopes, query=[4])
+    assert first == factorize(six, scopes, query=[4])
+
+
+@settings(max_examples=30)
+@given(structures())
+def test_the_literal_core_is_one_block(structure: Structure) -> None:
+    assume(structure.core)
+    found = factorize(structure, [], query=range(len(structure.parents)))
+    assert found.blocks[0] == tuple(sorted(structure.core))
+    assert all(len(block) == 1 for block in found.blocks[1:])
