@@ -26,7 +26,7 @@ from credalog.inference.exact import query
 from credalog.language import unparse_network, unparse_query
 from credalog.markov import Markov
 from credalog.numerics import TOLERANCE
-from judging import complaints, truth_of, truth_without_independence
+from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
 from random_networks import KINDS, Case, random_case
 
 
@@ -43,19 +43,17 @@ class Trial:
 
 def attempt(case: Case, arguments: argparse.Namespace) -> Trial:
     """Put one case to the engine and to the oracle."""
+    local = arguments.markov == "local"
+    options = Options(timeout=arguments.timeout, method=arguments.method, markov=Markov(arguments.markov))
     start = monotonic()
-    outcome = asked(case, Options(timeout=arguments.timeout, markov=Markov(arguments.markov)))
+    outcome = asked(case, options)
     answered = monotonic()
-    truth = (
-        truth_of(case, arguments.oracle) if arguments.markov == "local" else truth_without_independence(case)
-    )
+    truth = truth_of(case, arguments.oracle) if local else truth_without_independence(case)
     judged = monotonic()
     ending = outcome.status.name if isinstance(outcome, Answer) else type(outcome).__name__
-    held = (
-        complaints(outcome, truth, TOLERANCE)
-        if isinstance(outcome, Answer | CredalogError)
-        else [repr(outcome)]
-    )
+    held = [repr(outcome)]
+    if isinstance(outcome, Answer | CredalogError):
+        held = complaints(outcome, truth, TOLERANCE) + (faults_of_witnesses(case, outcome) if local else [])
     return Trial(case, ending, tuple(held), answered - start, judged - answered)
 
 
@@ -106,6 +104,7 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=4, help="variables at most")
     parser.add_argument("--timeout", type=float, default=5.0, help="seconds the engine has for a query")
     parser.add_argument("--oracle", type=float, default=2.0, help="seconds the oracle has for an end")
+    parser.add_argument("--method", default="auto", choices=["auto", "factorized", "joint"])
     parser.add_argument("--markov", default="local", choices=["local", "none"])
     arguments = parser.parse_args()
     end, trials = monotonic() + 60.0 * arguments.minutes, list[Trial]()

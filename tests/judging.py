@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from credalog.distribution import Distribution
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.inference.answer import Answer
 from credalog.numerics import Status
-from oracle import End, TrueInterval, Verdict, interval, nilsson
+from oracle import End, TrueInterval, Verdict, interval, nilsson, violations
 from random_networks import UNIQUE, Case
 from vertex_oracle import strong_extension
 
-__all__ = ["INSIDE", "complaints", "truth_of", "truth_without_independence"]
+__all__ = ["INSIDE", "complaints", "faults_of_witnesses", "truth_of", "truth_without_independence"]
+
+VIOLATION = 1e-8
+"""How far a witness may be from satisfying anything."""
 
 INSIDE = 1e-6
 """How far a bound may lie inside the truth, and a witness outside it: the limits of floating point."""
@@ -32,6 +36,31 @@ def truth_of(case: Case, seconds: float) -> TrueInterval:
         return TrueInterval(exact.verdict)
     lower, upper = float(exact.lower), float(exact.upper)
     return TrueInterval(exact.verdict, End(lower, lower), End(upper, upper))
+
+
+def faults_of_witnesses(case: Case, outcome: Answer | CredalogError) -> list[str]:
+    """List what the witnesses of an answer violate, and where they miss the value they stand for."""
+    if isinstance(outcome, CredalogError):
+        return []
+    pairs = (
+        (outcome.lower_witness, outcome.lower_witnessed),
+        (outcome.upper_witness, outcome.upper_witnessed),
+    )
+    return [fault for witness, value in pairs for fault in _faults(case, witness, value)]
+
+
+def _faults(case: Case, witness: Distribution | None, value: float | None) -> Iterator[str]:
+    if witness is None:
+        if value is not None:
+            yield f"the value {value} has no witness"
+        return
+    over = tuple(v for factor in witness.factors for v in factor.block)
+    worst = violations(witness.marginal(over), case.network, over)
+    if worst.worst > VIOLATION:
+        yield f"a witness is no model: {worst}"
+    told = witness.probability(case.query.claim, case.query.given)
+    if value is None or abs(told - value) > 1e-9:
+        yield f"the witness attains {told}, not {value}"
 
 
 def truth_without_independence(case: Case) -> TrueInterval:

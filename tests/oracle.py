@@ -280,26 +280,37 @@ class Violations:
         return max(self.sentence, self.independence, self.mass)
 
 
-def violations(joint: Floats, network: Network) -> Violations:
+def violations(joint: Floats, network: Network, over: Block | None = None) -> Violations:
     """Measure how far an explicit joint distribution is from satisfying the network.
 
-    `joint` has one axis per variable, or is flat with the last variable fastest. The defect of an
-    independence is that of P(x,s,z) = P(x,z)P(s,z) / P(z) over all values, wherever P(z) > 0.
+    `joint` has one axis per variable, or is flat with the last variable fastest. It may be the joint of
+    `over` only, some of the variables: then what the network says about these alone is measured. The
+    defect of an independence is that of P(x,s,z) = P(x,z)P(s,z) / P(z) over all values, wherever P(z) > 0.
     """
+    seen = network.variables if over is None else over
     p = np.asarray(joint, dtype=float).ravel()
-    sentence = max(0.0, float(-(rows_of(network) @ p).min()))
+    said = tuple(s for s in network.sentences if mentioned_in(s) <= set(seen))
+    sentence = max(0.0, float(-(rows_of(Network(seen, said)) @ p).min()))
     mass = max(abs(p.sum() - 1.0), -float(p.min()), 0.0)
-    return Violations(sentence, _worst_dependence(p, network), mass)
+    dependence = max((_dependence(p, seen, *stated) for stated in independences(network)), default=0.0)
+    return Violations(sentence, dependence, mass)
 
 
-def _worst_dependence(p: Floats, network: Network) -> float:
+def mentioned_in(sentence: Sentence) -> set[Variable]:
+    """Return the variables of a sentence."""
+    return set().union(mentioned(sentence.given), *(mentioned(claim) for _, claim in sentence.claims))
+
+
+def _dependence(p: Floats, seen: Block, left: Block, right: Block, given: Block) -> float:
+    """Return the largest defect of one independence, as far as the variables seen can tell."""
+    if not set(left + given) <= set(seen):
+        return 0.0
+    world, right = Network(seen, ()), tuple(v for v in right if v in seen)
     worst = 0.0
-    for left, right, given in independences(network):
-        for z in assignments(network, given):
-            mass = p[z].sum()
-            if mass <= 0.0:
-                continue
-            for x, s in product(assignments(network, left), assignments(network, right)):
+    for z in assignments(world, given):
+        mass = float(p[z].sum())
+        if mass > 0.0:
+            for x, s in product(assignments(world, left), assignments(world, right)):
                 defect = p[x & s & z].sum() - p[x & z].sum() * p[s & z].sum() / mass
                 worst = max(worst, abs(float(defect)))
     return worst
@@ -360,13 +371,14 @@ def _extreme(network: Network, goal: Events, unit: Events, sense: Sense, seconds
     if not unit.any():
         return _Solved(empty=True, closed=True, proved=0.0, joint=None)
     first = _solve(network, goal, unit, sense, seconds / 3, _impose_products)
-    if first.closed:
+    if first.closed and not first.empty:
         return first
+    # SCIP was seen to call a feasible program infeasible: emptiness takes two witnesses.
     second = _solve(network, goal, unit, sense, seconds, _impose_conditionals)
     better = max if sense == "minimize" else min
     joints = [s.joint for s in (second, first) if s.joint is not None]
     joint = better(joints, key=lambda p: -p[goal].sum() / p[unit].sum()) if joints else None
-    return _Solved(second.empty, second.closed, better(first.proved, second.proved), joint)
+    return _Solved(first.empty and second.empty, second.closed, better(first.proved, second.proved), joint)
 
 
 def _solve(

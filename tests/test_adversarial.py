@@ -18,7 +18,7 @@ from credalog.logic import FALSE, TRUE, Formula, Is, Variable, propositions, sco
 from credalog.markov import Markov
 from credalog.model import Network, Query, Sentence
 from credalog.numerics import TOLERANCE, Status
-from judging import complaints, truth_of, truth_without_independence
+from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
 from random_networks import KINDS, UNIQUE, Case, random_case
 from vertex_oracle import strong_extension
 
@@ -48,7 +48,9 @@ def outcome_of(case: Case, *, timeout: float = 3.0, markov: Markov = Markov.LOCA
 @pytest.mark.parametrize("seed", range(200, 218))
 def test_brute_force_finds_no_fault(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=4 if seed % 3 == 0 else 3)
-    assert complaints(outcome_of(case), truth_of(case, seconds=0.5), TOLERANCE) == []
+    outcome = outcome_of(case)
+    assert complaints(outcome, truth_of(case, seconds=0.5), TOLERANCE) == []
+    assert faults_of_witnesses(case, outcome) == []
 
 
 @pytest.mark.parametrize("kind", ["cyclic", "free", "tight", "declared", "extreme"])
@@ -58,7 +60,9 @@ def test_a_core_that_is_never_formed_is_bounded_too(
 ) -> None:
     monkeypatch.setattr(exact, "CORE_LIMIT", 0)
     case = random_case(kind, seed)
-    assert complaints(outcome_of(case, timeout=1.5), truth_of(case, seconds=0.5), TOLERANCE) == []
+    outcome = outcome_of(case, timeout=1.5)
+    assert complaints(outcome, truth_of(case, seconds=0.5), TOLERANCE) == []
+    assert faults_of_witnesses(case, outcome) == []
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
