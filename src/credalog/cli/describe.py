@@ -14,10 +14,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, ground_model, load_model
+from credalog.cli.diagnose import add_diagnosis, diagnosis_code, diagnosis_json, diagnosis_text
 from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError, UnknownName
 
 if TYPE_CHECKING:
+    from credalog.inference.consistency import Diagnosis
+    from credalog.lcn import LCN
     from credalog.logic import Variable
     from credalog.markov import DependencyGraph
     from credalog.model import Independence, Network, Sentence
@@ -25,9 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["DESCRIBING"]
 
+LARGE = 2_000
+"""With more variables a contradiction is looked for only where a timeout is given."""
+
+DIAGNOSIS_SECONDS = 30.0
+
+NOT_DIAGNOSED = f"  {'consistent':<15}not looked into: the network is large (give --timeout to try)\n"
+
 
 def check(arguments: Namespace) -> int:
-    """Read and ground a file, and say what it amounts to."""
+    """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
     from credalog.markov import dependency_graph
     from credalog.summary import summarize
 
@@ -35,13 +45,24 @@ def check(arguments: Namespace) -> int:
     network = ground_model(model, arguments)
     found = summarize(network, dependency_graph(network))
     queries = len(model.queries)
+    diagnosis = _diagnosis(model, arguments)
     if arguments.json:
-        write_json({"file": arguments.file, **asdict(found), "queries": queries})
+        diagnosed = None if diagnosis is None else diagnosis_json(diagnosis)
+        counted = {"file": arguments.file, **asdict(found), "queries": queries}
+        write_json({**counted, "diagnosis": diagnosed})
     else:
         facts = {**_facts(found), "queries": f"{queries:,}"}
         write(f"{arguments.file} is well formed.\n", None)
         write("".join(f"  {word:<15}{fact}\n" for word, fact in facts.items()), None)
-    return ANSWERED
+        write(NOT_DIAGNOSED if diagnosis is None else diagnosis_text(diagnosis), None)
+    return diagnosis_code(diagnosis)
+
+
+def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
+    """Look for a contradiction; in a large network only for as long as the user says."""
+    if arguments.timeout is None and len(model.variables) > LARGE:
+        return None
+    return model.diagnose(timeout=arguments.timeout or DIAGNOSIS_SECONDS, weights=dict(arguments.weight))
 
 
 def _facts(found: Summary) -> dict[str, str]:
@@ -194,6 +215,7 @@ def _json_lines(found: Iterable[Independence]) -> Iterator[str]:
 
 def _check_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
+    add_diagnosis(parser)
     add_json(parser)
 
 
@@ -225,7 +247,12 @@ def _independences_arguments(parser: ArgumentParser) -> None:
 
 
 DESCRIBING = (
-    Command("check", "read a file and say what it amounts to", _check_arguments, check),
+    Command(
+        "check",
+        "say what a file amounts to, and whether it contradicts itself",
+        _check_arguments,
+        check,
+    ),
     Command("ground", "write the ground network", _ground_arguments, ground),
     Command("graph", "draw the dependency graph", _graph_arguments, graph),
     Command(

@@ -225,11 +225,14 @@ class _Leaf:
         self.objective = widening.objective(budget)
         self._relaxation = Relaxation(self.encoding.program)
         self._checker = Checker(self.encoding.program)
-        self._linearization = Linearization(self.encoding.program)
-        self.box = self._narrowed(self.encoding.program.ratios.box)
+        cliques = self.encoding.factorization.cliques
         self._has_inner_conditions = bool(self.encoding.problem.declared) or any(
-            len(c.block) > 1 for c in self.encoding.factorization.cliques
+            len(clique.block) > 1 for clique in cliques
         )
+        self._linearization = Linearization(
+            self.encoding.program, elastic_contexts=self._has_inner_conditions
+        )
+        self.box = self._narrowed(self.encoding.program.ratios.box)
 
     def _narrowed(self, box: Box) -> Box:
         """Bound the probability of every condition by the relaxation."""

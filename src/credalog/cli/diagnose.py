@@ -1,0 +1,445 @@
+"""Commands that diagnose: explain, maxent, and the contradictions that check reports.
+
+Enters: the arguments of one command. Leaves: which sentences conflict and what would settle it, which hold an
+interval, or the model of greatest entropy; as text or JSON.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from credalog.cli.ask import CONDITIONS, answer_json, write_answers
+from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, load_model, positive
+from credalog.cli.output import Column, shown_lower, shown_upper, write, write_json, write_table
+from credalog.errors import InconsistentNetwork
+
+if TYPE_CHECKING:
+    from credalog.distribution import Distribution, Factor
+    from credalog.inference.consistency import Conflict, Culprit, Diagnosis, Repair
+    from credalog.inference.entropy import MaximumEntropy
+    from credalog.inference.sensitivity import Explanation, Influence, Measurement
+    from credalog.lcn import LCN
+    from credalog.model import Sentence
+
+__all__ = ["DIAGNOSING", "add_diagnosis", "diagnosis_code", "diagnosis_json", "diagnosis_text"]
+
+HOLDING = (
+    Column("sentence"),
+    Column("moves by", "right"),
+    Column("lower without it", "right"),
+    Column("upper without it", "right"),
+    Column("says"),
+)
+
+
+# ---- contradictions -----------------------------------------------------------------------------------
+
+
+def add_diagnosis(parser: ArgumentParser) -> None:
+    """Add how long to look for a contradiction, and the prices of giving way."""
+    parser.add_argument(
+        "--timeout",
+        type=positive(float),
+        metavar="S",
+        help="seconds to decide whether there is a model (default 30; large networks only where it is given)",
+    )
+    parser.add_argument(
+        "--weight",
+        type=_weight,
+        action="append",
+        default=[],
+        metavar="NAME=W",
+        help="what widening a sentence costs, by label or file (default 1; inf forbids it); may be repeated",
+    )
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, separator, number = text.rpartition("=")
+    if not separator:
+        raise ArgumentTypeError(f"{text} is not of the form NAME=W")
+    return name, positive(float)(number)
+
+
+def diagnosis_code(found: Diagnosis | None) -> int:
+    """Return the exit code that a diagnosis deserves."""
+    from credalog.inference.consistency import Verdict
+
+    is_bad = found is not None and found.verdict is Verdict.INCONSISTENT
+    return InconsistentNetwork.exit_code if is_bad else ANSWERED
+
+
+def diagnosis_json(found: Diagnosis) -> dict[str, Any]:
+    """Return a diagnosis as the object that `--json` writes."""
+    return {
+        "verdict": found.verdict.name,
+        "model": None if found.model is None else _tables_json(found.model),
+        "conflict": None if found.conflict is None else _conflict_json(found.conflict),
+        "repair": None if found.repair is None else _repair_json(found.repair),
+        "seconds": found.seconds,
+    }
+
+
+def _conflict_json(found: Conflict) -> dict[str, Any]:
+    return {
+        "is_minimal": found.is_minimal,
+        "sentences": [
+            {**_sentence_json(c.sentence), "by_lower": c.by_lower, "by_upper": c.by_upper}
+            for c in found.culprits
+        ],
+    }
+
+
+def _repair_json(found: Repair) -> dict[str, Any]:
+    return {
+        "price": found.price,
+        "at_least": found.at_least,
+        "is_checked": found.is_checked,
+        "changes": [
+            {
+                **_sentence_json(change.before),
+                "lower": float(change.after.lower),
+                "upper": float(change.after.upper),
+            }
+            for change in found.changes
+        ],
+    }
+
+
+def _sentence_json(sentence: Sentence) -> dict[str, Any]:
+    return {
+        "label": sentence.label,
+        "source": str(sentence.source) if sentence.source else None,
+        "text": _said(sentence),
+    }
+
+
+def _said(sentence: Sentence) -> str:
+    from credalog.language import unparse_sentence
+
+    return unparse_sentence(replace(sentence, label="")).strip()
+
+
+def diagnosis_text(found: Diagnosis) -> str:
+    """Write a diagnosis in words."""
+    lines = [f"  {'consistent':<15}{_VERDICTS[found.verdict.name]}"]
+    if found.conflict is not None:
+        lines += ["", *_conflict_lines(found.conflict)]
+    if found.repair is not None:
+        lines += ["", *_repair_lines(found.repair)]
+    elif found.conflict is not None:
+        lines += ["", "No repair was found within the limits."]
+    return "\n".join(lines) + "\n"
+
+
+_VERDICTS = {
+    "CONSISTENT": "yes: a model was found",
+    "INCONSISTENT": "no: it is proved that there is no model",
+    "UNDECIDED": "undecided: no model was found within the limits, and none was excluded",
+}
+
+
+def _conflict_lines(found: Conflict) -> Iterator[str]:
+    count = len(found.culprits)
+    if count == 1:
+        yield "This sentence alone contradicts the rest of the network's structure:"
+    elif found.is_minimal:
+        yield f"These {count} bounds contradict each other; without any one of them the others do not:"
+    else:
+        yield f"These {count} bounds contradict each other; whether fewer of them do was not decided:"
+    for culprit in found.culprits:
+        yield f"  {_place(culprit.sentence)}{_bound(culprit)}"
+    yield "(Bounds are dropped, never arrows: the independences are those of the whole network.)"
+
+
+def _bound(culprit: Culprit) -> str:
+    """Write a sentence with only the bound that takes part in a conflict."""
+    from credalog.inference.widening import span_of
+
+    sentence = culprit.sentence
+    low, high = span_of(sentence)
+    if not culprit.by_upper:
+        return _said(replace(sentence, upper=max(high, sentence.upper)))
+    if not culprit.by_lower:
+        return _said(replace(sentence, lower=min(low, sentence.lower)))
+    return _said(sentence)
+
+
+def _repair_lines(found: Repair) -> Iterator[str]:
+    checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
+    total = float(sum(change.widening for change in found.changes))
+    price = "" if abs(total - found.price) < 1e-9 else f", at a price of {found.price:.6g},"
+    yield f"Widening bounds by {total:.6g} in all{price} settles it{checked}:"
+    for change in found.changes:
+        yield f"  {_place(change.before)}{_said(change.before)}  becomes  {_said(change.after)}"
+    yield f"No repair costs less than {found.at_least:.6g}."
+
+
+def _place(sentence: Sentence) -> str:
+    source = str(sentence.source) if sentence.source else ""
+    where = "  ".join(dict.fromkeys(part for part in (sentence.label, source) if part))
+    return f"{where}  " if where else ""
+
+
+# ---- what matters -------------------------------------------------------------------------------------
+
+
+def explain(arguments: Namespace) -> int:
+    """Say which sentences hold the ends of an interval, and what a measurement would be worth."""
+    model = load_model(arguments)
+    effort = _effort(arguments)
+    found = model.explain(arguments.query, most=arguments.most, **effort)
+    measured = [
+        model.measure(arguments.query, other, within=arguments.within, **effort)
+        for other in arguments.measure
+    ]
+    if arguments.json:
+        write_json(_explanation_json(found, measured))
+    else:
+        _write_explanation(found, measured, arguments)
+    return ANSWERED
+
+
+def _effort(arguments: Namespace) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov")}
+
+
+def _explanation_json(found: Explanation, measured: Sequence[Measurement]) -> dict[str, Any]:
+    return {
+        "answer": answer_json(found.answer),
+        "influences": [_influence_json(one) for one in found.influences],
+        "silent": [_sentence_json(sentence) for sentence in found.silent],
+        "untried": [_sentence_json(sentence) for sentence in found.untried],
+        "measurements": [_measurement_json(one) for one in measured],
+    }
+
+
+def _influence_json(found: Influence) -> dict[str, Any]:
+    return {
+        **_sentence_json(found.sentence),
+        "lower_move": found.lower_move,
+        "upper_move": found.upper_move,
+        "without": answer_json(found.answer),
+    }
+
+
+def _measurement_json(found: Measurement) -> dict[str, Any]:
+    return {
+        "measured": answer_json(found.known),
+        "within": float(found.within),
+        "width_before": found.before.upper - found.before.lower,
+        "width_best": found.best,
+        "width_worst": found.worst,
+        "width_at_most": found.at_most,
+        "scenarios": [
+            {"value": s.value, "answer": None if s.answer is None else answer_json(s.answer)}
+            for s in found.scenarios
+        ],
+    }
+
+
+def _write_explanation(found: Explanation, measured: Sequence[Measurement], arguments: Namespace) -> None:
+    write_answers([answer_json(found.answer)], arguments)
+    _write_holding("lower", shown_lower(found.answer.lower), found.holding_lower)
+    _write_holding("upper", shown_upper(found.answer.upper), found.holding_upper)
+    tried, silent, untried = len(found.influences), len(found.silent), len(found.untried)
+    rest = f"; {untried:,} less promising ones were not tried (--most)" if untried else ""
+    write(f"\n{tried:,} sentences were dropped in turn; {silent:,} cannot matter{rest}.\n", None)
+    for one in measured:
+        write(_measurement_text(one), None)
+
+
+def _write_holding(end: str, bound: str, held_by: Sequence[Influence]) -> None:
+    if not held_by:
+        write(f"\nNo single sentence holds the {end} end, {bound}.\n", None)
+        return
+    write(f"\nThe {end} end, {bound}, is held by\n", None)
+    rows = [
+        (
+            one.sentence.name,
+            f"{one.lower_move if end == 'lower' else one.upper_move:.6f}",
+            shown_lower(one.answer.lower),
+            shown_upper(one.answer.upper),
+            _said(one.sentence),
+        )
+        for one in held_by
+    ]
+    write_table(HOLDING, rows)
+
+
+def _measurement_text(found: Measurement) -> str:
+    from credalog.language import unparse_query
+
+    now = found.before.upper - found.before.lower
+    return (
+        f"\nIf {unparse_query(found.known.query)}, now between {shown_lower(found.known.lower)} and "
+        f"{shown_upper(found.known.upper)}, were measured to within {float(found.within):g}:\n"
+        f"  the interval's width, now {now:.6f}, would be {found.best:.6f} to {found.worst:.6f}"
+        f" at the places tried, and never more than {found.at_most:.6f}.\n"
+    )
+
+
+# ---- maximum entropy ----------------------------------------------------------------------------------
+
+
+def maxent(arguments: Namespace) -> int:
+    """Find the model of greatest entropy, and answer queries under it."""
+    model = load_model(arguments)
+    found = model.maxent(**_effort(arguments))
+    queries = [] if found.distribution is None else _probabilities(model, found, arguments.query)
+    if found.distribution is not None and arguments.output is not None:
+        _export(found.distribution, arguments.output)
+    if arguments.json:
+        write_json(_entropy_json(found, queries))
+    else:
+        write(_entropy_text(found), None)
+        _write_probabilities(queries)
+        if found.distribution is not None and not queries and arguments.output is None:
+            write("\n" + _tables_text(found.distribution), None)
+    return ANSWERED
+
+
+def _probabilities(model: LCN, found: MaximumEntropy, asked: Sequence[str]) -> list[dict[str, Any]]:
+    from credalog.language import unparse_query
+
+    queries = [model.question(text) for text in asked]
+    return [{"query": unparse_query(q), "probability": found.probability(q.claim, q.given)} for q in queries]
+
+
+def _write_probabilities(queries: Sequence[dict[str, Any]]) -> None:
+    if queries:
+        columns = (Column("query"), Column("probability", "right"))
+        write("\n", None)
+        write_table(columns, [(one["query"], f"{one['probability']:.6f}") for one in queries])
+
+
+def _entropy_json(found: MaximumEntropy, queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    is_found = found.distribution is not None
+    return {
+        "status": found.status.name,
+        "entropy": found.entropy if is_found else None,
+        "at_most": found.at_most,
+        "seconds": found.seconds,
+        "queries": list(queries),
+        "tables": _tables_json(found.distribution) if found.distribution is not None else None,
+    }
+
+
+def _entropy_text(found: MaximumEntropy) -> str:
+    if found.distribution is None:
+        return f"No model was found within the limits; none has an entropy above {found.at_most:.6f} nats.\n"
+    if found.gap <= 0.0 or found.status.name == "EXACT":
+        return f"The greatest entropy is {found.entropy:.6f} nats (proved up to {found.gap:.0e}).\n"
+    return (
+        f"The best model found has an entropy of {found.entropy:.6f} nats; "
+        f"no model has more than {found.at_most:.6f}.\n"
+    )
+
+
+def _tables_json(distribution: Distribution) -> list[dict[str, Any]]:
+    from credalog.inference.tables import conditional_tables
+
+    return [
+        {
+            "variable": table.block[0].name,
+            "values": list(table.block[0].values),
+            "parents": [parent.name for parent in table.parents],
+            "table": table.table.tolist(),
+        }
+        for table in conditional_tables(distribution)
+    ]
+
+
+def _tables_text(distribution: Distribution) -> str:
+    from credalog.inference.tables import conditional_tables
+
+    return "".join(line for table in conditional_tables(distribution) for line in _table_lines(table))
+
+
+def _table_lines(factor: Factor) -> Iterator[str]:
+    """Write a line for every configuration of the parents, and for every value but the first."""
+    from itertools import product
+
+    from credalog.language import unparse_query
+    from credalog.logic import Is, conjunction
+    from credalog.model import Query
+
+    (x,) = factor.block
+    for configuration in product(*(parent.values for parent in factor.parents)):
+        cell = tuple(p.values.index(v) for p, v in zip(factor.parents, configuration, strict=True))
+        given = conjunction(Is(p, v) for p, v in zip(factor.parents, configuration, strict=True))
+        for i, value in enumerate(x.values):
+            if i > 0 or not x.is_proposition:
+                yield f"{unparse_query(Query(Is(x, value), given))} = {factor.table[(*cell, i)]:.6f}\n"
+
+
+def _export(distribution: Distribution, path: str) -> None:
+    """Write the model as JSON where the file's name asks for it, else as sentences."""
+    if path.endswith(".json"):
+        write_json(_tables_json(distribution), path)
+        return
+    from credalog.inference.tables import point_network
+    from credalog.language import unparse_network
+
+    write(unparse_network(point_network(distribution)), path)
+
+
+# ---- the commands -------------------------------------------------------------------------------------
+
+
+def _add_effort(parser: ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument(
+        "--tolerance",
+        type=positive(float),
+        default=1e-4,
+        metavar="T",
+        help="the gap that counts as exact (default 1e-4)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=positive(float),
+        default=30.0,
+        metavar="S",
+        help="seconds for each interval, or for the model (default 30)",
+    )
+    parser.add_argument(
+        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
+    )
+    add_json(parser)
+
+
+def _explain_arguments(parser: ArgumentParser) -> None:
+    _add_effort(parser)
+    parser.add_argument("query", metavar="QUERY", help="a question such as 'P(a | b and not c)'")
+    parser.add_argument(
+        "--most", type=positive(int), default=20, metavar="N", help="drop at most N sentences (default 20)"
+    )
+    parser.add_argument(
+        "--measure",
+        action="append",
+        default=[],
+        metavar="QUERY",
+        help="also imagine that this probability were measured; may be repeated",
+    )
+    parser.add_argument(
+        "--within",
+        type=positive(float),
+        default=0.01,
+        metavar="W",
+        help="the precision of the measurement (default 0.01)",
+    )
+
+
+def _maxent_arguments(parser: ArgumentParser) -> None:
+    _add_effort(parser)
+    parser.add_argument("query", metavar="QUERY", nargs="*", help="a question to answer under the model")
+    add_output(parser)
+
+
+DIAGNOSING = (
+    Command("explain", "say which sentences hold an interval", _explain_arguments, explain),
+    Command("maxent", "find the model of greatest entropy", _maxent_arguments, maxent),
+)
