@@ -416,6 +416,16 @@ def test_the_limit_counts_what_passes_the_guard() -> None:
     assert len(lcn.ground(limit=99).sentences) == 99
 
 
+def test_a_guard_that_nothing_passes_does_not_take_forever() -> None:
+    text = """
+    domain D = 1..1000
+    predicate Q(D)
+    r: forall x, y, z in D, x < y, y < z, z < x: P(Q(x)) >= 0.1
+    """
+    with pytest.raises(GroundingTooLarge, match="attempts"):
+        credalog.parse(text).ground(limit=1000)
+
+
 def test_inner_quantifiers_count_too() -> None:
     text = "domain D = 1..1000\npredicate Q(D, D)\nr: forall x in D: P(exists y, z in D: Q(y,z)) >= 0.1"
     with pytest.raises(GroundingTooLarge):

@@ -272,6 +272,12 @@ def test_statements_read_together_are_those_read_one_by_one(network: Network, ot
     assert list(read("\n".join(unlabelled)).rules) == alone
 
 
+def test_any_label_reads_back() -> None:
+    labels = ["my rule", 'the "second"', "r[Ann Lee]", "expert.s1", "1st", "in"]
+    lcn = credalog.LCN.of(*((credalog.P(a) >= f"1/{i + 2}").named(label) for i, label in enumerate(labels)))
+    assert [s.label for s in credalog.parse(str(lcn)).sentences] == labels
+
+
 def test_an_unmentioned_variable_survives(tmp_path: Path) -> None:
     network = Network((Variable("x"), Variable("Color", ("red", "green"))), (Sentence.of(a, 0, 1),))
     again = credalog.parse(unparse_network(network)).ground()
@@ -392,6 +398,19 @@ def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
     assert "smokes" in caught.value.advice
     assert caught.value.place is not None
     assert caught.value.place.column == 12
+
+
+@pytest.mark.parametrize("text", ["a", "query P(a)", "0.1 <= P(a)", ""])
+def test_a_question_begins_with_p(text: str) -> None:
+    with pytest.raises(LanguageError, match="a question begins"):
+        credalog.parse("P(a) >= 0.1").query(text)
+
+
+def test_a_formula_nested_without_end_is_refused() -> None:
+    deep = "(" * 2000 + "a" + ")" * 2000
+    assert len(credalog.parse(f"P({deep}) >= 0.1").sentences) == 1
+    with pytest.raises(LanguageError, match="nested too deeply"):
+        credalog.parse(f"P({'!(' * 2000}a{')' * 2000}) >= 0.1")
 
 
 def test_the_caret_stands_under_the_mistake() -> None:

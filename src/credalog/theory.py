@@ -65,6 +65,7 @@ __all__ = [
     "conjoined",
     "lifted",
     "place_of",
+    "quoted",
     "term_of",
     "unquoted",
     "written",
@@ -86,10 +87,12 @@ _ARGUMENT = re.compile(r'"(?:\\.|[^"\\])*"|[^,"]+')
 
 def written(name: str) -> str:
     """Write a name as the language does: in quotes unless it is an identifier or an integer."""
-    if _PLAIN.fullmatch(name) and name not in RESERVED:
-        return name
-    escaped = re.sub(r'(["\\])', r"\\\1", name)
-    return f'"{escaped}"'
+    return name if _PLAIN.fullmatch(name) and name not in RESERVED else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """Write a name in quotes."""
+    return '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
 
 
 def unquoted(word: str) -> str:

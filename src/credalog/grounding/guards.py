@@ -106,6 +106,26 @@ class Instances:
                 else:
                     yield from self._from(depth + 1, environment)
 
+    def count(self, environment: Environment, *, limit: int, tries: int) -> tuple[int, int]:
+        """Return the numbers of instances and of tries, up to limits on both."""
+        found = tried = 0
+        pending = [iter(self.levels[0].candidates(environment))] if self.levels else []
+        while pending and found <= limit and tried <= tries:
+            slot, _, _, tests = self.levels[len(pending) - 1]
+            element = next(pending[-1], None)
+            if element is None:
+                pending.pop()
+                continue
+            tried += 1
+            environment[slot] = element
+            if not all(test(environment) for test in tests):
+                continue
+            if len(pending) == len(self.levels):
+                found += 1
+            else:
+                pending.append(iter(self.levels[len(pending)].candidates(environment)))
+        return found, tried
+
     @property
     def most(self) -> int:
         """Return a number that the instances do not exceed."""

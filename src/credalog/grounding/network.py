@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, UnknownName
@@ -54,6 +54,9 @@ __all__ = ["LIMIT", "Grounder", "ground"]
 
 LIMIT = 2_000_000
 """How many ground sentences a theory may have, unless the user says otherwise."""
+
+TRIES = 10
+"""How many bindings may be tried, for each sentence within the limit, before the search is given up."""
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -181,10 +184,12 @@ class Grounder:
             return
         count = 0
         for compiled in self._rules:
-            count += _count(compiled, limit - count)
-            if count > limit:
+            more, is_exact = _count(compiled, limit - count)
+            count += more
+            if count > limit or not is_exact:
+                size = f"{count:,} sentences" if is_exact else f"more than {limit:,} sentences or attempts"
                 raise GroundingTooLarge(
-                    f"the theory grounds to {count:,} sentences or more; the limit is {limit:,}",
+                    f"the theory grounds to {size}, and the limit is {limit:,}",
                     place=self.theory.place(compiled.rule.source),
                     advice="Add guards, make the domains smaller, or raise the limit: ground(limit=...).",
                 )
@@ -198,7 +203,7 @@ class Grounder:
                         yield settled
             except Misstatement as error:
                 raise self._placed(error, compiled.rule.source) from None
-        yield from self.theory.sentences
+        yield from filter(None, map(_settled, self.theory.sentences))
 
     # ---- independences and variables ------------------------------------------------------------------
 
@@ -259,13 +264,14 @@ def _made(compiled: Any, environment: Environment) -> Any:
     return compiled(environment) if callable(compiled) else compiled
 
 
-def _count(compiled: _CompiledRule, room: int) -> int:
-    """Count a rule's instances, exactly or until there is no room for more."""
-    weight = max(1, compiled.expansion)
+def _count(compiled: _CompiledRule, room: int) -> tuple[int, bool]:
+    """Count a rule's instances; say whether the count is exact or was given up."""
     if not any(level.tests for level in compiled.instances.levels):
-        return compiled.most
-    found = islice(compiled.instances.of([""] * compiled.width), room // weight + 1)
-    return weight * sum(1 for _ in found)
+        return compiled.most, True
+    weight = max(1, compiled.expansion)
+    tries = TRIES * max(room, 1000)
+    found, tried = compiled.instances.count([""] * compiled.width, limit=room // weight, tries=tries)
+    return weight * found, weight * found <= room and tried <= tries
 
 
 # ---- what is constant, and what is said twice -------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from credalog.errors import LanguageError
+from credalog.language.shapes import QUESTION
 from credalog.language.statements import Statement
 
 __all__ = ["MISTAKES", "Mistake", "explained"]
@@ -208,10 +209,11 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
     """Turn the parser's error into one for people."""
     return (
         _unbalanced(statement)
+        or _unasked(statement, start)
         or _recognised(statement)
         or _bar(error, statement)
         or _neighbours(error, statement)
-        or _unexpected(error, statement, start)
+        or _unexpected(error, statement)
     )
 
 
@@ -235,6 +237,16 @@ def _unbalanced(statement: Statement) -> LanguageError | None:
         f"a {name} is opened and not closed",
         place=statement.place(offset),
         advice=f"Add {')' if bracket == '(' else '}'} where it ends.",
+    )
+
+
+def _unasked(statement: Statement, start: str) -> LanguageError | None:
+    if start != QUESTION or re.match(r"\s*P\s*\(", statement.text):
+        return None
+    return LanguageError(
+        "a question begins with P(",
+        place=statement.place(),
+        advice="Write P(claim) or P(claim | condition).",
     )
 
 
@@ -276,7 +288,7 @@ def _neighbours(error: UnexpectedInput, statement: Statement) -> LanguageError |
     )
 
 
-def _unexpected(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError:
+def _unexpected(error: UnexpectedInput, statement: Statement) -> LanguageError:
     offset = min(error.pos_in_stream or 0, len(statement.text))
     if isinstance(error, UnexpectedCharacters):
         return LanguageError(

@@ -18,12 +18,15 @@ from typing import Any, TypeAlias
 from lark import Lark, Token, Tree
 
 from credalog.language.statements import Statement
-from credalog.theory import RESERVED
+from credalog.theory import RESERVED, Misstatement
 
 __all__ = ["FORMULA", "QUESTION", "STATEMENT", "Shapes"]
 
 STATEMENT, QUESTION, FORMULA = STARTS = ("start", "question", "condition")
 """What a text may be: a statement of a theory, a query P(...), or a formula."""
+
+DEPTH = 150
+"""How deeply formulas may be nested."""
 
 _NAME = r"[^\W\d]\w*'*"
 _LABEL = rf"{_NAME}(?:\.\w+)*\[[^\]\n]*\]|{_NAME}(?:\.\w+)+"
@@ -105,12 +108,14 @@ class Shapes:
 
     def _parse(self, statement: Statement, start: str) -> Plan:
         starts = {found.start(): i for i, found in enumerate(_TOKEN.finditer(statement.text))}
-        return tuple(self._steps(grammar().parse(statement.text, start=start), starts))
+        return tuple(self._steps(grammar().parse(statement.text, start=start), starts, DEPTH))
 
-    def _steps(self, tree: Tree[Token], starts: dict[int, int]) -> Iterator[int | Call | None]:
+    def _steps(self, tree: Tree[Token], starts: dict[int, int], depth: int) -> Iterator[int | Call | None]:
+        if depth == 0:
+            raise Misstatement("the formula is nested too deeply", advice="Split it, or name its parts.")
         for child in tree.children:
             if isinstance(child, Tree):
-                yield from self._steps(child, starts)
+                yield from self._steps(child, starts, depth - 1)
             else:
                 yield None if child is None else starts[child.start_pos or 0]
         yield getattr(self._actions, tree.data), len(tree.children)

@@ -5,6 +5,7 @@ Enters: a `Theory`, or ground values. Leaves: text that reads back as the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -38,6 +39,7 @@ from credalog.theory import (
     Term,
     Theory,
     lifted,
+    quoted,
     term_of,
     written,
 )
@@ -71,6 +73,7 @@ _TIGHTNESS = {
 }
 
 _ATOM = 8
+_PLAIN_LABEL = re.compile(r"[^\W\d]\w*'*(\.\w+)*(\[[^\]\n]*\])?")
 
 
 def unparse(theory: Theory) -> str:
@@ -185,9 +188,13 @@ def _terms(variables: Iterable[Variable]) -> tuple[Term, ...]:
 
 
 def _rule(rule: Rule) -> str:
-    label = f"{rule.label}: " if rule.label else ""
+    label = f"{_label(rule.label)}: " if rule.label else ""
     tau = "" if rule.tau else " ; tau=False"
     return f"{label}{_forall(rule.prefix)}{_assessment(rule.assessment)}{tau}"
+
+
+def _label(label: str) -> str:
+    return label if _PLAIN_LABEL.fullmatch(label) else quoted(label)
 
 
 def _independence(rule: IndependenceRule) -> str:
