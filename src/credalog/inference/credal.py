@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.inference.cones import Array
-from credalog.logic import And, Formula, Variable, World, literals_of, scope, truth_table
+from credalog.logic import And, Formula, Is, Variable, World, conjunction, literals_of, scope, truth_table
 from credalog.markov import DependencyGraph
 from credalog.model import Network, Query
 from credalog.polytopes import (
@@ -43,6 +43,7 @@ __all__ = [
     "chosen_tables",
     "credal_network",
     "eliminate",
+    "question",
 ]
 
 MAX_CELLS = 1 << 22
@@ -158,26 +159,37 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     return CredalNetwork(network, graph.parent_indices, assessment)
 
 
+def question(network: Network, query: Query) -> Question | None:
+    """Put a query about an event of one variable given literals in numbers; None for any other."""
+    asked, literals = scope(query.claim), literals_of(query.given)
+    if len(asked) != 1 or literals is None:
+        return None
+    index = {variable: i for i, variable in enumerate(network.variables)}
+    observed = {index[x]: x.values.index(value) for x, value in literals.items()}
+    event = tuple(bool(b) for b in truth_table(query.claim, asked))
+    return Question(index[asked[0]], event, observed)
+
+
 def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] | None:
     """Put any query in numbers; None where its claim mentions no variable or a formula is too wide.
 
     A formula of several variables becomes a variable of its own, a child of those with probabilities 0 and 1:
     the network returned has these in addition.
     """
-    index = {variable: i for i, variable in enumerate(credal.network.variables)}
     world, formulas = _evidence(query.given)
     asked = scope(query.claim)
-    wide = [*formulas, query.claim]
-    if not asked or any(prod(len(x.values) for x in scope(f)) > MAX_CELLS for f in wide):
+    if not asked or any(prod(len(x.values) for x in scope(f)) > MAX_CELLS for f in (*formulas, query.claim)):
         return None
-    observed = {index[x]: x.values.index(value) for x, value in world.items()}
-    for formula in formulas:
-        observed[len(credal.sizes)] = 1
+    indicators = {}
+    for formula in formulas if len(asked) == 1 else (*formulas, query.claim):
+        indicators[formula] = len(credal.sizes)
         credal = credal.with_indicator(formula)
-    if len(asked) == 1:
-        event = tuple(bool(b) for b in truth_table(query.claim, asked))
-        return credal, Question(index[asked[0]], event, observed)
-    return credal.with_indicator(query.claim), Question(len(credal.sizes), (False, True), observed)
+    literals = conjunction(x.is_(value) for x, value in world.items())
+    claim = query.claim if len(asked) == 1 else Is(credal.network.variables[-1])
+    simple = question(credal.network, Query(claim, literals))
+    assert simple is not None, "one variable given literals"
+    observed = {**simple.observed, **{indicators[formula]: 1 for formula in formulas}}
+    return credal, Question(simple.target, simple.event, observed)
 
 
 def _evidence(given: Formula) -> tuple[World, list[Formula]]:
