@@ -38,7 +38,8 @@ inside one clique of a random `width`-tree, and an interval at most {widest} wid
 configuration; the query's variable and the observed ones are drawn at random. {machine}, Python {python},
 one thread; peak memory {memory:.0f} MB. Limit {timeout:.0f} s by the clock per query, on a machine shared
 with other work; CPU seconds; EXACT at {tolerance:g}. `families`: how many conditional tables matter, on
-average. All bounds hold whatever the time limit; `widest gap` is the largest distance of a bound from its witness.
+average. All bounds hold whatever the time limit; `widest gap` is the largest distance of a bound from its
+witness.
 
 ## Vertex branching and set propagation (`inference.sets`)
 """

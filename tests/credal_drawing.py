@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -89,22 +90,30 @@ def said(x: Variable, corners: list[tuple[Fraction, ...]], condition: Formula) -
 
 
 def brute_force(drawn: Drawn, target: int, event: set[int], observed: dict[int, int]) -> tuple[float, float]:
-    """Evaluate the posterior for every choice of vertices on the full joint distribution."""
+    """Return the extremes of the posterior of an event of one variable, given states of others."""
+    return extremes(
+        drawn,
+        claim=lambda world: world[target] in event,
+        given=lambda world: all(world[x] == s for x, s in observed.items()),
+    )
+
+
+def extremes(
+    drawn: Drawn, *, claim: Callable[[tuple[int, ...]], bool], given: Callable[[tuple[int, ...]], bool]
+) -> tuple[float, float]:
+    """Evaluate P(claim | given) for every choice of vertices on the full joint distribution."""
     keys = [(x, states) for x, table in enumerate(drawn.corners) for states in table]
+    worlds = [world for world in product(*(range(n) for n in drawn.sizes)) if given(world)]
     values = []
     for chosen in product(*(drawn.corners[x][states] for x, states in keys)):
-        theta = dict(zip(keys, chosen, strict=True))
-        inside = total = 0.0
-        for world in product(*(range(n) for n in drawn.sizes)):
-            if all(world[x] == s for x, s in observed.items()):
-                mass = prod(
-                    float(theta[x, tuple(world[p] for p in drawn.parents[x])][world[x]])
-                    for x in range(len(world))
-                )
-                total += mass
-                inside += mass * (world[target] in event)
-        if total > 0:
-            values.append(inside / total)
+        theta = {key: [float(p) for p in corner] for key, corner in zip(keys, chosen, strict=True)}
+        masses = [
+            prod(theta[x, tuple(world[p] for p in drawn.parents[x])][world[x]] for x in range(len(world)))
+            for world in worlds
+        ]
+        if sum(masses) > 0:
+            inside = sum(mass for mass, world in zip(masses, worlds, strict=True) if claim(world))
+            values.append(inside / sum(masses))
     return (min(values), max(values)) if values else (np.nan, np.nan)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from credal_drawing import Drawn, brute_force, draw_loopy, draw_polytree, query_of
+from credal_drawing import Drawn, brute_force, draw_loopy, draw_polytree, extremes, query_of
 from credalog.errors import ImpossibleEvidence
 from credalog.inference import sets
 from credalog.inference.answer import Options
@@ -19,6 +19,7 @@ from credalog.inference.credal import CredalNetwork, Question, chosen_tables, cr
 from credalog.inference.plan import Plan, plan
 from credalog.inference.relaxation import bounds, contributions, evidence, forward
 from credalog.markov import dependency_graph
+from credalog.model import Query
 from credalog.numerics import Status
 from credalog.relevance import relevance
 
@@ -141,6 +142,23 @@ def test_a_loopy_network_is_answered_through_the_same_door() -> None:
     least, greatest = brute_force(drawn, 0, {0}, {3: 0})
     assert answer.status is Status.EXACT
     assert (answer.lower, answer.upper) == pytest.approx((least, greatest), abs=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_formulas_of_several_variables_agree_with_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = draw_loopy(rng, count=4)
+    assume(drawn.joints <= MAX_JOINTS // 4)
+    a, b, c, d = (x.is_("s0") for x in drawn.network.variables)
+    answer = sets.query(drawn.network, Query(a ^ d, (b | c) & ~(a & c)), Options(tolerance=1e-6))
+    least, greatest = extremes(
+        drawn,
+        claim=lambda world: (world[0] == 0) != (world[3] == 0),
+        given=lambda world: (world[1] == 0 or world[2] == 0) and not world[0] == world[2] == 0,
+    )
+    assert answer.lower <= least + 1e-12 and greatest - 1e-12 <= answer.upper
+    assert (answer.lower, answer.upper) == pytest.approx((least, greatest), abs=2e-6)
 
 
 def test_impossible_evidence_is_named_in_a_loopy_network_too() -> None:
