@@ -29,35 +29,31 @@ class ColumnClaim:
 
 
 class ColumnProgram:
-    """Minimize cost @ x over x >= 0 with lower <= rows @ x <= upper; columns may be added at any time."""
+    """Minimize cost @ x over x >= 0 with rows @ x >= 0, or == 0, and a last row @ x == 1; columns may come.
 
-    def __init__(self, lower: Floats, upper: Floats) -> None:
+    It is solved through its dual, in which a column is a row: maximize the last multiplier, with
+    columns.T @ multipliers <= costs. Columns are few where rows are many, and the dual simplex method goes
+    on from where it was. Bounds on the multipliers, other than those of their sign, allow the rows to be
+    missed at that price.
+    """
+
+    def __init__(self, lowest: Floats, highest: Floats) -> None:
         self._highs = quiet_highs()
-        # Rows stay and columns come, so that the last basis stays primal feasible.
         self._highs.setOptionValue("presolve", "off")
-        self._highs.setOptionValue("simplex_strategy", int(highspy.simplex_constants.kSimplexStrategyPrimal))
         # By default a coefficient below 1e-9 counts as zero, and with it a tiny probability.
         self._highs.setOptionValue("small_matrix_value", 1e-12)
-        nothing = np.zeros(len(lower), dtype=np.int32)
-        self._highs.addRows(len(lower), lower, upper, 0, nothing, nothing[:0], np.zeros(0))
+        self._lowest, self._highest = np.append(lowest, -np.inf), np.append(highest, np.inf)
+        count = len(self._lowest)
+        last = np.append(np.zeros(count - 1), -1.0)
+        nothing = np.zeros(count, dtype=np.int32)
+        self._highs.addCols(count, last, self._lowest, self._highest, 0, nothing, nothing[:0], np.zeros(0))
 
-    def add(self, columns: Floats, costs: Floats, *, most: float = highspy.kHighsInf) -> None:
-        """Add columns, given as the columns of a matrix, each of them at most `most`."""
-        matrix = sp.csc_array(columns)
-        count = matrix.shape[1]
-        self._highs.addCols(
-            count, costs, np.zeros(count), np.full(count, most),
-            matrix.nnz, matrix.indptr[:-1], matrix.indices, matrix.data,
-        )  # fmt: skip
-
-    def close(self, columns: NDArray[np.int32]) -> None:
-        """Fix some columns at zero."""
-        nothing = np.zeros(len(columns))
-        self._highs.changeColsBounds(len(columns), columns, nothing, nothing)
-
-    def set_costs(self, costs: Floats) -> None:
-        """Replace the costs of all columns."""
-        self._highs.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
+    def add(self, columns: Floats, costs: Floats) -> None:
+        """Add columns, given as the columns of a matrix."""
+        matrix = sp.csr_array(columns.T)
+        count = matrix.shape[0]
+        start, free = matrix.indptr[:-1], np.full(count, -np.inf)
+        self._highs.addRows(count, free, costs, matrix.nnz, start, matrix.indices, matrix.data)
 
     def solve(self, timeout: float) -> ColumnClaim | None:
         """Solve; return None where the program has no optimum or the time runs out."""
@@ -66,8 +62,9 @@ class ColumnProgram:
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()
-        value = self._highs.getInfo().objective_function_value
-        return ColumnClaim(value, np.array(solution.col_value), np.array(solution.row_dual))
+        multipliers = np.clip(np.array(solution.col_value), self._lowest, self._highest)
+        weights = np.maximum(-np.array(solution.row_dual), 0.0)
+        return ColumnClaim(float(multipliers[-1]), weights, multipliers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ class Generation:
             priced = self.pricer.best(nothing, enough=-1.0, timeout=self.remaining)
             if not self._fresh(priced.worlds).shape[1]:
                 return False if priced.bound == -inf else None
-        master = _Master(self.system, self.system.indicator(TRUE), elastic=True)
+        master = _Master(self.system, self.system.indicator(TRUE), price=1.0)
         done = self._descend(master, nothing, 1.0, _is_settled)
         if done.bound > 0.0:
             return False
@@ -143,14 +143,14 @@ class Generation:
         enough: Callable[[Least], bool] = lambda _: False,
     ) -> Least:
         """Minimize a cost over all models whose condition has mass 1, or until enough is known."""
-        return self._descend(_Master(self.system, condition, elastic=False), cost, mass, enough)
+        return self._descend(_Master(self.system, condition), cost, mass, enough)
 
     def _descend(self, master: _Master, cost: Floats, mass: float, enough: Callable[[Least], bool]) -> Least:
         """Alternate between the linear program on the worlds known and the search for a better world."""
         master.add(self._truth, cost)
         best = Least(-inf, Warrant.CHECKED, None)
         while (claim := master.solve(self.remaining)) is not None:
-            model = self._model(claim, master)
+            model = self._model(claim)
             best = Least(best.bound, best.warrant, model)
             if enough(best):
                 return best
@@ -164,10 +164,9 @@ class Generation:
             master.add(fresh, cost)
         return best
 
-    def _model(self, claim: ColumnClaim, master: _Master) -> Model:
+    def _model(self, claim: ColumnClaim) -> Model:
         """Normalize what the linear program found, and see how well it satisfies the rows."""
-        weights = np.maximum(claim.weights[master.elastics :], 0.0)
-        probability = self._truth[:, : len(weights)] @ (weights / weights.sum())
+        probability = self._truth @ (claim.weights / claim.weights.sum())
         value = self.system.matrix @ probability
         missed = np.where(self.system.is_equality, np.abs(value), -value)
         return Model(probability, float(max(missed.max(initial=0.0), 0.0)))
@@ -203,36 +202,22 @@ def _is_settled(found: Least) -> bool:
 
 
 class _Master:
-    """The linear program on the worlds known, for one condition."""
+    """The linear program on the worlds known, for one condition; with a price, rows may be missed at it."""
 
-    def __init__(self, system: System, condition: Floats, *, elastic: bool) -> None:
+    def __init__(self, system: System, condition: Floats, *, price: float = inf) -> None:
         self._system = system
         self._condition = condition
-        self._limit = 1.0 if elastic else inf
-        rows = len(system.rows)
-        upper = np.append(np.where(system.is_equality, 0.0, inf), 1.0)
-        self._program = ColumnProgram(np.append(np.zeros(rows), 1.0), upper)
-        amounts = np.concatenate([np.eye(rows), -np.eye(rows)[:, system.is_equality]], axis=1)
-        amounts = np.vstack([amounts, np.zeros(amounts.shape[1])])
-        self.elastics = amounts.shape[1] if elastic else 0
-        if self.elastics:
-            self._program.add(amounts, np.ones(self.elastics))
+        lowest = np.where(system.is_equality, -price, 0.0)
+        self._program = ColumnProgram(lowest, np.full(len(system.rows), price))
 
     def add(self, truth: Floats, cost: Floats) -> None:
         """Add worlds, given by the truth of the events in them."""
-        if truth.shape[1]:
-            columns = np.vstack([self._system.matrix @ truth, self._condition @ truth])
-            self._program.add(columns, cost @ truth)
+        columns = np.vstack([self._system.matrix @ truth, self._condition @ truth])
+        self._program.add(columns, cost @ truth)
 
     def solve(self, timeout: float) -> ColumnClaim | None:
-        """Solve; multipliers of the wrong sign, or too large to bound what is missed, are put right."""
-        claim = self._program.solve(timeout)
-        if claim is None:
-            return None
-        rows = claim.multipliers[:-1]
-        lowest = np.where(self._system.is_equality, -self._limit, 0.0)
-        valid = np.minimum(np.maximum(rows, lowest), self._limit)
-        return ColumnClaim(claim.value, claim.weights, np.append(valid, claim.multipliers[-1]))
+        """Solve the program on the worlds known."""
+        return self._program.solve(timeout)
 
     def reduced(self, cost: Floats, claim: ColumnClaim) -> Floats:
         """Return what each event adds to the reduced cost of a world."""
