@@ -95,19 +95,23 @@ class Encoding:
         """Bound what each table holds where the query's evidence has mass one.
 
         An observation x = v divides the mass of the table before it by P(x = v | parents), which its
-        bounds keep away from zero; tables that agree hold the same.
+        bounds keep away from zero; tables with the same evidence that agree hold the same.
         """
         bounds = np.full(len(self.columns), np.inf)
         bounds[query] = 1.0 if is_whole else np.inf
-        for number, clique in enumerate(self.factorization.cliques):
+        cliques = self.factorization.cliques
+        for number, clique in enumerate(cliques):
             for s in self.factorization.separators:
-                if s.first == number and s.agreement is not Agreement.BELOW:
-                    factor = 1.0
-                    if s.agreement is Agreement.DENOMINATOR:
-                        factor = self._least_likelihood(clique.block[0])
-                    if factor > 0.0:
-                        grown = bounds[number] if factor == 1.0 else round_up(bounds[number] / factor)
-                        bounds[s.second] = min(bounds[s.second], grown)
+                if s.first != number:
+                    continue
+                if s.agreement is Agreement.DENOMINATOR:
+                    least = self._least_likelihood(clique.block[0])
+                    grown = round_up(bounds[number] / least) if least > 0.0 else np.inf
+                elif clique.fixed == cliques[s.second].fixed:
+                    grown = bounds[number]
+                else:
+                    continue
+                bounds[s.second] = min(bounds[s.second], grown)
         # Nothing holds more than the total mass, which the last clique is.
         bounds = np.minimum(bounds, bounds[-1])
         return np.concatenate([bounds[-1:], bounds[:-1]])

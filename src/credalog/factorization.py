@@ -409,7 +409,8 @@ class _Elimination:
         if len(first.fixed) < len(second.fixed):
             return self._compare(j, i)
         shared = tuple(sorted(set(first.scope) & set(second.scope)))
-        agreement = Agreement.EQUAL if first.fixed == second.fixed else Agreement.BELOW
+        sees_evidence = first.fixed <= set(second.scope)
+        agreement = Agreement.EQUAL if sees_evidence else Agreement.BELOW
         self.separators.append(Separator(i, j, shared, agreement))
         return None
 

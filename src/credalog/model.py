@@ -83,6 +83,14 @@ class Sentence:
         return scope(*(formula for _, formula in self.claims), self.given)
 
     @property
+    def is_vacuous(self) -> bool:
+        """Tell whether every distribution satisfies the bounds; such a sentence only shapes the graph."""
+        weights = [weight for weight, _ in self.claims]
+        least = sum((w for w in weights if w < 0), start=Fraction(0))
+        greatest = sum((w for w in weights if w > 0), start=Fraction(0))
+        return self.lower <= least and self.upper >= greatest
+
+    @property
     def is_atomic(self) -> bool:
         """Tell whether the claim is an atom; a negated literal counts, being 1 minus an atom's."""
         if len(self.claims) != 1:

@@ -116,7 +116,8 @@ def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...
         for x, found in enumerate(assessment.polytopes)
     )
     forced = frozenset(n for n, place in enumerate(assessment.places) if place in empty)
-    return polytopes, sorted({*assessment.rest, *forced}), forced
+    rest = (n for n in assessment.rest if not network.sentences[n].is_vacuous)
+    return polytopes, sorted({*rest, *forced}), forced
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,6 +299,8 @@ class _Search:
             patience -= 1
             if patience == 0 or monotonic() > self.limits.deadline:
                 break
+        if not best:
+            self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
         self._replace(node, inf if best else node.bound, *best)
 
     def _replace(self, node: _Node, closed: float, *children: _Node) -> None:
