@@ -332,7 +332,8 @@ class _Encoder:
         for y in condition.right:
             parents = structure.parents[y]
             others = tuple(z for z in condition.given if z not in parents)
-            if set(parents) <= set(condition.given) and structure.ndnp(y, others) == others:
+            is_family = set(parents) <= set(condition.given) and structure.ndnp(y, others) == others
+            if is_family and self.factorization.reading is not Reading.FREE:
                 self._relate(number, (y,), (*others, *condition.left), parents)
             elif self.columns[number].size <= MIRROR_LIMIT:
                 self._relate(number, (y,), condition.left, condition.given)
@@ -410,6 +411,7 @@ class _Encoder:
             scope = (*condition.left, *condition.right, *condition.given)
             number = self.factorization.smallest_covering(scope)
             self._relate(number, condition.left, condition.right, condition.given)
+            self._mirror(number, condition)
 
     def _ratios(self) -> Ratios:
         boxes = [self._box(key) for key in self.ratio_of]
