@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import count
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,15 +51,12 @@ class Distribution:
 
     def marginal(self, over: Sequence[Variable]) -> Floats:
         """Return the joint table of some variables, by variable elimination among their ancestors."""
-        needed = self._ancestral(over)
-        tables = [(factor.parents + factor.block, factor.table) for factor in needed]
-        for x in self._elimination_order(tables, over):
-            touching = [t for t in tables if x in t[0]]
-            merged, table = _product(touching)
+        pool = _Pool((f.parents + f.block, f.table) for f in self._ancestral(over))
+        for x in _elimination_order(pool, over):
+            merged, table = _product(pool.take(x))
             axis = merged.index(x)
-            tables = [t for t in tables if x not in t[0]]
-            tables.append((merged[:axis] + merged[axis + 1 :], table.sum(axis=axis)))
-        merged, table = _product(tables)
+            pool.add(merged[:axis] + merged[axis + 1 :], table.sum(axis=axis))
+        merged, table = _product(pool.rest())
         return table.transpose([merged.index(x) for x in over])
 
     def _ancestral(self, over: Iterable[Variable]) -> list[Factor]:
@@ -68,21 +68,72 @@ class Distribution:
                 wanted.update(factor.parents, factor.block)
         return found
 
-    @staticmethod
-    def _elimination_order(
-        tables: list[tuple[tuple[Variable, ...], Floats]], over: Sequence[Variable]
-    ) -> Iterator[Variable]:
-        scopes = [set(t[0]) for t in tables]
-        rest = {x: None for found, _ in tables for x in found if x not in over}
-        while rest:
-            unions = {x: set[Variable]().union(*(s for s in scopes if x in s)) for x in rest}
-            best = min(rest, key=lambda x: prod(len(v.values) for v in unions[x]))
-            scopes = [s for s in scopes if best not in s] + [unions[best] - {best}]
-            del rest[best]
-            yield best
+
+Table: TypeAlias = tuple[tuple[Variable, ...], Floats]
 
 
-def _product(tables: list[tuple[tuple[Variable, ...], Floats]]) -> tuple[tuple[Variable, ...], Floats]:
+class _Pool:
+    """Tables under elimination, found by the variables they mention."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        self._tables: dict[int, Table] = {}
+        self._mentions: dict[Variable, dict[int, None]] = {}
+        self._numbers = count()
+        for over, table in tables:
+            self.add(over, table)
+
+    def add(self, over: tuple[Variable, ...], table: Floats) -> None:
+        """Put a table in."""
+        number = next(self._numbers)
+        self._tables[number] = over, table
+        for x in over:
+            self._mentions.setdefault(x, {})[number] = None
+
+    def take(self, x: Variable) -> list[Table]:
+        """Take out the tables that mention a variable."""
+        taken = []
+        for number in list(self._mentions[x]):
+            taken.append(self._tables.pop(number))
+            for y in taken[-1][0]:
+                del self._mentions[y][number]
+        return taken
+
+    def rest(self) -> list[Table]:
+        """Return the tables that are left."""
+        return list(self._tables.values())
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Return all variables that were ever mentioned."""
+        return tuple(self._mentions)
+
+    def neighbours(self, x: Variable) -> dict[Variable, None]:
+        """Return the variables of the table that eliminating x would make, x included."""
+        return dict.fromkeys(y for number in self._mentions[x] for y in self._tables[number][0])
+
+
+def _elimination_order(pool: _Pool, over: Sequence[Variable]) -> Iterator[Variable]:
+    """Yield the variable whose elimination makes the smallest table; whoever asks eliminates it at once."""
+    asked = set(over)
+    number = {x: i for i, x in enumerate(x for x in pool.variables if x not in asked)}
+    waiting = [(_states(pool.neighbours(x)), i, x) for x, i in number.items()]
+    heapify(waiting)
+    while waiting:
+        states, _, x = heappop(waiting)
+        # An entry that is out of date has been replaced by a newer one.
+        if x in number and states == _states(near := pool.neighbours(x)):
+            del number[x]
+            yield x
+            for y in near:
+                if y in number:
+                    heappush(waiting, (_states(pool.neighbours(y)), number[y], y))
+
+
+def _states(variables: Iterable[Variable]) -> int:
+    return prod(len(v.values) for v in variables)
+
+
+def _product(tables: list[Table]) -> Table:
     over = tuple(dict.fromkeys(x for found, _ in tables for x in found))
     result = np.ones((1,) * len(over))
     for found, table in tables:
