@@ -22,7 +22,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def run_case(shape: str, n: int, variant: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.lcn"
         write_network(path, shape, n)
-        start = perf_counter()
+        start, busy = perf_counter(), process_time()
         network = credalog.load(path).ground()
     read = perf_counter()
     rounds: list[Round] = []
@@ -96,7 +96,7 @@ def run_case(shape: str, n: int, variant: str) -> None:
     with Path(os.devnull).open("w") as nowhere:
         for answer in found.answers():
             nowhere.write(f"{answer.query.claim} {answer.lower:.6f} {answer.upper:.6f}\n")
-    printed = perf_counter()
+    printed, spent = perf_counter(), process_time() - busy
     set_up = propagate(network, variant=variant, max_iterations=0).seconds
     asked = sum(r.factors for r in rounds)
     case = {
@@ -105,6 +105,7 @@ def run_case(shape: str, n: int, variant: str) -> None:
         "propagate": reached - read,
         "print": printed - reached,
         "total": printed - start,
+        "processor": spent,
         "rounds": found.iterations,
         "asked": asked,
         "microseconds": 1e6 * max(found.seconds - set_up, 0.0) / asked,
@@ -117,9 +118,10 @@ def run_case(shape: str, n: int, variant: str) -> None:
 def scale(sizes: list[int]) -> list[str]:
     """Run all shapes, variants and sizes, each in its own process."""
     lines = [
-        "| network | variant | atoms | sentences | read s | propagate s | print s | total s | rounds |"
+        "| network | variant | atoms | sentences | read s | propagate s | print s | total s |"
+        " processor s | rounds |"
         " factors asked | µs a factor | peak GB | mean width |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for shape, variant, n in itertools.product(SHAPES, ("bp", "sound"), sizes):
         command = [sys.executable, str(Path(__file__)), "--case", shape, str(n), variant]
@@ -127,7 +129,8 @@ def scale(sizes: list[int]) -> list[str]:
         case = json.loads(done.stdout)
         lines.append(
             f"| {shape} | {variant} | {n:,} | {case['sentences']:,} | {case['read']:.1f} |"
-            f" {case['propagate']:.1f} | {case['print']:.1f} | {case['total']:.1f} | {case['rounds']} |"
+            f" {case['propagate']:.1f} | {case['print']:.1f} | {case['total']:.1f} |"
+            f" {case['processor']:.1f} | {case['rounds']} |"
             f" {case['asked']:,} | {case['microseconds']:.1f} | {case['gigabytes']:.2f} |"
             f" {case['width']:.3f} |"
         )

@@ -11,7 +11,7 @@ keeps its sentences as rows over its own worlds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from math import inf, nextafter, prod
@@ -89,7 +89,11 @@ class FactorGraph:
 
     network: Network
     factors: tuple[Factor, ...]
-    arrays: Arrays
+    arrays: Arrays = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for array in self.arrays:
+            array.setflags(write=False)
 
     def names(self, factor: int) -> tuple[str, ...]:
         """Return the names of the sentences of a factor."""

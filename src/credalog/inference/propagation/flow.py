@@ -193,8 +193,6 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
     run = _rounds(graph, plan, messages)
     if run.crossed >= 0 and plan.sound:
         raise _inconsistent(graph, messages, run.crossed)
-    for array in messages:
-        array.setflags(write=False)
     return Propagation(
         graph=graph,
         variant=plan.variant,

@@ -70,6 +70,10 @@ class Propagation:
     seconds: float = field(compare=False)
     messages: Messages | None = field(repr=False, compare=False, default=None)
 
+    def __post_init__(self) -> None:
+        for array in (self.lower, self.upper, *(self.messages or ())):
+            array.setflags(write=False)
+
     def interval(self, variable: Variable, value: str = "true") -> Bounds:
         """Return the bounds on the probability that a variable takes a value."""
         return self._interval(self._number(variable), variable.values.index(value))
