@@ -128,7 +128,8 @@ def by_program(case: Case, timeout: float) -> Result:
     """Answer by the factorized program, whatever comes of it."""
     start = process_time()
     try:
-        answer = exact.Engine(case.network).query(case.query, Options(tolerance=TOLERANCE, timeout=timeout))
+        options = Options(tolerance=TOLERANCE, timeout=timeout, method="factorized")
+        answer = exact.Engine(case.network).query(case.query, options)
     except CredalogError as error:
         return Result(case, type(error).__name__, np.inf, process_time() - start)
     gap = max(answer.interval.lower.gap, answer.interval.upper.gap)

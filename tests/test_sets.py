@@ -48,6 +48,7 @@ def test_bounds_are_the_extremes_over_all_vertices(seed: int, observed: int, zer
             sets.query(drawn.network, query, Options())
         return
     answer = sets.query(drawn.network, query, Options())
+    assert answer.status is Status.EXACT
     assert answer.lower <= least + 1e-15
     assert answer.upper >= greatest - 1e-15
     assert answer.lower_witnessed == pytest.approx(least, abs=1e-12)

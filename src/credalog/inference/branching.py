@@ -31,9 +31,8 @@ from credalog.inference.credal import (
     chosen_tables,
     eliminate,
 )
-from credalog.inference.messages import ROUNDING
 from credalog.inference.plan import Bools, Plan, plan
-from credalog.inference.relaxation import CONVERGED, bounds, contributions, evidence, forward
+from credalog.inference.relaxation import bounds, contributions, evidence, forward
 from credalog.numerics import Endpoint, Interval, Warrant
 from credalog.relevance import relevance
 
@@ -54,8 +53,8 @@ STARTS = 6
 GAIN = 1e-12
 """The least improvement, as a share of P(evidence), for which a witness is changed."""
 
-CLAIMED_MARGIN = 1e-8
-"""How far a bound is moved outwards where P(evidence) may vanish and roundings cannot be bounded."""
+SMALLEST = 1e-150
+"""Below this probability of the evidence underflow is not excluded."""
 
 
 def branch_and_bound(
@@ -69,21 +68,18 @@ def branch_and_bound(
     halfway = deadline if deadline == inf else (monotonic() + deadline) / 2
     upper = _Search(layout, event, CLOSE * tolerance, halfway).run()
     lower = _Search(layout, 1 - event, CLOSE * tolerance, deadline).run()
-    slack, warrant = _slack(layout)
+    warrant = _warrant(layout)
     values = [_witnessed(tables, asked, found.choices(layout)) for found in (lower, upper)]
     return Interval(
-        Endpoint(max(0.0, 1 - lower.bound - slack), values[0], warrant),
-        Endpoint(min(1.0, upper.bound + slack), values[1], warrant),
+        Endpoint(1 - lower.bound, values[0], warrant),
+        Endpoint(upper.bound, values[1], warrant),
     )
 
 
-def _slack(layout: Plan) -> tuple[float, Warrant]:
-    """Bound what roundings can do to a quotient, if P(evidence) is known to stay away from zero."""
-    least, most = evidence(layout, layout.start[None])
-    rounding = layout.terms * ROUNDING
-    if least[0] <= 0:
-        return CLAIMED_MARGIN, Warrant.CLAIMED
-    return float((CONVERGED + rounding) * most[0] / least[0]) + 4 * rounding, Warrant.CHECKED
+def _warrant(layout: Plan) -> Warrant:
+    """Vouch for the bounds unless the evidence is so unlikely that numbers may have vanished."""
+    _, most = evidence(layout, layout.start[None])
+    return Warrant.CHECKED if most[0] > SMALLEST else Warrant.CLAIMED
 
 
 def _witnessed(tables: dict[int, Table], asked: Question, choices: Sequence[Choice] | None) -> float | None:

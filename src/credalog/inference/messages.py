@@ -51,6 +51,9 @@ ROUNDING = 2.0**-52
 MAX_COMBINATIONS = 1 << 20
 """How many combinations of incoming messages are tried in one step before giving up."""
 
+SMALLEST = 1e-150
+"""Below this an entry's next product may lose digits to underflow; no relative error is vouched for."""
+
 CHUNK = 1 << 14
 """How many vectors are pruned at once."""
 
@@ -109,6 +112,8 @@ def _multiply(left: Messages, right: Messages) -> Messages:
 def _pruned(vectors: Array, error: float, origin: Callable[[int], Origin]) -> Messages:
     """Drop zero and superfluous vectors; scale the others to greatest entry one."""
     kept = _useful(vectors)
+    if ((vectors > 0) & (vectors < SMALLEST)).any():
+        error = inf
     scaled = vectors[kept] / vectors[kept].max(axis=1, keepdims=True)
     return Messages(scaled, error + PRUNING + ROUNDING, lambda i: origin(int(kept[i])))
 

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.inference.cones import Array
+from credalog.inference.messages import ROUNDING
 from credalog.inference.plan import Bools, Entry, Leaf, Plan, Step
 
 __all__ = [
-    "CONVERGED",
     "Contributions",
     "Passage",
     "bounds",
@@ -41,8 +41,8 @@ __all__ = [
 
 Picks: TypeAlias = NDArray[np.intp]
 
-CONVERGED = 1e-13
-"""The share of P(evidence) below which the gain of a trial value counts as none."""
+ADVANCE = 1e-12
+"""How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
 
 ITERATIONS = 60
 """How often the trial value is moved at most; a handful of times suffices."""
@@ -206,18 +206,23 @@ def _sum_pair(
 
 
 def bounds(plan: Plan, masks: Bools, event: Array, start: Array) -> tuple[Array, Passage]:
-    """Bound the posterior at every node, or by `start` where it is lower; return the last pass too."""
+    """Bound the posterior at every node, or by `start` where that is higher; return the last pass too.
+
+    A node's bound is a trial value at which inside - trial * total, the rounding of the best choice added, is
+    not positive. Any other choice has a computed score no greater, and a true one greater by its own
+    rounding at most: so its quotient exceeds the trial by the share `rounding` at most.
+    """
+    rounding = plan.terms * ROUNDING
     trial, known = start, ranges(plan, masks)
     for _ in range(ITERATIONS):
         passage = forward(plan, masks, event, trial, known)
         total = passage.inside + passage.outside
-        gain = passage.inside - trial * total
-        moving = gain > CONVERGED * total
+        moving = passage.inside - trial * total + rounding * total > 0
         if not moving.any():
-            return trial, passage
+            return np.minimum(trial + rounding, 1.0), passage
         quotient = passage.inside / np.where(total > 0, total, 1.0)
-        trial = np.where(moving, np.maximum(trial, quotient), trial)
-    return np.where(moving, 1.0, trial), passage
+        trial = np.where(moving, np.maximum(trial, quotient) + ADVANCE + 2 * rounding, trial)
+    return np.where(moving, 1.0, np.minimum(trial + rounding, 1.0)), passage
 
 
 @dataclass(frozen=True, slots=True)

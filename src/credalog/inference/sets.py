@@ -65,6 +65,9 @@ __all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
 PROPAGATION = "set propagation"
 BRANCHING = "vertex branching"
 
+ADVANCE = 1e-12
+"""How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
+
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
 
@@ -154,14 +157,11 @@ class _Step:
 class _Functionals:
     """Rows of linear functionals of one variable's message, for the vertices chosen so far.
 
-    `inside` and `outside` give P(event, evidence) and P(complement, evidence); `least` and `most` bound
-    P(evidence) over all choices of vertices, not only the best.
+    `inside` and `outside` give P(event, evidence) and P(complement, evidence).
     """
 
     inside: Array
     outside: Array
-    least: Array
-    most: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,55 +190,44 @@ class Beliefs:
         return float(posterior[list(event)].sum() / posterior.sum())
 
     def _maximum(self, event: Array) -> tuple[float, list[Choice]]:
-        """Return a bound on the posterior of the event and the vertices that come closest to it."""
-        value, row, chosen_at = -1.0, 0, 0.0
-        trial = 0.0
-        while True:
+        """Return a bound on the posterior of the event and the vertices that come closest to it.
+
+        The bound is a trial value at which inside - trial * total, the rounding of the best choice added, is
+        not positive for any combination of messages. Any other choice has a computed score no greater, and
+        a true one greater by its own rounding at most: so its quotient exceeds the trial by the share
+        `rounding` at most.
+        """
+        rounding = sum(step.terms for step in self.line) * ROUNDING
+        error = self.below.error + sum(m.error for step in self.line for m in step.others)
+        value, row, chosen_at, trial = -1.0, 0, 0.0, 0.0
+        while trial < 1:
             end = self._climb(event, trial)
             total = end.inside + end.outside
             ratios = np.where(total > 0, end.inside / np.where(total > 0, total, 1.0), -1.0)
             best = int(ratios.argmax())
-            if ratios[best] <= value:
+            if ratios[best] > value:
+                value, row, chosen_at = float(ratios[best]), best, trial
+            if not (end.inside - trial * total + rounding * total > 0).any():
                 break
-            value, row, chosen_at = float(ratios[best]), best, trial
-            trial = value
-        bound = min(1.0, value + self._slack(end, value))
-        return bound, list(self._choices(event, row, chosen_at))
+            trial = max(trial, value) + ADVANCE + 2 * rounding
+        return min(1.0, trial + rounding + 4 * error), list(self._choices(event, row, chosen_at))
 
     def _climb(self, event: Array, trial: float) -> _Functionals:
         """Carry the functionals up the whole line, for all combinations of messages on the way."""
         functionals = self._start(event)
         for step in self.line:
             functionals, _ = _pass(step, functionals, trial)
-        return _Functionals(
-            *(getattr(functionals, name)[:, 0] for name in ("inside", "outside", "least", "most"))
-        )
+        return _Functionals(functionals.inside[:, 0], functionals.outside[:, 0])
 
     def _start(self, event: Array) -> _Functionals:
-        vectors = self.below.vectors
-        return _Functionals(vectors * event, vectors * (1 - event), vectors, vectors)
-
-    def _slack(self, end: _Functionals, value: float) -> float:
-        """Bound how far above the value found the truth may be, from all roundings.
-
-        For every choice of vertices, inside - value * total <= excess; so inside / total <= value +
-        excess / total, and the total is at least `least`.
-        """
-        terms = sum(step.terms for step in self.line)
-        score = (1 - value) * end.inside - value * end.outside
-        excess = np.maximum(score, 0.0) + terms * ROUNDING * end.most
-        slack = np.where(end.least > 0, excess / np.where(end.least > 0, end.least, 1.0), inf)
-        error = self.below.error + sum(m.error for step in self.line for m in step.others)
-        return float(slack[end.most > 0].max()) + 4 * (error + terms * ROUNDING)
+        return _Functionals(self.below.vectors * event, self.below.vectors * (1 - event))
 
     def _choices(self, event: Array, row: int, trial: float) -> Iterator[Choice]:
         """Yield the vertices behind one combination of messages, for the trial value that chose it."""
         counts = [(len(self.below.vectors), *self.line[0].counts), *(step.counts for step in self.line[1:])]
         numbers = [int(i) for i in np.unravel_index(row, [n for group in counts for n in group])]
         start = self._start(event)
-        functionals = _Functionals(
-            *(a[numbers[:1]] for a in (start.inside, start.outside, start.least, start.most))
-        )
+        functionals = _Functionals(start.inside[numbers[:1]], start.outside[numbers[:1]])
         yield from self.below.choices(numbers.pop(0))
         for step in self.line:
             mine, numbers = numbers[: len(step.others)], numbers[len(step.others) :]
@@ -254,16 +243,13 @@ def _pass(step: _Step, functionals: _Functionals, trial: float) -> tuple[_Functi
 
     In each parent configuration the best vertex is chosen, the likelier one where two tie.
     """
-    inside, outside, least, most = (
-        np.tensordot(rows, step.table.vertices, axes=(1, -1))
-        for rows in (functionals.inside, functionals.outside, functionals.least, functionals.most)
-    )
+    inside = np.tensordot(functionals.inside, step.table.vertices, axes=(1, -1))
+    outside = np.tensordot(functionals.outside, step.table.vertices, axes=(1, -1))
     score = (1 - trial) * inside - trial * outside
     best = score == score.max(axis=-1, keepdims=True)
     picks = np.where(best, inside + outside, -1.0).argmax(axis=-1)
     chosen = (np.take_along_axis(values, picks[..., None], axis=-1)[..., 0] for values in (inside, outside))
-    carried = (_contract(step, values) for values in (*chosen, least.min(axis=-1), most.max(axis=-1)))
-    return _Functionals(*carried), picks
+    return _Functionals(*(_contract(step, values) for values in chosen)), picks
 
 
 def _contract(step: _Step, values: Array) -> Array:
