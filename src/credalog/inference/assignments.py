@@ -1,7 +1,7 @@
 """What can be said of P(assignment | evidence), from cheap bounds to proved and attained ends.
 
-Enters: an engine, the variables Y to be assigned, and evidence e. Leaves: `Assignments`, which bounds P(y | e)
-for partial and complete assignments y.
+Enters: an engine, the variables Y to be assigned, and evidence e. Leaves: `Assignments`, which bounds
+P(y | e) for partial and complete assignments y.
 
 The closed form. Let A be the ancestors of the evidence, of everything said beyond local polytopes, and of
 every y whose parents are not all in Y or observed. A is ancestral, so for y = (y_A, y_B)
@@ -12,39 +12,36 @@ The thetas of B are restricted by their own local polytopes only, and P(y_A | e)
 So either end of P(y | e) is that end of P(y_A | e) times the ends of these thetas. Only P(y_A | e) needs
 optimization; where A is empty, as in a full MAP of a credal network without evidence, nothing does.
 
-The cheap bounds. In any model P(y, e) is at most a product of upper thetas, each in one configuration, and for
-any model m found on the way the lower end of P(y | e) is at most P_m(y | e), for all y at once.
+The cheap bounds. In any model P(y, e) is at most a product of upper thetas, each in one configuration. And
+for any model m found on the way the lower end of P(y | e) is at most P_m(y | e), for all y at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import inf, prod
-from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
 
-from credalog.certify import Checker
-from credalog.distribution import Distribution, violation
+from credalog.distribution import Distribution
 from credalog.encoding import Encoding, above, below, encode
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
 from credalog.factorization import Reading, ancestors, factorize
 from credalog.inference.answer import Options
-from credalog.inference.exact import CORE_LIMIT, Engine
+from credalog.inference.bounding import Bounding, bounding_reading, readings_of, search_in_turn
+from credalog.inference.exact import Engine
 from credalog.inference.products import ROUNDING, Floats, Products, Table
-from credalog.inference.search import Ending, Finding, Limits, Witness, search
-from credalog.logic import TRUE, Formula, Is, conjunction, literals_of, scope, truth_table
-from credalog.markov import Markov
-from credalog.model import Network, Query
-from credalog.numerics import FEASIBILITY, Endpoint, Warrant, round_up
+from credalog.inference.search import Ending, Finding, Limits, Witness
+from credalog.logic import TRUE, Formula, Is, Variable, conjunction, literals_of, scope, truth_table
+from credalog.model import Query
+from credalog.numerics import Endpoint, Warrant, round_up
 from credalog.polytopes import vacuous, vertices
 from credalog.problem import Problem, relevant_part
-from credalog.program import Objective, Outcome
-from credalog.solvers.highs import Relaxation
+from credalog.program import Objective
 
 __all__ = ["Assigned", "Assignments"]
 
@@ -60,16 +57,10 @@ RELAXATION_SECONDS = 5.0
 LARGEST_FAMILY = 1 << 14
 """Upper thetas of a family with more entries are taken to be one."""
 
-CERTAIN = Endpoint(1.0, 1.0, Warrant.CHECKED)
+TABLED = 1 << 10
+"""Up to this many assignments one table shows them all, which makes the relaxation stronger."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Program:
-    """The program of P(y_A | e) for one partial assignment, on the part of the network that bears on it."""
-
-    problem: Problem
-    encoding: Encoding
-    objective: Objective
+_Encoded: TypeAlias = tuple[Problem, Encoding, frozenset[Variable]]
 
 
 class Assignments:
@@ -78,9 +69,7 @@ class Assignments:
     `is_consistent` says whether the network is known to have a model; otherwise nothing counts as attained.
     """
 
-    def __init__(
-        self, engine: Engine, chosen: Iterable[int], given: Formula, *, is_consistent: bool
-    ) -> None:
+    def __init__(self, engine: Engine, chosen: Iterable[int], given: Formula, *, is_consistent: bool) -> None:
         self.engine = engine
         self.problem = engine.problem
         self.given = given
@@ -91,6 +80,7 @@ class Assignments:
         self.observed = {self.number[v]: v.values.index(value) for v, value in literals.items()}
         self.given_scope = tuple(self.number[v] for v in scope(given))
         self.models: list[tuple[Products, float]] = []
+        self._tables: dict[tuple[tuple[int, ...], Reading], _Encoded] = {}
         self._relaxed: dict[tuple[tuple[int, int], ...], float] = {}
         self._found: dict[tuple[tuple[tuple[int, int], ...], bool], Finding] = {}
 
@@ -190,15 +180,10 @@ class Assignments:
 
     def _relaxation_bound(self, prefix: Assigned) -> float:
         try:
-            found = self._program(prefix, self._reading)
+            bounding = self._bounding(prefix, bounding_reading(self.problem))
         except ProblemTooLarge:
             return 1.0
-        program, box = found.encoding.program, found.encoding.program.ratios.box
-        claim, _ = Relaxation(program).maximize(found.objective, box, timeout=RELAXATION_SECONDS)
-        if claim.outcome is not Outcome.OPTIMAL:
-            return 1.0
-        proved = Checker(program).upper_bound(found.objective, box, claim.multipliers)
-        return min(1.0, max(0.0, proved))
+        return bounding.relaxed(RELAXATION_SECONDS, maximize=True)
 
     def end(self, assigned: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
         """Find one end of P(y | e) for a complete assignment; what is found is remembered.
@@ -225,44 +210,35 @@ class Assignments:
             better = min if maximize else max
             finding = replace(finding, bound=better(finding.bound, known.bound))
         self._found[key] = finding
+        if maximize:
+            self._relaxed[key[0]] = min(self._relaxed.get(key[0], 1.0), finding.bound)
         return finding
 
-    def _searched(
-        self, prefix: Assigned, limits: Limits, maximize: bool, known: Witness | None
-    ) -> Finding:
-        """Search in one reading, or attain in the inner and bound in the outer one (see `exact`)."""
-        vacuous_end = Finding(float(maximize), None, Ending.STOPPED, Warrant.CHECKED, 0, None)
+    def _searched(self, prefix: Assigned, limits: Limits, maximize: bool, known: Witness | None) -> Finding:
         try:
-            if self._reading is Reading.OUTER:
-                share = replace(limits, deadline=monotonic() + (limits.deadline - monotonic()) / 4.0)
-                inner = self._search(prefix, Reading.CHAIN, share, maximize, known)
-                known = known if inner.ending is Ending.EMPTY else inner.witness
-            finding = self._search(prefix, self._reading, limits, maximize, known)
+            finding = search_in_turn(
+                readings_of(self.problem),
+                lambda reading: self._bounding(prefix, reading),
+                limits,
+                maximize=maximize,
+                known=known,
+            )
         except ProblemTooLarge:
-            return vacuous_end
+            return Finding(float(maximize), known, Ending.STOPPED, Warrant.CHECKED, 0, None)
         if finding.ending is Ending.EMPTY:
             raise self._nothing()
-        return replace(finding, bound=min(1.0, max(0.0, finding.bound)))
+        return self._valued(finding, prefix)
 
-    def _search(
-        self, prefix: Assigned, reading: Reading, limits: Limits, maximize: bool, known: Witness | None
-    ) -> Finding:
-        program = self._program(prefix, reading)
-        finding = search(program.encoding, program.objective, limits, maximize=maximize, known=known)
-        if finding.witness is None or finding.witness is known:
+    def _valued(self, finding: Finding, prefix: Assigned) -> Finding:
+        """Compute what a witness gives P(y_A | e) once more, from its conditional tables alone."""
+        if finding.witness is None or not self.is_consistent:
+            return replace(finding, witness=None)
+        if literals_of(self.given) is None:
             return finding
         distribution = finding.witness.distribution
-        if not self.is_consistent or not self._is_model(distribution, program.problem):
-            return replace(finding, witness=known)
-        value = self._value(distribution, prefix, finding.witness.value)
-        return replace(finding, witness=Witness(distribution, value))
-
-    def _value(self, distribution: Distribution, prefix: Assigned, claimed: float) -> float:
-        """Compute what a model gives P(y_A | e) once more, from its conditional tables alone."""
-        if literals_of(self.given) is None:
-            return claimed
         products, mass = self._as_model(distribution)
-        return min(1.0, products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass)
+        value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
+        return replace(finding, witness=Witness(distribution, min(1.0, value)))
 
     def learn(self, assigned: Assigned, *, maximize: bool) -> None:
         """Keep the model behind an end that was found: it bounds the lower end of every assignment."""
@@ -281,66 +257,71 @@ class Assignments:
 
     # ---- the program of P(y_A | e) --------------------------------------------------------------------
 
-    @cached_property
-    def _reading(self) -> Reading:
-        states = prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
-        large = self.problem.reading is Reading.LITERAL and states > CORE_LIMIT
-        return Reading.OUTER if large else self.problem.reading
+    def _bounding(self, prefix: Assigned, reading: Reading) -> Bounding:
+        """Encode P(y_A | e): in a table of all assignments while that is small, else of this one alone."""
+        states = prod(self.problem.structure.sizes[x] for x in prefix)
+        return self._tabled(prefix, reading) if states <= TABLED else self._held(prefix, reading)
 
-    def _program(self, prefix: Assigned, reading: Reading) -> _Program:
-        """Encode P(y_A, e) with everything assigned held at its state, and P(e) in a table of its own."""
-        members = dict.fromkeys((*prefix, *self.given_scope))
-        if len(members) > MOST_AXES:
-            raise ProblemTooLarge(f"an assignment of {len(members)} variables at once")
-        part, kept = relevant_part(self.problem, members)
-        new = {old: i for i, old in enumerate(kept)}
-        loose = _held_loose(part, reading)
-        states = {new[x]: state for x, state in {**self.observed, **prefix}.items()}
-        fixed = {x: state for x, state in states.items() if x not in loose}
-        evidence = tuple(new[x] for x in self.given_scope)
-        scopes = [s.scope for s in part.all_statements]
-        scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
-        scopes += [evidence] if evidence else []
-        factorization = factorize(
-            part.structure,
-            scopes,
-            query=[new[x] for x in members],
-            observed=frozenset(fixed),
-            reading=reading,
-        )
-        encoding = encode(part, factorization, fixed)
-        claim = self._claim(part, {x: state for x, state in states.items() if x in loose})
-        return _Program(part, encoding, self._objective(encoding, claim, evidence))
+    def _tabled(self, prefix: Assigned, reading: Reading) -> Bounding:
+        key = (tuple(prefix), reading)
+        if key not in self._tables:
+            self._tables[key] = self._encode(prefix, self.observed, reading)
+        part, encoding, _ = self._tables[key]
+        objective = encoding.objective(conjunction(self._atoms(prefix)), self.given)
+        bounds = np.minimum(objective.mass_bounds, self._most_mass)
+        return Bounding(self.engine, part, encoding, replace(objective, mass_bounds=bounds))
 
-    def _claim(self, part: Problem, states: Assigned) -> Formula:
-        """Return what the fixed states do not say: the states of variables in a core, other evidence."""
-        atoms = [Is(part.variables[x], part.variables[x].values[state]) for x, state in states.items()]
-        other = self.given if literals_of(self.given) is None else TRUE
-        return conjunction((*atoms, other))
+    def _held(self, prefix: Assigned, reading: Reading) -> Bounding:
+        """Hold everything assigned at its state, and show P(e) in a table of its own."""
+        part, encoding, free = self._encode(prefix, {**self.observed, **prefix}, reading)
+        atoms = (atom for atom in self._atoms(prefix) if atom.variable in free)
+        other = self.given if free.intersection(scope(self.given)) else TRUE
+        objective = encoding.unconditional(conjunction((*atoms, other)))
+        if self.given != TRUE:
+            number = {v: i for i, v in enumerate(part.variables)}
+            evidence = tuple(number[v] for v in scope(self.given))
+            objective = self._conditioned(objective, encoding, evidence)
+        return Bounding(self.engine, part, encoding, objective)
 
-    def _objective(self, encoding: Encoding, claim: Formula, evidence: tuple[int, ...]) -> Objective:
-        objective = encoding.unconditional(claim)
-        if not evidence:
-            return objective
+    def _atoms(self, assigned: Assigned) -> Iterator[Is]:
+        for x, state in assigned.items():
+            variable = self.problem.variables[x]
+            yield Is(variable, variable.values[state])
+
+    def _conditioned(self, objective: Objective, encoding: Encoding, evidence: tuple[int, ...]) -> Objective:
+        """Divide an objective by P(e)."""
         number = encoding.factorization.smallest_covering(evidence)
         variables = [encoding.problem.variables[x] for x in encoding.factorization.cliques[number].scope]
         denominator = np.zeros(encoding.program.columns)
         denominator[encoding.columns[number][truth_table(self.given, variables)]] = 1.0
-        most = round_up(1.0 / self.likelihood) if self.likelihood > 0.0 else inf
-        return Objective(objective.numerator, denominator, np.full(len(objective.mass_bounds), most))
+        bounds = np.full(len(objective.mass_bounds), self._most_mass)
+        return Objective(objective.numerator, denominator, bounds)
 
-    # ---- whether a witness is a model -----------------------------------------------------------------
+    @property
+    def _most_mass(self) -> float:
+        return round_up(1.0 / self.likelihood) if self.likelihood > 0.0 else inf
 
-    def _is_model(self, distribution: Distribution, part: Problem) -> bool:
-        """Let the independent checker look at a distribution of the part."""
-        seen = frozenset(part.variables)
-        network = self.engine.network
-        stated = tuple(s for s in network.sentences if seen.issuperset(s.scope))
-        declared = tuple(
-            i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given))
-        )
-        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
-        return violation(distribution, Network(part.variables, stated, declared), graph) <= FEASIBILITY
+    def _encode(self, asked: Iterable[int], held: Assigned, reading: Reading) -> _Encoded:
+        """Encode what bears on some variables and the evidence; return also which variables are not held.
+
+        A variable in a component of several shows all its states. Where more is held than the evidence, the
+        evidence gets a table in which nothing is.
+        """
+        members = dict.fromkeys((*asked, *self.given_scope))
+        if len(members) > MOST_AXES:
+            raise ProblemTooLarge(f"{len(members)} variables are to be assigned at once")
+        part, kept = relevant_part(self.problem, members)
+        new = {old: i for i, old in enumerate(kept)}
+        several = _several(part, reading)
+        fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
+        scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
+        scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
+        if len(held) > len(self.observed) and self.given_scope:
+            scopes.append(tuple(new[x] for x in self.given_scope))
+        query, observed = [new[x] for x in members], frozenset(fixed)
+        factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
+        free = frozenset(v for x, v in enumerate(part.variables) if x not in fixed)
+        return part, encode(part, factorization, fixed), free
 
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
         if self.given == TRUE:
@@ -348,7 +329,7 @@ class Assignments:
         return ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _held_loose(part: Problem, reading: Reading) -> frozenset[int]:
+def _several(part: Problem, reading: Reading) -> frozenset[int]:
     """Return the variables whose tables must show all states: those of a component of several."""
     if reading is Reading.FREE:
         return frozenset(range(len(part.variables)))
@@ -371,9 +352,7 @@ def _scaled(limits: Limits, factor: float) -> Limits:
 def _heard_times(
     decided: Callable[[float, float | None], bool], factor: float
 ) -> Callable[[float, float | None], bool]:
-    return lambda bound, witnessed: decided(
-        bound * factor, None if witnessed is None else witnessed * factor
-    )
+    return lambda bound, witnessed: decided(bound * factor, None if witnessed is None else witnessed * factor)
 
 
 def _suffices(known: Finding, limits: Limits) -> bool:

@@ -5,9 +5,9 @@ intervals of P(y | e), and whether it is proved that no other is better.
 
 Best-first search on partial assignments. The score of y is alpha * upper + (1 - alpha) * lower: maximax is
 alpha = 1, maximin alpha = 0, and Hurwicz lies between. A partial assignment is bounded by what no completion
-can pass (`assignments`): products of upper thetas first, the linear relaxation when it comes to the top, every
-model found so far for lower ends. Exact work is done on complete assignments at the top only, and ends as
-soon as they cannot be the best. With the heap empty or below the best score, the best is proved.
+can pass (`assignments`): products of upper thetas first, the linear relaxation when it comes to the top,
+every model found so far for lower ends. Exact work is done on complete assignments at the top only, and ends
+as soon as they cannot be the best. With the heap empty or below the best score, the best is proved.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _open(engine: Engine, chosen: tuple[Variable, ...], given: Formula, options:
 
 @dataclass(order=True, slots=True)
 class _Node:
-    """A partial assignment: the states of the first variables of the order; best bound first, then deepest."""
+    """A partial assignment: the states of the first variables. The best bound is first, then the deepest."""
 
     priority: tuple[float, int, int]
     states: tuple[int, ...] = field(compare=False)
@@ -388,6 +388,8 @@ class _Search:
         if not node.is_relaxed:
             self.assignments.relax(self.task.assigned(node.states))
         bound = min(node.bound, self._score_bound(node.states))
+        if (known := self.candidates.get(node.states)) is not None:
+            self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, bound)))
         if bound < node.bound and self.open and bound < self.open[0].bound:
             self._push(node.states, bound, is_relaxed=True, visits=node.visits)
         elif len(node.states) == len(self.assignments.order):
@@ -420,16 +422,17 @@ class _Search:
     # ---- complete assignments -------------------------------------------------------------------------
 
     def _judge(self, node: _Node) -> None:
-        """Find the score of a complete assignment; come back to it later if it takes too long."""
-        assigned = self.task.assigned(node.states)
+        """Find the score of a complete assignment; come back to it later if the time was too short."""
+        began, seconds = monotonic(), FIRST_SECONDS * 4.0**node.visits
         cap = min(node.bound, self._score_bound(node.states))
-        low, high = self._score(assigned, cap, FIRST_SECONDS * 4.0**node.visits)
+        low, high = self._score(self.task.assigned(node.states), seconds)
         high = max(low, min(high, cap))
         self.candidates[node.states] = _Candidate(node.states, low, high)
-        if high - low > self._slack() and high >= self._threshold() and not self.task.is_over:
+        was_short = monotonic() - began >= seconds and not self.task.is_over
+        if was_short and high - low > self._slack() and high >= self._threshold():
             self._push(node.states, high, is_relaxed=True, visits=node.visits + 1)
 
-    def _score(self, assigned: Assigned, cap: float, seconds: float) -> tuple[float, float]:
+    def _score(self, assigned: Assigned, seconds: float) -> tuple[float, float]:
         """Return between which values the score of a complete assignment lies."""
         deadline = min(self.task.deadline, monotonic() + seconds)
         low = high = 0.0

@@ -1,0 +1,165 @@
+"""One probability on one program: a glance by its linear relaxation, or an end by search, checked.
+
+Enters: an engine, a part of its network, its encoding and an objective. Leaves: bounds that hold for every
+model, and witnesses that the independent checker has accepted.
+
+Where components of several variables share ancestors, several readings take turns, as in `exact`: the inner
+one attains, the outer one bounds, and the literal core is formed only on a gap that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from time import monotonic
+
+import numpy as np
+
+from credalog.certify import Checker
+from credalog.distribution import Distribution, violation
+from credalog.encoding import Encoding
+from credalog.factorization import Reading
+from credalog.inference.exact import CORE_LIMIT, Engine
+from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.inference.witness import WitnessSearch
+from credalog.logic import Formula
+from credalog.markov import Markov
+from credalog.model import Network
+from credalog.numerics import FEASIBILITY, round_up
+from credalog.problem import Problem
+from credalog.program import Claim, Objective, Outcome
+from credalog.solvers.highs import Relaxation
+
+__all__ = ["Bounding", "bounding_reading", "readings_of", "search_in_turn"]
+
+
+def readings_of(problem: Problem) -> tuple[Reading, ...]:
+    """Return the readings in which a problem is searched, one after the other."""
+    structure = problem.structure
+    if problem.reading is not Reading.LITERAL or not structure.core:
+        return (problem.reading,)
+    small = prod(structure.sizes[x] for x in structure.core) <= CORE_LIMIT
+    if small and tuple(sorted(structure.core)) in structure.components:
+        return (Reading.LITERAL,)
+    sandwich = (Reading.CHAIN, Reading.OUTER)
+    return (*sandwich, Reading.LITERAL) if small else sandwich
+
+
+def bounding_reading(problem: Problem) -> Reading:
+    """Return the cheapest reading whose bounds hold for every model."""
+    return readings_of(problem)[:2][-1]
+
+
+def search_in_turn(
+    readings: Sequence[Reading],
+    program_of: Callable[[Reading], Bounding],
+    limits: Limits,
+    *,
+    maximize: bool,
+    known: Witness | None = None,
+) -> Finding:
+    """Search one reading after the other until the end is found; each knows what was attained before it."""
+    best: Finding | None = None
+    for turn, reading in enumerate(readings, 1):
+        program = program_of(reading)
+        finding = program.search(_share(limits, len(readings) - turn), maximize=maximize, known=known)
+        if not program.is_outer:
+            known = None if finding.ending is Ending.EMPTY else finding.witness
+            continue
+        best = finding if best is None else _joined(best, finding, maximize)
+        known = best.witness
+        if finding.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+            break
+    assert best is not None
+    return best
+
+
+def _share(limits: Limits, later: int) -> Limits:
+    """Leave three quarters of the time to those that come later."""
+    now = monotonic()
+    return limits if later == 0 else replace(limits, deadline=now + (limits.deadline - now) / 4.0)
+
+
+def _joined(first: Finding, second: Finding, maximize: bool) -> Finding:
+    better = min if maximize else max
+    return replace(second, bound=better(first.bound, second.bound), nodes=first.nodes + second.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounding:
+    """A probability as the objective of one program."""
+
+    engine: Engine
+    problem: Problem
+    encoding: Encoding
+    objective: Objective
+
+    @property
+    def is_outer(self) -> bool:
+        """Tell whether every model is a point of the program, so that its bounds hold for all of them."""
+        return (
+            self.encoding.factorization.reading is not Reading.CHAIN or self.problem.reading is Reading.CHAIN
+        )
+
+    def with_mass_bounded(self, given: Formula) -> Bounding:
+        """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
+        if np.isfinite(self.objective.mass_bounds[0]):
+            return self
+        evidence, program = self.encoding.unconditional(given), self.encoding.program
+        claim, _ = Relaxation(program).minimize(evidence, program.ratios.box)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return self
+        least = Checker(program).lower_bound(evidence, program.ratios.box, claim.multipliers)
+        if least <= 0.0:
+            return self
+        bounds = np.minimum(self.objective.mass_bounds, round_up(1.0 / least))
+        return replace(self, objective=replace(self.objective, mass_bounds=bounds))
+
+    def relaxed(self, timeout: float, *, maximize: bool) -> float:
+        """Bound the probability by one linear program, as our own checker proves it."""
+        return self._proved(self._relaxation(timeout, maximize), maximize)
+
+    def glance(self, timeout: float, *, maximize: bool) -> tuple[float, Witness | None]:
+        """Bound the probability by one linear program, whose point may be a witness as it stands."""
+        claim = self._relaxation(timeout, maximize)
+        bound = self._proved(claim, maximize)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return bound, None
+        witnesses = WitnessSearch(self.encoding, self.objective, monotonic() + timeout)
+        found = witnesses.from_point(claim.point, maximize=maximize, steps=1)
+        if found is None or not self._is_model(found.distribution):
+            return bound, None
+        return bound, Witness(found.distribution, found.value)
+
+    def _relaxation(self, timeout: float, maximize: bool) -> Claim:
+        relaxation = Relaxation(self.encoding.program)
+        solve = relaxation.maximize if maximize else relaxation.minimize
+        claim, _ = solve(self.objective, self.encoding.program.ratios.box, timeout=timeout)
+        return claim
+
+    def _proved(self, claim: Claim, maximize: bool) -> float:
+        if claim.outcome is not Outcome.OPTIMAL:
+            return float(maximize)
+        checker, box = Checker(self.encoding.program), self.encoding.program.ratios.box
+        prove = checker.upper_bound if maximize else checker.lower_bound
+        return min(1.0, max(0.0, prove(self.objective, box, claim.multipliers)))
+
+    def search(self, limits: Limits, *, maximize: bool, known: Witness | None = None) -> Finding:
+        """Search one end; a new witness counts only if it is a model in the eyes of the checker."""
+        finding = search(self.encoding, self.objective, limits, maximize=maximize, known=known)
+        if finding.ending is not Ending.EMPTY:
+            finding = replace(finding, bound=min(1.0, max(0.0, finding.bound)))
+        if finding.witness is None or finding.witness is known:
+            return finding
+        is_model = self._is_model(finding.witness.distribution)
+        return finding if is_model else replace(finding, witness=known)
+
+    def _is_model(self, distribution: Distribution) -> bool:
+        seen = frozenset(self.problem.variables)
+        network = self.engine.network
+        stated = tuple(s for s in network.sentences if seen.issuperset(s.scope))
+        declared = tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given)))
+        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
+        part = Network(self.problem.variables, stated, declared)
+        return violation(distribution, part, graph) <= FEASIBILITY
