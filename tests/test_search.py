@@ -1,0 +1,307 @@
+"""Branch and bound: bounds and witnesses enclose the truth from both sides, however the search ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import inf
+from time import monotonic
+
+import pytest
+
+from credalog.distribution import violation
+from credalog.encoding import Encoding
+from credalog.errors import CredalogError
+from credalog.factorization import Reading
+from credalog.inference.answer import Answer, Options
+from credalog.inference.exact import Engine, query
+from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.logic import TRUE, And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, propositions
+from credalog.model import Independence, Network, Query, Sentence
+from credalog.numerics import TOLERANCE, Status, Warrant
+from credalog.program import Objective
+from random_networks import KINDS, random_case
+
+A, B, C, D = propositions("a b c d")
+says = Sentence.of
+
+TWO_ENDS = Network(
+    (A.variable, B.variable, C.variable),
+    (
+        says(A, 0.2, 0.8),
+        says(B, 0.3, 0.6),
+        says(C, 0.1, 0.9),
+        says((A & B) | C, 0.4, 0.5, tau=False),
+        says(A & ~C, 0.2, 0.3, tau=False),
+    ),
+)
+"""Three independent propositions and two sentences across them: bilinear, so the relaxation leaves a gap."""
+
+ENDS_OF_C = {False: 0.22, True: 0.44}
+"""With m = P(a & !c), P(c) is P((a & b) | c) - m P(b): at least 0.4 - 0.3 * 0.6, at most 0.5 - 0.2 * 0.3."""
+
+
+def encoded(network: Network, asked: Query) -> tuple[Encoding, Objective]:
+    part = Engine(network).part(asked)
+    encoding, objective = part.encode(asked, Reading.LITERAL)
+    return encoding, objective
+
+
+def found_in(
+    network: Network,
+    asked: Query,
+    *,
+    maximize: bool = True,
+    seconds: float = 10.0,
+    known: Witness | None = None,
+    limits: Limits | None = None,
+) -> Finding:
+    dated = replace(limits or Limits(TOLERANCE, 0.0), deadline=monotonic() + seconds)
+    return search(*encoded(network, asked), dated, maximize=maximize, known=known)
+
+
+def assert_encloses(finding: Finding, *, maximize: bool, truth: float) -> None:
+    """Demand that the bound lie beyond the truth and the witness before it."""
+    sign = 1.0 if maximize else -1.0
+    assert sign * finding.bound >= sign * truth - 1e-9
+    assert finding.witness is None or sign * finding.witness.value <= sign * truth + 1e-9
+
+
+# --- How a search ends ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_closed_search_meets_the_truth(maximize: bool) -> None:
+    finding = found_in(TWO_ENDS, Query(C), maximize=maximize)
+    assert finding.ending is Ending.CLOSED
+    assert finding.warrant is Warrant.CHECKED
+    assert finding.bound == pytest.approx(ENDS_OF_C[maximize], abs=TOLERANCE)
+    assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
+
+
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_gap_is_no_larger_than_asked_for(tolerance: float, maximize: bool) -> None:
+    finding = found_in(TWO_ENDS, Query(A, C), maximize=maximize, limits=Limits(tolerance, 0.0))
+    assert finding.ending is Ending.CLOSED and finding.witness is not None
+    assert abs(finding.bound - finding.witness.value) <= tolerance
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_smaller_tolerance_takes_no_fewer_leaves_and_moves_no_bound_outwards(maximize: bool) -> None:
+    findings = [
+        found_in(TWO_ENDS, Query(A & B), maximize=maximize, limits=Limits(10.0**-n, 0.0)) for n in range(1, 7)
+    ]
+    sign = 1.0 if maximize else -1.0
+    bounds = [sign * finding.bound for finding in findings]
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(bounds))
+    assert [f.nodes for f in findings] == sorted(f.nodes for f in findings)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_first_leaf_alone_gives_a_valid_bound(maximize: bool) -> None:
+    finding = found_in(TWO_ENDS, Query(C), maximize=maximize, limits=Limits(0.0, 0.0, root_only=True))
+    assert finding.ending in (Ending.STOPPED, Ending.CLOSED)
+    assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
+    assert finding.nodes <= found_in(TWO_ENDS, Query(C), maximize=maximize).nodes
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_search_without_time_still_ends_with_a_bound(maximize: bool) -> None:
+    finding = found_in(TWO_ENDS, Query(A, C), maximize=maximize, seconds=-1.0)
+    full = found_in(TWO_ENDS, Query(A, C), maximize=maximize)
+    assert full.witness is not None
+    assert_encloses(finding, maximize=maximize, truth=full.witness.value)
+
+
+def test_a_contradiction_leaves_nothing() -> None:
+    network = Network(
+        (A.variable, B.variable), (says(A, 0.5, 0.5), says(B, 0.5, 0.5), says(A & B, 0.3, 1, tau=False))
+    )
+    finding = found_in(network, Query(A))
+    assert finding.ending is Ending.EMPTY
+    assert finding.warrant is Warrant.CHECKED
+    assert finding.bound == -inf and finding.witness is None
+
+
+def test_a_witness_known_already_spares_the_search() -> None:
+    first = found_in(TWO_ENDS, Query(C))
+    assert first.witness is not None
+    again = found_in(TWO_ENDS, Query(C), known=first.witness, limits=Limits(0.5, 0.0))
+    assert again.ending is Ending.CLOSED
+    assert again.witness is not None and again.witness.value >= first.witness.value
+
+
+def test_a_search_ends_when_its_purpose_is_settled() -> None:
+    """Ask only whether P(c) can exceed a tenth."""
+
+    def decided(bound: float, witnessed: float | None) -> bool:
+        return bound < 0.1 or (witnessed is not None and witnessed > 0.1)
+
+    finding = found_in(TWO_ENDS, Query(C), limits=Limits(0.0, 0.0, decided=decided))
+    assert finding.ending is Ending.STOPPED
+    assert finding.witness is not None and finding.witness.value > 0.1
+
+
+def test_the_same_search_gives_the_same_finding() -> None:
+    one, other = (found_in(TWO_ENDS, Query(A, C)) for _ in range(2))
+    assert (one.bound, one.nodes, one.ending) == (other.bound, other.nodes, other.ending)
+
+
+# --- Interruption ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("patience", [0, 1, 3, 10])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_an_interrupted_search_keeps_what_it_has(patience: int, maximize: bool) -> None:
+    calls = 0
+
+    def report(bound: float, witnessed: float | None) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > patience:
+            raise KeyboardInterrupt
+
+    finding = found_in(TWO_ENDS, Query(A, C), maximize=maximize, limits=Limits(1e-9, 0.0, report=report))
+    full = found_in(TWO_ENDS, Query(A, C), maximize=maximize)
+    assert finding.ending in (Ending.INTERRUPTED, Ending.CLOSED)
+    assert full.witness is not None
+    assert_encloses(finding, maximize=maximize, truth=full.witness.value)
+
+
+def test_an_interrupted_query_answers_with_valid_bounds() -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    answer = query(TWO_ENDS, Query(A, C), Options(tolerance=1e-9, report=stop))
+    full = query(TWO_ENDS, Query(A, C))
+    assert answer.interrupted
+    assert answer.lower <= full.lower_witnessed and answer.upper >= full.upper_witnessed
+
+
+def test_reports_close_in_from_both_sides() -> None:
+    heard: list[tuple[float, float | None]] = []
+    limits = Limits(1e-6, 0.0, report=lambda bound, witnessed: heard.append((bound, witnessed)))
+    finding = found_in(TWO_ENDS, Query(A, C), limits=limits)
+    bounds = [bound for bound, _ in heard] + [finding.bound]
+    assert all(later <= earlier + 1e-12 for earlier, later in pairwise(bounds))
+    values = [value for _, value in heard if value is not None]
+    assert values == sorted(values)
+
+
+# --- What must not matter, and what must ----------------------------------------------------------------
+
+
+def ask(network: Network, asked: Query, seconds: float = 5.0) -> Answer | None:
+    try:
+        return query(network, asked, Options(timeout=seconds))
+    except CredalogError:
+        return None
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("seed", range(900, 903))
+def test_a_witness_never_passes_its_bound_and_is_a_model(kind: str, seed: int) -> None:
+    case = random_case(kind, seed)
+    answer = ask(case.network, case.query)
+    if answer is None:
+        return
+    graph = Engine(case.network).graph
+    for witness, value in (
+        (answer.lower_witness, answer.lower_witnessed),
+        (answer.upper_witness, answer.upper_witnessed),
+    ):
+        if value is not None:
+            assert answer.lower - 1e-9 <= value <= answer.upper + 1e-9
+        if witness is not None and value is not None:
+            shown = {v for factor in witness.factors for v in factor.block}
+            said = tuple(s for s in case.network.sentences if shown.issuperset(s.scope))
+            known = tuple(
+                i for i in case.network.independences if shown.issuperset((*i.left, *i.right, *i.given))
+            )
+            assert violation(witness, Network(tuple(shown), said, known), graph) <= 1e-8
+            assert witness.probability(case.query.claim, case.query.given) == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["free", "cyclic", "credal", "linear", "overlapping", "multivalued"])
+@pytest.mark.parametrize("seed", range(910, 914))
+def test_tightening_a_sentence_never_widens(kind: str, seed: int) -> None:
+    case = random_case(kind, seed)
+    number = seed % len(case.network.sentences)
+    sentence = case.network.sentences[number]
+    quarter = (sentence.upper - sentence.lower) / 4
+    tight = replace(sentence, lower=sentence.lower + quarter, upper=sentence.upper - quarter)
+    sentences = (*case.network.sentences[:number], tight, *case.network.sentences[number + 1 :])
+    before, after = ask(case.network, case.query), ask(replace(case.network, sentences=sentences), case.query)
+    if before is None or after is None:
+        # What was impossible stays so.
+        assert after is None
+        return
+    # A model of the tightened network is a model of the other.
+    assert after.lower_witnessed is None or after.lower_witnessed >= before.lower - 1e-9
+    assert after.upper_witnessed is None or after.upper_witnessed <= before.upper + 1e-9
+    if before.status is after.status is Status.EXACT:
+        assert after.lower >= before.lower - TOLERANCE and after.upper <= before.upper + TOLERANCE
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("seed", range(920, 922))
+def test_renaming_and_reordering_changes_nothing(kind: str, seed: int) -> None:
+    case = random_case(kind, seed)
+    new = {v: Variable(f"z{9 - i}_{v.name}", v.values) for i, v in enumerate(case.network.variables)}
+    network = Network(
+        tuple(new[v] for v in reversed(case.network.variables)),
+        tuple(renamed_sentence(s, new) for s in reversed(case.network.sentences)),
+        tuple(renamed_independence(i, new) for i in case.network.independences),
+    )
+    asked = Query(renamed(case.query.claim, new), renamed(case.query.given, new))
+    before, after = ask(case.network, case.query), ask(network, asked)
+    if before is None or after is None:
+        assert before is after is None
+        return
+    for one, other in ((before, after), (after, before)):
+        assert one.lower_witnessed is None or one.lower_witnessed >= other.lower - 1e-9
+        assert one.upper_witnessed is None or one.upper_witnessed <= other.upper + 1e-9
+    if before.status is after.status is Status.EXACT:
+        assert (after.lower, after.upper) == pytest.approx((before.lower, before.upper), abs=2 * TOLERANCE)
+
+
+def renamed(formula: Formula, new: dict[Variable, Variable]) -> Formula:
+    match formula:
+        case Truth():
+            return formula
+        case Is(variable, value):
+            return Is(new[variable], value)
+        case Not(operand):
+            return Not(renamed(operand, new))
+        case And(operands) | Or(operands) | Xor(operands):
+            return type(formula)(tuple(renamed(part, new) for part in reversed(operands)))
+        case Implies(left, right) | Iff(left, right):
+            return type(formula)(renamed(left, new), renamed(right, new))
+
+
+def renamed_sentence(sentence: Sentence, new: dict[Variable, Variable]) -> Sentence:
+    claims = tuple((weight, renamed(claim, new)) for weight, claim in sentence.claims)
+    return replace(sentence, claims=claims, given=renamed(sentence.given, new))
+
+
+def renamed_independence(independence: Independence, new: dict[Variable, Variable]) -> Independence:
+    sides = (independence.left, independence.right, independence.given)
+    return Independence(*(tuple(new[v] for v in side) for side in sides))
+
+
+@pytest.mark.parametrize("seed", range(930, 934))
+def test_a_vacuous_sentence_on_a_variable_of_its_own_changes_nothing(seed: int) -> None:
+    case = random_case("free", seed)
+    spare = Variable("spare")
+    added = Sentence(((Fraction(1), Is(spare)),), TRUE, Fraction(0), Fraction(1))
+    network = replace(
+        case.network,
+        variables=(spare, *case.network.variables),
+        sentences=(*case.network.sentences, added),
+    )
+    before, after = ask(case.network, case.query), ask(network, case.query)
+    assert (before is None) == (after is None)
+    if before is not None and after is not None and before.status is after.status is Status.EXACT:
+        assert (after.lower, after.upper) == pytest.approx((before.lower, before.upper), abs=2 * TOLERANCE)
