@@ -31,6 +31,7 @@ __all__ = [
     "LocalAssessment",
     "LocalPolytope",
     "Parents",
+    "Place",
     "Row",
     "Vertex",
     "facets",
@@ -42,6 +43,7 @@ __all__ = [
 
 Vertex: TypeAlias = tuple[Fraction, ...]
 Configuration: TypeAlias = tuple[int, ...]
+Place: TypeAlias = tuple[int, Configuration]
 _Ray: TypeAlias = tuple[int, ...]
 
 MAX_CONDITION_WORLDS = 1 << 16
@@ -89,17 +91,13 @@ class LocalAssessment:
 
     `polytopes[x]` maps a parent configuration (state indices, in the order of the graph's
     `parent_indices[x]`) to what is said about theta(x | configuration); where nothing is said the
-    configuration is missing. `places[i]` is the variable and configuration that sentence i is local to,
-    None for the sentences that say anything else, which `rest` lists.
+    configuration is missing. `places[i]` are the variable and the configurations that sentence i is local
+    to, none for the sentences that say anything else, which `rest` lists, or nothing at all.
     """
 
     polytopes: tuple[Mapping[Configuration, LocalPolytope], ...]
-    places: tuple[tuple[int, Configuration] | None, ...]
-
-    @property
-    def rest(self) -> tuple[int, ...]:
-        """Return the indices of the sentences that are not local."""
-        return tuple(i for i, place in enumerate(self.places) if place is None)
+    places: tuple[tuple[Place, ...], ...]
+    rest: tuple[int, ...]
 
 
 def vacuous(size: int) -> LocalPolytope:
@@ -288,14 +286,14 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
 
     A sentence is local to (x, configuration) when its claims speak about x only and its condition holds
     in exactly one configuration of the parents of x: then it restricts theta(x | configuration) and
-    nothing else.
+    nothing else. One that makes its claim certain, or impossible, does so in every configuration in which
+    its condition holds, since no part of a zero is positive: it is local to all of them.
     """
     index = {variable: i for i, variable in enumerate(network.variables)}
     rows: list[dict[Configuration, list[Row]]] = [{} for _ in network.variables]
-    places = tuple(_local_place(sentence, network.variables, graph, index) for sentence in network.sentences)
-    for sentence, place in zip(network.sentences, places, strict=True):
-        if place is not None:
-            child, configuration = place
+    places = tuple(_places(sentence, network.variables, graph, index) for sentence in network.sentences)
+    for sentence, found in zip(network.sentences, places, strict=True):
+        for child, configuration in found:
             rows[child].setdefault(configuration, []).append(local_row(sentence, network.variables[child]))
     polytopes = tuple(
         MappingProxyType(
@@ -303,33 +301,35 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
         )
         for x, by_parents in zip(network.variables, rows, strict=True)
     )
-    return LocalAssessment(polytopes, places)
+    said = (i for i, found in enumerate(places) if not found)
+    return LocalAssessment(polytopes, places, tuple(i for i in said if not network.sentences[i].is_vacuous))
 
 
-def _local_place(
+def _places(
     sentence: Sentence, variables: Sequence[Variable], graph: Parents, index: Mapping[Variable, int]
-) -> tuple[int, Configuration] | None:
-    """Return the variable and the parent configuration that a sentence is local to, if any."""
+) -> tuple[Place, ...]:
+    """Return the variable and the parent configurations that a sentence is local to."""
     if len(sentence.claim_scope) != 1:
-        return None
+        return ()
     child = index[sentence.claim_scope[0]]
     parents = [variables[i] for i in graph.parent_indices[child]]
-    configuration = _only_configuration(sentence, parents)
-    return None if configuration is None else (child, configuration)
+    if not set(sentence.given_scope) <= set(parents):
+        return ()
+    configurations = _configurations(sentence, parents)
+    decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
+    if len(configurations) == 1 or decides:
+        return tuple((child, configuration) for configuration in configurations)
+    return ()
 
 
-def _only_configuration(sentence: Sentence, parents: Sequence[Variable]) -> Configuration | None:
-    """Return the one parent configuration in which the condition holds, if there is exactly one."""
-    mentioned = set(sentence.given_scope)
-    if not mentioned <= set(parents) or any(p not in mentioned for p in parents if len(p.values) > 1):
-        return None
+def _configurations(sentence: Sentence, parents: Sequence[Variable]) -> Sequence[Configuration]:
+    """Return the parent configurations in which the condition holds; none where there are too many to look."""
     literals = literals_of(sentence.given)
-    if literals is not None:
-        return tuple(p.values.index(literals.get(p, p.values[0])) for p in parents)
+    if literals is not None and all(p in literals for p in parents):
+        return (tuple(p.values.index(literals[p]) for p in parents),)
     if prod(len(p.values) for p in parents) > MAX_CONDITION_WORLDS:
-        return None
-    holds = np.argwhere(truth_table(sentence.given, parents))
-    return tuple(int(state) for state in holds[0]) if len(holds) == 1 else None
+        return ()
+    return [tuple(map(int, states)) for states in np.argwhere(truth_table(sentence.given, parents))]
 
 
 def local_row(sentence: Sentence, x: Variable) -> Row:

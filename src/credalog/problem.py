@@ -115,9 +115,8 @@ def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...
         {key: polytope for key, polytope in found.items() if (x, key) not in empty}
         for x, found in enumerate(assessment.polytopes)
     )
-    forced = frozenset(n for n, place in enumerate(assessment.places) if place in empty)
-    rest = (n for n in assessment.rest if not network.sentences[n].is_vacuous)
-    return polytopes, sorted({*rest, *forced}), forced
+    forced = frozenset(n for n, places in enumerate(assessment.places) if not empty.isdisjoint(places))
+    return polytopes, sorted({*assessment.rest, *forced}), forced
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,11 @@ class Attribution:
         assessment = local_polytopes(engine.network, _Parents(structure.parents))
         self._at: dict[tuple[Variable, Configuration], list[int]] = defaultdict(list)
         self._about: dict[Variable, list[int]] = defaultdict(list)
-        for number, place in enumerate(assessment.places):
-            if place is not None:
-                variable = engine.problem.variables[place[0]]
-                self._at[variable, place[1]].append(number)
-                self._about[variable].append(number)
+        for number, places in enumerate(assessment.places):
+            for x, configuration in places:
+                self._at[engine.problem.variables[x], configuration].append(number)
+            for x in {x for x, _ in places}:
+                self._about[engine.problem.variables[x]].append(number)
 
     def weights(self, encoding: Encoding, multipliers: Floats) -> Mapping[int, float]:
         """Return the weight of every sentence that multipliers use."""

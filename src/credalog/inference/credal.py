@@ -131,7 +131,7 @@ class CredalNetwork:
         return CredalNetwork(
             Network(variables, self.network.sentences),
             (*self.parents, tuple(index[x] for x in mentioned)),
-            LocalAssessment((*self.assessment.polytopes, polytopes), self.assessment.places),
+            LocalAssessment((*self.assessment.polytopes, polytopes), self.assessment.places, ()),
         )
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
