@@ -323,7 +323,7 @@ def _places(
 
 
 def _configurations(sentence: Sentence, parents: Sequence[Variable]) -> Sequence[Configuration]:
-    """Return the parent configurations in which the condition holds; none where there are too many to look."""
+    """Return the parent configurations in which the condition holds; none where they are too many."""
     literals = literals_of(sentence.given)
     if literals is not None and all(p in literals for p in parents):
         return (tuple(p.values.index(literals[p]) for p in parents),)
