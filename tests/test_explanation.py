@@ -1,20 +1,23 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from credalog import lcn
-from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, UnknownName
-from credalog.inference.answer import Options, Progress
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork
+from credalog.inference.answer import Options
 from credalog.inference.exact import Engine
-from credalog.inference.explanation import MOST_TIES, Criterion, Explanation, Explanations, explain
-from credalog.inference.products import Products
+from credalog.inference.explanation import (
+    MOST_TIES,
+    BestAssignments,
+    Criterion,
+    RankedAssignment,
+    best_assignments,
+)
 from credalog.logic import TRUE, Formula, Is, Variable, conjunction
-from credalog.model import Network, Query
+from credalog.model import Query
 from judging import truth_of
 from oracle import Verdict
 from random_networks import Case, random_case
@@ -47,9 +50,9 @@ class Task:
     chosen: tuple[Variable, ...]
     given: Formula
 
-    def explain(self, criterion: Criterion, **how: float) -> Explanations:
+    def explain(self, criterion: Criterion, **how: float) -> BestAssignments:
         engine = Engine(self.case.network)
-        return explain(engine, self.chosen, self.given, OPTIONS, criterion=criterion, **how)  # type: ignore[arg-type]
+        return best_assignments(engine, self.chosen, self.given, OPTIONS, criterion=criterion, **how)  # type: ignore[arg-type]
 
     def truth(self) -> Truth | None:
         """Ask brute force for every assignment; None where some answer is missing."""
@@ -76,11 +79,11 @@ def random_task(kind: str, seed: int, largest: int) -> Task:
     return Task(case, tuple(chosen), given)
 
 
-def values_of(found: Explanation, chosen: tuple[Variable, ...]) -> tuple[str, ...]:
+def values_of(found: RankedAssignment, chosen: tuple[Variable, ...]) -> tuple[str, ...]:
     return tuple(found.values[v] for v in chosen)
 
 
-def check_intervals(task: Task, found: Explanations, truth: Truth) -> None:
+def check_intervals(task: Task, found: BestAssignments, truth: Truth) -> None:
     for one in found.ranked:
         lower, upper = truth.intervals[values_of(one, task.chosen)]
         assert one.interval.lower.bound <= lower + INSIDE
@@ -91,7 +94,7 @@ def check_intervals(task: Task, found: Explanations, truth: Truth) -> None:
             assert one.interval.lower.witnessed >= lower - INSIDE
 
 
-def check_best(task: Task, found: Explanations, truth: Truth, alpha: float) -> None:
+def check_best(task: Task, found: BestAssignments, truth: Truth, alpha: float) -> None:
     best = truth.best(alpha)
     assert found.best is not None
     assert found.is_proved, (found.gap, str(task.case))

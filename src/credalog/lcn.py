@@ -8,7 +8,7 @@ opened when the question is asked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from credalog.builder import Expression, Stated
-from credalog.errors import LanguageError
+from credalog.errors import LanguageError, UnknownName
 from credalog.grounding import LIMIT, Grounder
 from credalog.language import (
     Data,
@@ -28,7 +28,7 @@ from credalog.language import (
     read_query,
     unparse,
 )
-from credalog.logic import Formula, Variable, conjunction
+from credalog.logic import TRUE, Formula, Variable, conjunction
 from credalog.markov import DependencyGraph, Markov, dependency_graph, independences
 from credalog.model import Independence, Network, Query, Sentence
 from credalog.numerics import TOLERANCE
@@ -37,8 +37,10 @@ from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted
 if TYPE_CHECKING:
     from credalog.inference.answer import Answer, Options, Report
     from credalog.inference.consistency import Diagnosis
+    from credalog.inference.decision import Decision
     from credalog.inference.entropy import MaximumEntropy
     from credalog.inference.exact import Engine
+    from credalog.inference.explanation import BestAssignments, Criterion
     from credalog.inference.sensitivity import Explanation, Measurement
 
 __all__ = ["LCN", "load", "parse"]
@@ -222,6 +224,50 @@ class LCN:
         asked = [Query(atom, self.evidence) for atom in exact.marginal_atoms(self.ground())]
         return _shared_out(self.ground(), asked, options, jobs)
 
+    def map(
+        self,
+        variables: Iterable[str | Variable] | None = None,
+        *,
+        given: Formula | str = TRUE,
+        criterion: str | Criterion = "maximax",
+        alpha: float = 0.5,
+        top: int = 1,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+        report: Report | None = None,
+    ) -> BestAssignments:
+        """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
+        from credalog.inference.answer import Options
+        from credalog.inference.explanation import best_assignments, read_criterion
+
+        options = Options(tolerance, timeout, markov=_condition(markov), report=report)
+        observed = self.formula(given) if isinstance(given, str) else given
+        observed = conjunction((observed, self.evidence))
+        chosen = None if variables is None else [self._variable(v) for v in variables]
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        rule = read_criterion(criterion)
+        return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
+
+    def decide(
+        self,
+        statement: str,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+        report: Report | None = None,
+    ) -> Decision:
+        """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
+        from credalog.inference.answer import Options
+        from credalog.inference.decision import decide, read_statement
+
+        options = Options(tolerance, timeout, markov=_condition(markov), report=report)
+        asked, relation, threshold = read_statement(statement)
+        query = self.question(asked)
+        engine = self._engine(options.markov, query)
+        return decide(engine, query, threshold, options, relation=relation)
+
     def diagnose(
         self,
         *,
@@ -317,6 +363,14 @@ class LCN:
         asked = dict.fromkeys(variable for query in queries for variable in query.scope)
         added = tuple(variable for variable in asked if variable not in self._mentioned)
         return replace(network, variables=network.variables + added) if added else network
+
+    def _variable(self, named: str | Variable) -> Variable:
+        """Return the ground variable of a name."""
+        name = (named if isinstance(named, str) else named.name).replace(" ", "")
+        found = next((v for v in self.ground().variables if v.name.replace(" ", "") == name), None)
+        if found is None:
+            raise UnknownName(f"there is no variable {name}", advice="`credalog graph FILE` lists them all.")
+        return found
 
     @cached_property
     def _mentioned(self) -> frozenset[Variable]:

@@ -3,35 +3,42 @@
 Enters: an engine, a query and a threshold. Leaves: `Decision`: a verdict and the bounds it rests on.
 
 Two questions settle it: can P(q | e) be less than the threshold, and can it reach it? A witness says yes and
-a bound says no. First come the two linear relaxations, then a search for each end that stops at its first
-answer, and last, where neither settled it, exact bounds. Unless the threshold lies close to an end of the
-interval, this takes far less than the interval itself.
+a bound says no. First come the two linear relaxations, then set propagation where it is exact, then a search
+for each end that stops at its first answer, and last, where nothing settled it, exact bounds. Unless the
+threshold lies close to an end of the interval, this takes far less than the interval itself.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from time import monotonic
 
-from credalog.errors import CredalogError, InconsistentNetwork, ProblemTooLarge
+from credalog.errors import CredalogError, InconsistentNetwork, LanguageError, ProblemTooLarge
 from credalog.factorization import Reading
-from credalog.inference.answer import Answer, Options, Progress
+from credalog.inference import sets
+from credalog.inference.answer import Options, Progress
 from credalog.inference.bounding import Bounding, bounding_reading, readings_of, search_in_turn
 from credalog.inference.exact import Engine
 from credalog.inference.search import Ending, Limits, Witness
 from credalog.logic import Not
+from credalog.markov import Markov
 from credalog.model import Query
 from credalog.numerics import VACUOUS, Endpoint, Interval, Warrant
 
-__all__ = ["Decision", "Relation", "Verdict", "decide"]
+__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
 
 SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
+
+
+STATEMENT = re.compile(r"\s*(?P<asked>.+?)\s*(?P<relation>>=|<=)\s*(?P<threshold>\d[\d./]*|\.\d+)\s*")
 
 
 class Relation(Enum):
@@ -61,6 +68,16 @@ class Decision:
     interval: Interval
     stage: str
     seconds: float
+
+
+def read_statement(text: str) -> tuple[str, Relation, float]:
+    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold."""
+    found = STATEMENT.fullmatch(text)
+    if found is None:
+        raise LanguageError(
+            f"{text!r} compares no probability with a number", advice="Write it like `P(a | b) >= 0.5`."
+        )
+    return found["asked"], Relation(found["relation"]), float(Fraction(found["threshold"]))
 
 
 def decide(
@@ -109,7 +126,12 @@ class _Task:
 
     def decide(self) -> Decision:
         """Try one stage after the other until one settles it."""
-        stages = (("relaxation", self._relax), ("search", self._search), ("exact bounds", self._exact))
+        stages = (
+            ("relaxation", self._relax),
+            ("set propagation", self._propagate),
+            ("search", self._search),
+            ("exact bounds", self._exact),
+        )
         reached = ""
         try:
             for name, stage in stages:
@@ -148,6 +170,13 @@ class _Task:
                 bound, witness = program.glance(self.options.timeout, maximize=maximize)
                 self._learn(Endpoint(bound, None, Warrant.CHECKED), maximize=maximize)
                 self._attain(witness)
+
+    def _propagate(self) -> None:
+        """Ask for the interval where set propagation gives it exactly, which is quick."""
+        engine = self.engine
+        may_be_credal = engine.frame is None and engine.markov is not Markov.NONE
+        if may_be_credal and sets.applies(engine.network, self.asked, engine.graph):
+            self._ask(replace(self.options, method="sets"))
 
     def _search(self) -> None:
         """Search each end until a bound or a witness answers what is asked of it."""
@@ -192,8 +221,11 @@ class _Task:
 
     def _exact(self) -> None:
         """Ask for the interval itself, by whatever method suits it."""
-        remaining = max(self.start + self.options.timeout - monotonic(), 1.0)
-        answer: Answer = self.engine.query(self.asked, replace(self.options, timeout=remaining))
+        self._ask(self.options)
+
+    def _ask(self, options: Options) -> None:
+        remaining = max(self.start + options.timeout - monotonic(), 1.0)
+        answer = self.engine.query(self.asked, replace(options, timeout=remaining))
         self._learn(answer.interval.lower, maximize=False)
         self._learn(answer.interval.upper, maximize=True)
         if answer.interrupted:

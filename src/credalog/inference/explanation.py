@@ -1,6 +1,6 @@
 """Best explanations: the assignments whose posterior intervals are the best, by a chosen criterion.
 
-Enters: an engine, variables Y and evidence e. Leaves: `Explanations`: the best assignments y with the
+Enters: an engine, variables Y and evidence e. Leaves: `BestAssignments`: the best assignments y with the
 intervals of P(y | e), and whether it is proved that no other is better.
 
 Best-first search on partial assignments. The score of y is alpha * upper + (1 - alpha) * lower: maximax is
@@ -26,9 +26,9 @@ from credalog.inference.exact import Engine
 from credalog.inference.search import Limits
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
 from credalog.model import Query
-from credalog.numerics import Endpoint, Interval, Status, Warrant
+from credalog.numerics import Endpoint, Interval, Warrant
 
-__all__ = ["Criterion", "Explanation", "Explanations", "explain"]
+__all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
 
 MOST_TIES = 16
 """How many assignments are listed at most beyond those asked for, where they tie or are undominated."""
@@ -60,7 +60,7 @@ class Criterion(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class RankedAssignment:
     """One assignment, the interval of its posterior probability, and between which values its score lies."""
 
     assignment: tuple[Is, ...]
@@ -78,7 +78,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanations:
+class BestAssignments:
     """The best assignments, best first; `bound` is the score that no assignment passes.
 
     `is_proved` says that what is listed first is the best within the tolerance (with dominance: that nothing
@@ -89,7 +89,7 @@ class Explanations:
     given: Formula
     criterion: Criterion
     alpha: float
-    ranked: tuple[Explanation, ...]
+    ranked: tuple[RankedAssignment, ...]
     bound: float
     is_proved: bool
     is_complete: bool
@@ -98,7 +98,7 @@ class Explanations:
     seconds: float
 
     @property
-    def best(self) -> Explanation | None:
+    def best(self) -> RankedAssignment | None:
         """Return the first assignment listed; None where the time ran out before any was complete."""
         return self.ranked[0] if self.ranked else None
 
@@ -107,7 +107,7 @@ class Explanations:
         """Return how much better than the first another assignment may still be."""
         return max(0.0, self.bound - (self.ranked[0].score_lower if self.ranked else 0.0))
 
-    def ties(self, tolerance: float = NEGLIGIBLE) -> tuple[Explanation, ...]:
+    def ties(self, tolerance: float = NEGLIGIBLE) -> tuple[RankedAssignment, ...]:
         """Return the assignments listed that may be as good as the first."""
         if not self.ranked:
             return ()
@@ -121,7 +121,16 @@ def _literal(atom: Is) -> str:
     return atom.variable.name if atom.value == "true" else f"not {atom.variable.name}"
 
 
-def explain(
+def read_criterion(named: str | Criterion) -> Criterion:
+    """Return the criterion of a name."""
+    try:
+        return Criterion(named)
+    except ValueError:
+        known = ", ".join(member.value for member in Criterion)
+        raise CredalogError(f"there is no criterion {named}", advice=f"Choose one of {known}.") from None
+
+
+def best_assignments(
     engine: Engine,
     variables: Iterable[Variable] | None = None,
     given: Formula = TRUE,
@@ -130,7 +139,7 @@ def explain(
     criterion: Criterion = Criterion.MAXIMAX,
     alpha: float = 0.5,
     top: int = 1,
-) -> Explanations:
+) -> BestAssignments:
     """Find the best assignments of some variables, by default of all that are not observed.
 
     Scores within `options.tolerance` of each other, relative to the best, count as tied. `alpha` is the
@@ -214,13 +223,13 @@ class _Task:
         self.nodes = 0
         self.is_interrupted = False
 
-    def best(self, alpha: float, top: int) -> Explanations:
+    def best(self, alpha: float, top: int) -> BestAssignments:
         """Find the best assignments and those that tie with the last of them."""
         search = _Search(self, alpha, top)
         self._run(search)
         return self._result(search, search.ranked())
 
-    def undominated(self) -> Explanations:
+    def undominated(self) -> BestAssignments:
         """List the assignments whose upper end reaches the greatest lower end of all."""
         cautious = _Search(self, 0.0, 1)
         self._run(cautious)
@@ -247,9 +256,9 @@ class _Task:
         if self.options.report is not None:
             self.options.report(Progress("map", bound, best, monotonic() - self.start))
 
-    def _result(self, search: _Search, ranked: list[_Candidate]) -> Explanations:
-        listed = tuple(self._explanation(candidate) for candidate in ranked)
-        return Explanations(
+    def _result(self, search: _Search, ranked: list[_Candidate]) -> BestAssignments:
+        listed = tuple(self._ranked(candidate) for candidate in ranked)
+        return BestAssignments(
             variables=(),
             given=self.assignments.given,
             criterion=Criterion.HURWICZ,
@@ -263,13 +272,13 @@ class _Task:
             seconds=0.0,
         )
 
-    def _explanation(self, candidate: _Candidate) -> Explanation:
+    def _ranked(self, candidate: _Candidate) -> RankedAssignment:
         """Complete the interval of an assignment, as exactly as the time that is left allows."""
         assigned = self.assigned(candidate.states)
         ends = [self._end(assigned, candidate, maximize=maximize) for maximize in (False, True)]
         variables = self.assignments.problem.variables
         atoms = tuple(Is(variables[x], variables[x].values[s]) for x, s in sorted(assigned.items()))
-        return Explanation(atoms, Interval(*ends), candidate.low, candidate.high)
+        return RankedAssignment(atoms, Interval(*ends), candidate.low, candidate.high)
 
     def _end(self, assigned: Assigned, candidate: _Candidate, *, maximize: bool) -> Endpoint:
         tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
@@ -465,8 +474,3 @@ def _range(end: Endpoint, *, maximize: bool) -> tuple[float, float]:
     if maximize:
         return (0.0 if end.witnessed is None else end.witnessed), end.bound
     return end.bound, (1.0 if end.witnessed is None else end.witnessed)
-
-
-def status_of(found: Explanations) -> Status:
-    """Judge a result as one answer: EXACT where the best is proved."""
-    return Status.EXACT if found.is_proved else Status.BOUNDED
