@@ -8,7 +8,7 @@ opened when the question is asked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from credalog.inference.entropy import MaximumEntropy
     from credalog.inference.exact import Engine
     from credalog.inference.explanation import BestAssignments, Criterion
+    from credalog.inference.propagation import Propagation, Round
     from credalog.inference.sensitivity import Explanation, Measurement
 
 __all__ = ["LCN", "load", "parse"]
@@ -49,6 +50,9 @@ Asked: TypeAlias = str | Query | Expression
 """A question: text such as "P(a | b)", a query, or `P(a, given=b)`."""
 
 OTHER_FORMATS = (".uai", ".bif")
+
+PROPAGATION_TOLERANCE = 1e-7
+"""Messages that change by less than this have converged."""
 
 
 def parse(text: str, *, data: Data | None = None) -> LCN:
@@ -224,6 +228,30 @@ class LCN:
         asked = [Query(atom, self.evidence) for atom in exact.marginal_atoms(self.ground())]
         return _shared_out(self.ground(), asked, options, jobs)
 
+    def propagate(
+        self,
+        *,
+        variant: str = "bp",
+        window: int = 0,
+        tolerance: float = PROPAGATION_TOLERANCE,
+        markov: str | Markov = Markov.LOCAL,
+        start: Propagation | None = None,
+        report: Callable[[Round], None] | None = None,
+    ) -> Propagation:
+        """Propagate intervals, given the evidence: "bp" as the paper does, "sound" with bounds that hold."""
+        from credalog.inference.propagation import propagate
+
+        return propagate(
+            self.ground(),
+            variant=variant,
+            window=window,
+            evidence=self.evidence,
+            markov=_condition(markov),
+            tolerance=tolerance,
+            start=start,
+            report=report,
+        )
+
     def map(
         self,
         variables: Iterable[str | Variable] | None = None,
@@ -297,7 +325,8 @@ class LCN:
     ) -> Explanation:
         """Find the sentences that hold the ends of an interval; at most so many are tried."""
         from credalog.inference.answer import Options
-        from credalog.inference.sensitivity import explain
+        from credalog.inference.propagation import Propagation, Round
+    from credalog.inference.sensitivity import explain
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         query = self.question(asked)
@@ -315,7 +344,8 @@ class LCN:
     ) -> Measurement:
         """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
         from credalog.inference.answer import Options
-        from credalog.inference.sensitivity import measure
+        from credalog.inference.propagation import Propagation, Round
+    from credalog.inference.sensitivity import measure
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         query, target = self.question(asked), self.question(measured)

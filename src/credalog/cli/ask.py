@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ASKING", "add_effort", "answer_json", "write_answers"]
 
-METHODS = ("auto", "factorized", "joint")
+METHODS = ("auto", "factorized", "sets", "joint", "nilsson")
+PROPAGATIONS = ("bp", "sound")
 CONDITIONS = ("local", "global", "none")
 COLUMNS = (
     Column("query"),
@@ -59,7 +60,19 @@ def run(arguments: Namespace) -> int:
 def marginals(arguments: Namespace) -> int:
     """Answer P(x) for every variable x, or P(x = value) for every value."""
     model = load_model(arguments)
+    if arguments.method in PROPAGATIONS:
+        return _answer(arguments, lambda watch: _propagated(model, arguments, watch))
     return _answer(arguments, lambda watch: iter(model.marginals(**_effort(arguments), report=watch)))
+
+
+def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
+    found = model.propagate(
+        variant=arguments.method,
+        window=arguments.window,
+        markov=arguments.markov,
+        report=watch.round,
+    )
+    return iter(found.answers())
 
 
 def _effort(arguments: Namespace) -> dict[str, Any]:
@@ -170,7 +183,7 @@ def _row(found: dict[str, Any]) -> Sequence[str]:
     )
 
 
-def add_effort(parser: ArgumentParser) -> None:
+def add_effort(parser: ArgumentParser, methods: Sequence[str] = METHODS) -> None:
     """Add how closely, how long, and in which way to work."""
     add_model(parser)
     parser.add_argument(
@@ -187,7 +200,7 @@ def add_effort(parser: ArgumentParser) -> None:
         metavar="S",
         help="seconds for each query (default 30)",
     )
-    parser.add_argument("--method", choices=METHODS, default="auto", help="how to compute (default auto)")
+    parser.add_argument("--method", choices=methods, default="auto", help="how to compute (default auto)")
     parser.add_argument(
         "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
     )
@@ -202,8 +215,19 @@ def _query_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="+", help="a question such as 'P(a | b and not c)'")
 
 
+def _marginals_arguments(parser: ArgumentParser) -> None:
+    add_effort(parser, (*METHODS, *PROPAGATIONS))
+    parser.add_argument(
+        "--window",
+        type=int,
+        default=0,
+        metavar="K",
+        help="how far a factor sees in sound propagation (default 0)",
+    )
+
+
 ASKING = (
     Command("query", "bound the probability of formulas", _query_arguments, query),
-    Command("marginals", "bound the probability of every variable", add_effort, marginals),
+    Command("marginals", "bound the probability of every variable", _marginals_arguments, marginals),
     Command("run", "answer the query lines of a file", add_effort, run),
 )

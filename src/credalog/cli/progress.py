@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from credalog.inference.answer import Progress
+    from credalog.inference.propagation import Round
 
 __all__ = ["Watch"]
 
@@ -64,6 +65,15 @@ class Watch:
         if self._is_seen and monotonic() - self._drawn >= PAUSE:
             self._drawn = monotonic()
             print(f"{CLEAR}{_line(self.question, progress)}", end="", file=sys.stderr, flush=True)
+
+    def round(self, done: Round) -> None:
+        """Show a round of propagation."""
+        if self.is_interrupted:
+            raise KeyboardInterrupt
+        if self._is_seen and monotonic() - self._drawn >= PAUSE:
+            self._drawn = monotonic()
+            line = f"round {done.number}  largest change {done.largest_change:.1e}  {done.seconds:.1f} s"
+            print(f"{CLEAR}{line}", end="", file=sys.stderr, flush=True)
 
     def reached(self, end: str) -> tuple[float | None, float | None]:
         """Return the bound and the witnessed value of one end so far, None where unknown."""
