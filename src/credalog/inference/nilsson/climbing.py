@@ -7,12 +7,14 @@ is proved; it spares the 0/1 solver most of its work.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from credalog.inference.nilsson.events import Events, Group, Worlds
+from credalog.inference.nilsson.events import Events, Worlds
+from credalog.inference.nilsson.tables import Tables
 from credalog.program import Floats
 
 __all__ = ["Landscape"]
@@ -22,48 +24,45 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Landscape:
-    """All tables of worth in one array, and where each variable enters them.
+    """The tables of some events, and where each variable enters them.
 
-    Table g starts at `starts[g]`. Occurrence k of variable v, k from `first[v]` to `first[v + 1]`, says that
-    it enters table `table[k]` with stride `stride[k]`.
+    Occurrence k of variable v, k from `first[v]` to `first[v + 1]`, says that it enters table `table[k]` with
+    stride `stride[k]`.
     """
 
-    groups: tuple[Group, ...]
-    sizes: Integers
-    starts: Integers
+    tables: Tables
     first: Integers
     table: Integers
     stride: Integers
 
     @classmethod
     def of(cls, events: Events) -> Landscape:
-        """Lay out the tables of some events."""
-        groups = tuple(group for group in events.groups if group.scope)
-        lengths = [group.excluded.size for group in groups]
+        """Find out where each variable enters the tables of some events."""
+        tables = Tables.of(events)
         found = sorted(
-            (v, g, int(np.prod(group.excluded.shape[axis + 1 :])))
-            for g, group in enumerate(groups)
-            for axis, v in enumerate(group.scope)
+            (v, g, prod(tables.shape(g)[axis + 1 :]))
+            for g, over in enumerate(tables.scopes)
+            for axis, v in enumerate(over)
         )
-        variable, table, stride = (np.array(part, dtype=np.int64) for part in zip(*found, strict=True))
+        variable, table, stride = np.array(found, dtype=np.int64).reshape(-1, 3).T
         first = np.searchsorted(variable, np.arange(len(events.variables) + 1))
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        return cls(groups, np.array(events.sizes), starts, first, table, stride)
+        return cls(tables, first, table.copy(), stride.copy())
 
     def climb(self, worth: Floats, worlds: Worlds) -> Worlds:
         """Improve each world until no change of a single variable helps; return them, best first."""
-        penalty = 1.0 + float(np.abs(worth).sum())
-        tables = np.concatenate([group.worth(worth, penalty).ravel() for group in self.groups])
+        entries = self.tables.worth(worth, penalty=1.0 + float(np.abs(worth).sum()))
+        sizes = np.array(self.tables.events.sizes)
         found = worlds.copy()
         values = np.empty(len(found))
-        _climb(tables, found, values, self.sizes, self.starts, self.first, self.table, self.stride)
+        starts = self.tables.starts[:-1]
+        _climb(entries, found, values, sizes, starts, self.first, self.table, self.stride)
         _, distinct = np.unique(found, axis=0, return_index=True)
         return found[distinct[np.argsort(-values[distinct], kind="stable")]]
 
 
 @njit(cache=True)
 def _climb(
-    tables: Floats,
+    entries: Floats,
     worlds: Worlds,
     values: Floats,
     sizes: Integers,
@@ -82,13 +81,13 @@ def _climb(
         while improved:
             improved = False
             for v in range(len(sizes)):
-                gain, move = _best_move(tables, where, worlds[w, v], sizes[v], v, first, table, stride)
+                gain, move = _best_move(entries, where, worlds[w, v], sizes[v], v, first, table, stride)
                 if gain > MINUTE:
                     improved = True
                     worlds[w, v] += move
                     for k in range(first[v], first[v + 1]):
                         where[table[k]] += stride[k] * move
-        values[w] = tables[where].sum()
+        values[w] = entries[where].sum()
 
 
 MINUTE = 1e-12
@@ -97,7 +96,7 @@ MINUTE = 1e-12
 
 @njit(cache=True)
 def _best_move(
-    tables: Floats,
+    entries: Floats,
     where: Integers,
     value: int,
     size: int,
@@ -112,7 +111,7 @@ def _best_move(
         gain = 0.0
         for k in range(first[v], first[v + 1]):
             here = where[table[k]]
-            gain += tables[here + stride[k] * (other - value)] - tables[here]
+            gain += entries[here + stride[k] * (other - value)] - entries[here]
         if gain > best:
             best, best_move = gain, other - value
     return best, best_move

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.inference.nilsson.events import WIDEST, Events, Priced, Worlds
+from credalog.inference.nilsson.tables import Tables
 from credalog.numerics import Warrant
 from credalog.program import Floats
 
@@ -26,24 +27,24 @@ UNIT = 2.0**-53
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """A table that enters a step: move the eliminated variable's axis to the front, then broadcast."""
+    """A table that enters a step: put the eliminated variable's axis first, then broadcast."""
 
     number: int
-    axis: int
+    axes: tuple[int, ...]
     shape: tuple[int, ...]
 
     def laid_out(self, tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the table in the layout of the step."""
-        return np.moveaxis(tables[self.number], self.axis, 0).reshape(self.shape)
+        return tables[self.number].transpose(self.axes).reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Eliminate one variable: the tables that hold it, and the variables that are left in its message."""
+    """Eliminate one variable: the tables and messages that hold it, and what is left in its own message."""
 
     variable: int
     rest: tuple[int, ...]
-    groups: tuple[_Input, ...]
+    given: tuple[_Input, ...]
     messages: tuple[_Input, ...]
 
 
@@ -66,19 +67,19 @@ def _order(events: Events) -> list[int] | None:
     return order
 
 
-def _plan(events: Events, order: list[int]) -> tuple[_Step, ...]:
+def _plan(tables: Tables, order: list[int]) -> tuple[_Step, ...]:
     """Put every table into the step of the first of its variables that is eliminated."""
     place = {v: i for i, v in enumerate(order)}
-    groups: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in order]
+    given: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in order]
     messages: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in order]
-    for g, group in enumerate(events.groups):
-        if group.scope:
-            groups[min(place[v] for v in group.scope)].append((g, group.scope))
+    for g, over in enumerate(tables.scopes):
+        if over:
+            given[min(place[v] for v in over)].append((g, over))
     steps = []
     for i, v in enumerate(order):
-        rest = tuple(sorted({u for _, over in groups[i] + messages[i] for u in over} - {v}))
-        layout = events.sizes, (v, *rest)
-        inputs = (tuple(_input(n, over, *layout) for n, over in found[i]) for found in (groups, messages))
+        rest = tuple(sorted({u for _, over in given[i] + messages[i] for u in over} - {v}))
+        layout = tables.events.sizes, (v, *rest)
+        inputs = (tuple(_input(n, over, *layout) for n, over in found[i]) for found in (given, messages))
         steps.append(_Step(v, rest, *inputs))
         if rest:
             messages[min(place[u] for u in rest)].append((i, rest))
@@ -87,14 +88,15 @@ def _plan(events: Events, order: list[int]) -> tuple[_Step, ...]:
 
 def _input(number: int, over: tuple[int, ...], sizes: tuple[int, ...], layout: tuple[int, ...]) -> _Input:
     shape = tuple(sizes[u] if u in over else 1 for u in layout)
-    return _Input(number, over.index(layout[0]), shape)
+    first = over.index(layout[0])
+    return _Input(number, (first, *(axis for axis in range(len(over)) if axis != first)), shape)
 
 
 @dataclass(frozen=True)
 class Elimination:
     """Maximize by eliminating the variables one after the other, each at its best value."""
 
-    events: Events
+    tables: Tables
     steps: tuple[_Step, ...]
     warrant: Warrant = Warrant.CHECKED
 
@@ -102,32 +104,35 @@ class Elimination:
     def of(cls, events: Events) -> Elimination | None:
         """Plan an elimination; None where some table would grow too large."""
         order = _order(events) if events.widest <= WIDEST else None
-        return None if order is None else cls(events, _plan(events, order))
+        if order is None:
+            return None
+        tables = Tables.of(events)
+        return cls(tables, _plan(tables, order))
 
     def best(self, worth: Floats, *, enough: float, timeout: float) -> Priced:
         """Return the best world; the bound allows for the rounding of every sum."""
-        value, sums = self._sweep([group.worth(worth, inf) for group in self.events.groups])
+        value, sums = self._sweep(self.tables.worth(worth, inf))
         terms = len(worth) + 2 * len(self.steps) + 8
         worlds = self._trace(sums)[: 1 if value > -inf else 0]
         return Priced(worlds, float(value) + terms * UNIT * float(np.abs(worth).sum()))
 
     def greatest(self, worth: Sequence[int]) -> int:
         """Return the greatest worth of a world in whole numbers, exactly."""
-        whole = np.array(worth, dtype=object)
         # No world that is not excluded is worth as little as one that is.
         penalty = 1 + 2 * sum(abs(value) for value in worth)
-        value, _ = self._sweep([group.exact_worth(whole, penalty) for group in self.events.groups])
+        value, _ = self._sweep(self.tables.exact_worth(worth, penalty))
         return int(value)
 
-    def _sweep(self, tables: list[NDArray[Any]]) -> tuple[Any, list[NDArray[Any]]]:
+    def _sweep(self, entries: NDArray[Any]) -> tuple[Any, list[NDArray[Any]]]:
         """Eliminate all variables; return the greatest worth, and the sums from which to trace a world."""
-        value = sum(t.item() for group, t in zip(self.events.groups, tables, strict=True) if not group.scope)
+        tables, sizes = self.tables.split(entries), self.tables.events.sizes
+        value = sum(table.item() for over, table in zip(self.tables.scopes, tables, strict=True) if not over)
         messages: list[NDArray[Any]] = []
         sums: list[NDArray[Any]] = []
         for step in self.steps:
-            shape = (self.events.sizes[step.variable], *(self.events.sizes[v] for v in step.rest))
-            total = np.zeros(shape, dtype=tables[0].dtype)
-            for entering in step.groups:
+            shape = (sizes[step.variable], *(sizes[v] for v in step.rest))
+            total = np.zeros(shape, dtype=entries.dtype)
+            for entering in step.given:
                 total += entering.laid_out(tables)
             for entering in step.messages:
                 total += entering.laid_out(messages)

@@ -1,8 +1,8 @@
 """Formulas whose truth matters, and the question which world is worth most.
 
-Enters: formulas over finite variables. Leaves: their truth in given worlds, their truth tables by scope, and
-the contract of a `Pricer`: when every formula that is true in a world has a worth, positive or negative, it
-finds worlds of great worth and a bound that no world passes.
+Enters: formulas over finite variables. Leaves: their truth in given worlds, and the contract of a `Pricer`:
+when every formula that is true in a world has a worth, positive or negative, it finds worlds of great worth
+and a bound that no world passes.
 
 Worlds are rows of value numbers, one per variable.
 """
@@ -17,11 +17,11 @@ from typing import Protocol, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.logic import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, scope, truth_table
+from credalog.logic import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, scope
 from credalog.numerics import Warrant
 from credalog.program import Floats
 
-__all__ = ["WIDEST", "Events", "Group", "Priced", "Pricer", "Worlds"]
+__all__ = ["WIDEST", "Events", "Priced", "Pricer", "Worlds"]
 
 Worlds = NDArray[np.int64]
 """Worlds, one per row: the number of each variable's value."""
@@ -89,49 +89,10 @@ class Events:
             case _:
                 assert_never(formula)
 
-    @cached_property
-    def groups(self) -> tuple[Group, ...]:
-        """Return the formulas by scope, as truth tables; only for scopes that fit into a table."""
-        members: dict[tuple[int, ...], list[int]] = {}
-        for j, over in enumerate(self.scopes):
-            members.setdefault(over, []).append(j)
-        return tuple(self._group(over, found) for over, found in members.items())
-
-    def _group(self, over: tuple[int, ...], members: list[int]) -> Group:
-        variables = [self.variables[i] for i in over]
-        valued = [j for j in members if j < len(self.formulas)]
-        shape = tuple(len(v.values) for v in variables)
-        tables = np.array([truth_table(self.formulas[j], variables) for j in valued], dtype=np.float64)
-        excluded = np.zeros(shape, dtype=np.bool_)
-        for j in members[len(valued) :]:
-            excluded |= ~truth_table(self.certain[j - len(self.formulas)], variables)
-        return Group(over, np.array(valued, dtype=np.int64), tables.reshape(-1, *shape), excluded)
-
     @property
     def widest(self) -> int:
         """Return the size of the largest truth table of a formula."""
         return max((prod(self.sizes[i] for i in over) for over in self.scopes), default=1)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Formulas with one scope: their numbers, their truth tables stacked, and what is excluded."""
-
-    scope: tuple[int, ...]
-    members: NDArray[np.int64]
-    tables: Floats
-    excluded: NDArray[np.bool_]
-
-    def worth(self, worth: Floats, penalty: float) -> Floats:
-        """Return the worth of each joint value of the scope, less the penalty where it is excluded."""
-        value = np.tensordot(worth[self.members], self.tables, axes=1)
-        return np.where(self.excluded, value - penalty, value)
-
-    def exact_worth(self, worth: NDArray[np.object_], penalty: int) -> NDArray[np.object_]:
-        """Return the same in whole numbers."""
-        whole = np.concatenate([self.tables.astype(np.int64), self.excluded[None]]).astype(object)
-        weights = np.append(worth[self.members], -penalty)
-        return np.asarray(np.tensordot(weights, whole, axes=1), dtype=object)
 
 
 @dataclass(frozen=True, slots=True)
