@@ -325,8 +325,7 @@ class LCN:
     ) -> Explanation:
         """Find the sentences that hold the ends of an interval; at most so many are tried."""
         from credalog.inference.answer import Options
-        from credalog.inference.propagation import Propagation, Round
-    from credalog.inference.sensitivity import explain
+        from credalog.inference.sensitivity import explain
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         query = self.question(asked)
@@ -344,8 +343,7 @@ class LCN:
     ) -> Measurement:
         """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
         from credalog.inference.answer import Options
-        from credalog.inference.propagation import Propagation, Round
-    from credalog.inference.sensitivity import measure
+        from credalog.inference.sensitivity import measure
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         query, target = self.question(asked), self.question(measured)
