@@ -23,6 +23,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import inf, prod
+from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
@@ -35,7 +36,7 @@ from credalog.inference.answer import Options
 from credalog.inference.bounding import Bounding, bounding_reading, readings_of, search_in_turn
 from credalog.inference.exact import Engine
 from credalog.inference.products import ROUNDING, Floats, Products, Table
-from credalog.inference.search import Ending, Finding, Limits, Witness
+from credalog.inference.search import Ending, Limits, Witness
 from credalog.logic import TRUE, Formula, Is, Variable, conjunction, literals_of, scope, truth_table
 from credalog.model import Query
 from credalog.numerics import Endpoint, Warrant, round_up
@@ -60,6 +61,19 @@ LARGEST_FAMILY = 1 << 14
 TABLED = 1 << 10
 """Up to this many assignments one table shows them all, which makes the relaxation stronger."""
 
+PROPAGATED = 1 << 12
+"""Set propagation makes an assignment a variable of its own, whose table may have this many rows."""
+
+PROPAGATION_SHARE = 0.7
+"""The share of the time that set propagation may take before the search on cliques."""
+
+SHORTEST = 0.05
+"""The least time, in seconds, in which anything can be asked."""
+
+_States: TypeAlias = tuple[tuple[int, int], ...]
+_Key: TypeAlias = tuple[_States, bool]
+"""An assignment of variables in A, and whether its upper end is meant."""
+
 _Encoded: TypeAlias = tuple[Problem, Encoding, frozenset[Variable]]
 
 
@@ -81,8 +95,9 @@ class Assignments:
         self.given_scope = tuple(self.number[v] for v in scope(given))
         self.models: list[tuple[Products, float]] = []
         self._tables: dict[tuple[tuple[int, ...], Reading], _Encoded] = {}
-        self._relaxed: dict[tuple[tuple[int, int], ...], float] = {}
-        self._found: dict[tuple[tuple[tuple[int, int], ...], bool], Finding] = {}
+        self._relaxed: dict[_States, float] = {}
+        self._found: dict[_Key, Endpoint] = {}
+        self._witnesses: dict[_Key, Witness] = {}
 
     # ---- which variables need optimization ------------------------------------------------------------
 
@@ -196,55 +211,95 @@ class Assignments:
             attained = factor if self.is_consistent else None
             return Endpoint(_outwards(factor, maximize), attained, Warrant.CHECKED)
         found = self._entangled_end(prefix, _scaled(limits, factor), maximize=maximize)
-        bound = _outwards(found.bound * factor, maximize)
-        witnessed = None if found.witness is None else found.witness.value * factor
-        return Endpoint(bound, witnessed, found.warrant)
+        witnessed = None if found.witnessed is None else found.witnessed * factor
+        return Endpoint(_outwards(found.bound * factor, maximize), witnessed, found.warrant)
 
-    def _entangled_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> Finding:
+    def _entangled_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
+        """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
         key = (tuple(prefix.items()), maximize)
-        known = self._found.get(key)
-        if known is not None and _suffices(known, limits):
-            return known
-        finding = self._searched(prefix, limits, maximize, None if known is None else known.witness)
-        if known is not None:
-            better = min if maximize else max
-            finding = replace(finding, bound=better(finding.bound, known.bound))
-        self._found[key] = finding
-        if maximize:
-            self._relaxed[key[0]] = min(self._relaxed.get(key[0], 1.0), finding.bound)
-        return finding
+        if not self._suffices(key, limits) and self._may_propagate(prefix):
+            self._propagate(prefix, limits)
+        if not self._suffices(key, limits):
+            self._search(prefix, limits, maximize)
+        return self._found[key]
 
-    def _searched(self, prefix: Assigned, limits: Limits, maximize: bool, known: Witness | None) -> Finding:
+    def _suffices(self, key: _Key, limits: Limits) -> bool:
+        end = self._found.get(key)
+        if end is None or end.gap <= limits.tolerance:
+            return end is not None
+        return limits.decided is not None and limits.decided(end.bound, end.witnessed)
+
+    def _remember(self, key: _Key, end: Endpoint) -> None:
+        """Keep the tighter bound and the value attained that lies farther out."""
+        tighter, farther = (min, max) if key[1] else (max, min)
+        old = self._found.get(key, end)
+        bound = tighter(old.bound, end.bound)
+        values = [v for v in (old.witnessed, end.witnessed) if v is not None]
+        warrant = end.warrant if bound == end.bound else old.warrant
+        self._found[key] = Endpoint(bound, farther(values) if values else None, warrant)
+        if key[1]:
+            self._relaxed[key[0]] = min(self._relaxed.get(key[0], 1.0), bound)
+
+    def _may_propagate(self, prefix: Assigned) -> bool:
+        """Tell whether everything said is local and the graph acyclic, and the assignment not too long."""
+        problem = self.problem
+        states = prod(problem.structure.sizes[x] for x in prefix)
+        if problem.reading is Reading.FREE or self.engine.frame is not None or states > PROPAGATED:
+            return False
+        return not any(problem.all_statements) and not problem.declared and not problem.structure.core
+
+    def _propagate(self, prefix: Assigned, limits: Limits) -> None:
+        seconds = max(PROPAGATION_SHARE * (limits.deadline - monotonic()), SHORTEST)
+        options = Options(limits.tolerance, seconds, method="sets")
+        answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
+        key = tuple(prefix.items())
+        self._remember((key, False), answer.interval.lower)
+        self._remember((key, True), answer.interval.upper)
+        if answer.interrupted:
+            raise KeyboardInterrupt
+
+    def _search(self, prefix: Assigned, limits: Limits, maximize: bool) -> None:
+        key = (tuple(prefix.items()), maximize)
         try:
             finding = search_in_turn(
                 readings_of(self.problem),
                 lambda reading: self._bounding(prefix, reading),
                 limits,
                 maximize=maximize,
-                known=known,
+                known=self._witnesses.get(key),
             )
         except ProblemTooLarge:
-            return Finding(float(maximize), known, Ending.STOPPED, Warrant.CHECKED, 0, None)
+            self._remember(key, Endpoint(float(maximize), None, Warrant.CHECKED))
+            return
         if finding.ending is Ending.EMPTY:
             raise self._nothing()
-        return self._valued(finding, prefix)
+        witnessed = self._witnessed(key, finding.witness, prefix)
+        self._remember(key, Endpoint(finding.bound, witnessed, finding.warrant))
+        if finding.ending is Ending.INTERRUPTED:
+            raise KeyboardInterrupt
 
-    def _valued(self, finding: Finding, prefix: Assigned) -> Finding:
+    def _witnessed(self, key: _Key, witness: Witness | None, prefix: Assigned) -> float | None:
         """Compute what a witness gives P(y_A | e) once more, from its conditional tables alone."""
-        if finding.witness is None or not self.is_consistent:
-            return replace(finding, witness=None)
-        if literals_of(self.given) is None:
-            return finding
-        distribution = finding.witness.distribution
-        products, mass = self._as_model(distribution)
-        value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
-        return replace(finding, witness=Witness(distribution, min(1.0, value)))
+        if witness is None or not self.is_consistent:
+            return None
+        if literals_of(self.given) is not None:
+            products, mass = self._as_model(witness.distribution)
+            value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
+            witness = Witness(witness.distribution, min(1.0, value))
+        self._witnesses[key] = witness
+        return witness.value
 
-    def learn(self, assigned: Assigned, *, maximize: bool) -> None:
-        """Keep the model behind an end that was found: it bounds the lower end of every assignment."""
-        finding = self._found.get((tuple(self._prefix(assigned).items()), maximize))
-        if finding is not None and finding.witness is not None:
-            products, mass = self._as_model(finding.witness.distribution)
+    def learn(self, assigned: Assigned) -> None:
+        """Keep a model in which an assignment is improbable: it bounds the lower end of every assignment."""
+        prefix = self._prefix(assigned)
+        if not prefix or not self.is_consistent:
+            return
+        witness = self._witnesses.get((tuple(prefix.items()), False))
+        if witness is None:
+            bounding = self._bounding(prefix, bounding_reading(self.problem))
+            _, witness = bounding.glance(RELAXATION_SECONDS, maximize=False)
+        if witness is not None:
+            products, mass = self._as_model(witness.distribution)
             tables = (*products.tables, *self._loose_lower.tables)
             self.models.append((Products(tables, self.chosen), mass))
 
@@ -353,10 +408,3 @@ def _heard_times(
     decided: Callable[[float, float | None], bool], factor: float
 ) -> Callable[[float, float | None], bool]:
     return lambda bound, witnessed: decided(bound * factor, None if witnessed is None else witnessed * factor)
-
-
-def _suffices(known: Finding, limits: Limits) -> bool:
-    witnessed = None if known.witness is None else known.witness.value
-    if witnessed is not None and abs(known.bound - witnessed) <= limits.tolerance:
-        return True
-    return limits.decided is not None and limits.decided(known.bound, witnessed)

@@ -465,7 +465,7 @@ class _Search:
         limits = Limits(tolerance, deadline, decided=decided)
         end = self.assignments.end(assigned, limits, maximize=maximize)
         if not maximize:
-            self.assignments.learn(assigned, maximize=False)
+            self.assignments.learn(assigned)
         return end
 
 
