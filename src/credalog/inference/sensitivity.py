@@ -18,8 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from math import nan
 
-from credalog.errors import CredalogError, InconsistentNetwork
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.factorization import Reading
 from credalog.inference.answer import Answer, Options
 from credalog.inference.attribution import Attribution
@@ -79,7 +80,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A place where a measurement may fall, and the answer then; None where no model allows the place."""
+    """A place where a measurement may fall, and the answer then; None where no model allows both."""
 
     value: float
     answer: Answer | None
@@ -106,13 +107,13 @@ class Measurement:
 
     @property
     def best(self) -> float:
-        """Return the least width met."""
-        return min(self.widths)
+        """Return the least width met; not a number where no scenario is possible."""
+        return min(self.widths, default=nan)
 
     @property
     def worst(self) -> float:
-        """Return the greatest width met."""
-        return max(self.widths)
+        """Return the greatest width met; not a number where no scenario is possible."""
+        return max(self.widths, default=nan)
 
 
 def explain(network: Network, asked: Query, options: Options = Options(), *, most: int = MOST) -> Explanation:
@@ -186,8 +187,9 @@ def measure(
     scenarios = tuple(Scenario(float(p), promise.answer(p, p)) for p in places)
     # A window around two neighbouring places holds every window between them.
     hulls = [promise.answer(p, q) for p, q in pairwise(places)]
-    at_most = max(answer.upper - answer.lower for answer in hulls if answer is not None)
-    return Measurement(before, known, within, scenarios, min(at_most, before.upper - before.lower))
+    widths = (answer.upper - answer.lower for answer in hulls if answer is not None)
+    now = before.upper - before.lower
+    return Measurement(before, known, within, scenarios, min(now, max(widths, default=now)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,5 +216,5 @@ class _Promise:
         engine = Engine(network, self.options.markov, frame=self.network)
         try:
             return engine.query(self.before.query, self.options)
-        except InconsistentNetwork:
+        except (InconsistentNetwork, ImpossibleEvidence):
             return None
