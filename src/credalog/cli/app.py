@@ -14,13 +14,14 @@ from importlib.metadata import version
 
 from credalog.cli.ask import ASKING
 from credalog.cli.command import INTERRUPTED, Command
+from credalog.cli.decide import DECIDING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.diagnose import DIAGNOSING
 from credalog.errors import CredalogError
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS: tuple[Command, ...] = (*DESCRIBING, *ASKING, *DIAGNOSING)
+COMMANDS: tuple[Command, ...] = (*DESCRIBING, *ASKING, *DECIDING, *DIAGNOSING)
 
 BAD_INPUT = CredalogError.exit_code
 READER_LEFT = 141

@@ -206,22 +206,32 @@ class Assignments:
         `limits.decided` hears of P(y_A | e) times the loose thetas, as they stand at this end.
         """
         prefix = self._prefix(assigned)
-        factor = (self._loose_upper if maximize else self._loose_lower).value({**self.observed, **assigned})
-        if not prefix:
-            attained = factor if self.is_consistent else None
-            return Endpoint(_outwards(factor, maximize), attained, Warrant.CHECKED)
-        found = self._entangled_end(prefix, _scaled(limits, factor), maximize=maximize)
+        if prefix:
+            factor = self._loose_factor(assigned, maximize)
+            self._find_end(prefix, _scaled(limits, factor), maximize=maximize)
+        return self.known_end(assigned, maximize=maximize)
+
+    def _loose_factor(self, assigned: Assigned, maximize: bool) -> float:
+        products = self._loose_upper if maximize else self._loose_lower
+        return products.value({**self.observed, **assigned})
+
+    def known_end(self, assigned: Assigned, *, maximize: bool) -> Endpoint:
+        """Return what is known of one end without further work."""
+        prefix = self._prefix(assigned)
+        factor = self._loose_factor(assigned, maximize)
+        nothing = Endpoint(float(maximize), None, Warrant.CHECKED)
+        certain = Endpoint(1.0, 1.0 if self.is_consistent else None, Warrant.CHECKED)
+        found = self._found.get((tuple(prefix.items()), maximize), nothing) if prefix else certain
         witnessed = None if found.witnessed is None else found.witnessed * factor
         return Endpoint(_outwards(found.bound * factor, maximize), witnessed, found.warrant)
 
-    def _entangled_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
+    def _find_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> None:
         """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
         key = (tuple(prefix.items()), maximize)
         if not self._suffices(key, limits) and self._may_propagate(prefix):
             self._propagate(prefix, limits)
         if not self._suffices(key, limits):
             self._search(prefix, limits, maximize)
-        return self._found[key]
 
     def _suffices(self, key: _Key, limits: Limits) -> bool:
         end = self._found.get(key)

@@ -24,6 +24,7 @@ from credalog.inference.answer import Options, Progress
 from credalog.inference.bounding import Bounding, bounding_reading, readings_of, search_in_turn
 from credalog.inference.exact import Engine
 from credalog.inference.search import Ending, Limits, Witness
+from credalog.language import unparse_query
 from credalog.logic import Not
 from credalog.markov import Markov
 from credalog.model import Query
@@ -68,6 +69,15 @@ class Decision:
     interval: Interval
     stage: str
     seconds: float
+
+    def __str__(self) -> str:
+        return f"{unparse_query(self.query)} {self.relation.value} {self.threshold:g}"
+
+    def _repr_html_(self) -> str:
+        from credalog.rendering import Bar, as_html
+
+        bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
+        return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
 
 def read_statement(text: str) -> tuple[str, Relation, float]:

@@ -26,7 +26,7 @@ from credalog.inference.exact import Engine
 from credalog.inference.search import Limits
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
 from credalog.model import Query
-from credalog.numerics import Endpoint, Interval, Warrant
+from credalog.numerics import Endpoint, Interval
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
 
@@ -41,6 +41,10 @@ FIRST_SECONDS = 0.5
 
 OPENING_SHARE = 0.2
 """The share of the time that may go into asking whether there is a model at all."""
+
+
+LISTING_SHARE = 0.1
+"""The share of the time left that may go into one end of the interval of an assignment that is listed."""
 
 
 class Criterion(Enum):
@@ -106,6 +110,28 @@ class BestAssignments:
     def gap(self) -> float:
         """Return how much better than the first another assignment may still be."""
         return max(0.0, self.bound - (self.ranked[0].score_lower if self.ranked else 0.0))
+
+    @property
+    def summary(self) -> str:
+        """Say in one sentence what is proved of the list."""
+        if not self.ranked:
+            return "no assignment was completed in time"
+        if self.criterion is Criterion.DOMINANCE:
+            return (
+                "all undominated assignments"
+                if self.is_proved
+                else "some undominated assignments are missing"
+            )
+        if not self.is_proved:
+            return f"the first is not proved to be the best: another may score {self.gap:.2g} more"
+        more = "" if self.is_complete else ", and more assignments may tie with the last one listed"
+        return f"the first is proved to be the best by {self.criterion.value}{more}"
+
+    def _repr_html_(self) -> str:
+        from credalog.rendering import Bar, as_html
+
+        bars = [Bar(str(one), one.interval, f"score {one.score_lower:.6g}") for one in self.ranked]
+        return as_html(bars, heading=f"Best assignments by {self.criterion.value}", note=f"{self.summary}.")
 
     def ties(self, tolerance: float = NEGLIGIBLE) -> tuple[RankedAssignment, ...]:
         """Return the assignments listed that may be as good as the first."""
@@ -282,14 +308,14 @@ class _Task:
 
     def _end(self, assigned: Assigned, candidate: _Candidate, *, maximize: bool) -> Endpoint:
         tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
-        patience = max(FIRST_SECONDS, 0.1 * (self.deadline - monotonic()))
-        try:
-            limits = Limits(tolerance, monotonic() + patience)
-            return self.assignments.end(assigned, limits, maximize=maximize)
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-            bound = self.assignments.upper(assigned) if maximize else 0.0
-            return Endpoint(bound, None, Warrant.CHECKED)
+        patience = max(FIRST_SECONDS, LISTING_SHARE * (self.deadline - monotonic()))
+        if not self.is_interrupted:
+            try:
+                limits = Limits(tolerance, monotonic() + patience)
+                return self.assignments.end(assigned, limits, maximize=maximize)
+            except KeyboardInterrupt:
+                self.is_interrupted = True
+        return self.assignments.known_end(assigned, maximize=maximize)
 
     def assigned(self, states: tuple[int, ...]) -> dict[int, int]:
         """Return the states of the first variables, by number."""
