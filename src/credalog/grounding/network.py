@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
+from credalog.bulk import uncollected
 from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
@@ -115,10 +116,11 @@ class Grounder:
 
     def network(self, limit: int = LIMIT) -> Network:
         """Return the ground network, unless it would have more sentences than the limit."""
-        self._check_size(limit)
-        sentences = tuple(_merged(self._sentences()))
-        independences = tuple(dict.fromkeys(self._independences()))
-        return Network(self._variables(sentences, independences), sentences, independences)
+        with uncollected():
+            self._check_size(limit)
+            sentences = tuple(_merged(self._sentences()))
+            independences = tuple(dict.fromkeys(self._independences()))
+            return Network(self._variables(sentences, independences), sentences, independences)
 
     def queries(self) -> tuple[Query, ...]:
         """Return the theory's queries."""
@@ -149,7 +151,8 @@ class Grounder:
 
     @cached_property
     def _rules(self) -> tuple[_CompiledRule, ...]:
-        return tuple(map(self._compiled, self.theory.rules))
+        with uncollected():
+            return tuple(map(self._compiled, self.theory.rules))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:

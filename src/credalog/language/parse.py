@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
+from credalog.bulk import uncollected
 from credalog.errors import LanguageError, UnknownName
 from credalog.language.actions import Actions, Fact, Include
 from credalog.language.mistakes import explained
@@ -113,6 +114,7 @@ class _Reader:
 
     reading: _Reading = field(default_factory=_Reading)
     declarations: dict[str, Declaration] = field(default_factory=dict)
+    facts: dict[str, list[Fact]] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     independences: list[IndependenceRule] = field(default_factory=list)
     queries: list[QueryRule] = field(default_factory=list)
@@ -125,7 +127,7 @@ class _Reader:
     def theory(self, main_file: str) -> Theory:
         """Return all that was read."""
         return Theory(
-            declarations=tuple(self.declarations.values()),
+            declarations=tuple(_completed(d, self.facts.get(n, [])) for n, d in self.declarations.items()),
             rules=tuple(_told_apart(self.rules, main_file)),
             independences=tuple(self.independences),
             queries=tuple(self.queries),
@@ -146,12 +148,16 @@ class _Reader:
     def read(self, text: str, file: str, folder: Path) -> None:
         """Read the statements of one text."""
         self.texts[file] = text
-        for statement in statements(text, file):
-            value = self.reading.value(statement, start=STATEMENT)
-            try:
-                self._file_away(value, folder)
-            except Misstatement as error:
-                raise error.at(statement.place_of(error.lexeme)) from None
+        with uncollected():
+            for statement in statements(text, file):
+                self._add(statement, folder)
+
+    def _add(self, statement: Statement, folder: Path) -> None:
+        value = self.reading.value(statement, start=STATEMENT)
+        try:
+            self._file_away(value, folder)
+        except Misstatement as error:
+            raise error.at(statement.place_of(error.lexeme)) from None
 
     def _file_away(self, value: Any, folder: Path) -> None:
         match value:
@@ -197,19 +203,15 @@ class _Reader:
             )
 
     def _add_fact(self, fact: Fact) -> None:
-        match self.declarations.get(fact.name):
-            case Relation(facts=facts) as relation if fact.value is None:
-                self.declarations[fact.name] = replace(relation, facts=(*facts, fact.arguments))
-            case Function(table=table) as function if fact.value is not None:
-                entry = (fact.arguments, fact.value)
-                self.declarations[fact.name] = replace(function, table=(*table, entry))
-            case _:
-                kind = "relation" if fact.value is None else "function"
-                raise Misstatement(
-                    f"{fact.name} is not a {kind} declared above",
-                    lexeme=fact.name,
-                    advice=f"Declare the {kind} first; a probability is written P({fact.name}(...)).",
-                )
+        kind = Relation if fact.value is None else Function
+        if not isinstance(self.declarations.get(fact.name), kind):
+            word = kind.__name__.lower()
+            raise Misstatement(
+                f"{fact.name} is not a {word} declared above",
+                lexeme=fact.name,
+                advice=f"Declare the {word} first; a probability is written P({fact.name}(...)).",
+            )
+        self.facts.setdefault(fact.name, []).append(fact)
 
     def _include(self, path: Path) -> None:
         if path.resolve() in self.open_files:
@@ -219,6 +221,18 @@ class _Reader:
                 advice="Take one of the include lines out of the circle.",
             )
         self.read_file(path)
+
+
+def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
+    """Add the facts that have lines of their own."""
+    match declaration:
+        case Relation(facts=known) if facts:
+            return replace(declaration, facts=(*known, *(fact.arguments for fact in facts)))
+        case Function(table=table) if facts:
+            entries = ((fact.arguments, fact.value) for fact in facts if fact.value is not None)
+            return replace(declaration, table=(*table, *entries))
+        case _:
+            return declaration
 
 
 def _text_of(path: Path) -> str:

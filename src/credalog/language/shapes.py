@@ -28,18 +28,19 @@ STATEMENT, QUESTION, FORMULA = STARTS = ("start", "question", "condition")
 DEPTH = 150
 """How deeply formulas may be nested."""
 
-_NAME = r"[^\W\d]\w*'*"
-_LABEL = rf"{_NAME}(?:\.\w+)*\[[^\]\n]*\]|{_NAME}(?:\.\w+)+"
 _NUMBER = r"(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%?"
+_NAME = r"\w+'*"
+_LABEL_END = r"(?:\.\w+)*\[[^\]\n]*\]|(?:\.\w+)+"
 _STRING = r'"(?:\\.|[^"\\\n])*"'
-_SYMBOL = r"<->|<=|>=|!=|==|=<|=>|->|\.\.|\S"
-_TOKEN = re.compile("|".join((_LABEL, _NAME, _NUMBER, _STRING, _SYMBOL)))
+_SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\S"
+# What begins with a digit is a number, so that a name need not look at its first letter.
+_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}(?:{_LABEL_END})?|{_STRING}|{_SYMBOL}")
 
 _KINDS = (
     ("1", re.compile(r"\d+")),
     ("0.5", re.compile(_NUMBER)),
     ("a", re.compile(_NAME)),
-    ("a.b", re.compile(_LABEL)),
+    ("a.b", re.compile(rf"{_NAME}(?:{_LABEL_END})")),
     ('"a"', re.compile(_STRING)),
 )
 
