@@ -210,6 +210,7 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
 
 def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
     """Ask factors whose inputs changed, round after round, until there are none left."""
+    began = perf_counter()
     change, crossed, number = 0.0, -1, 0
     groups = _groups(graph, plan.sound)
     active = _active(messages, plan.tolerance)
@@ -218,7 +219,7 @@ def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
         change = _round(graph.arrays, plan, messages, groups[active], active)
         crossed = _contradiction(graph.arrays, plan, messages)
         if plan.report is not None:
-            plan.report(Round(number, change, len(active), perf_counter() - plan.began))
+            plan.report(Round(number, change, len(active), perf_counter() - began))
         active = _active(messages, plan.tolerance)
     return _Run(number, not len(active) and crossed < 0, change, crossed)
 

@@ -41,7 +41,7 @@ class Variant(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round did."""
+    """What one round did, and how long all rounds have taken so far."""
 
     number: int
     largest_change: float
