@@ -9,7 +9,8 @@ any y >= 0, any z and any t, with the reduced costs r = c - R'y - E'z - t d,
     c @ x  =  t + y @ (R @ x) + z @ (E @ x) + r @ x  >=  t + r @ x.
 
 The columns of table T add up to at most its mass bound M_T, so r @ x >= sum over tables of M_T times the
-smallest negative r_j in it, or 0. Every sum is computed in floating point with a bound on its rounding error,
+smallest negative r_j in it, or 0; or, with bounds U_j on its columns, the sum of its negative r_j U_j,
+whichever is better. Every sum is computed in floating point with a bound on its rounding error,
 the coefficients' own rounding included (each is a rational rounded once or twice), and rounded outwards.
 
 With c = 0 a positive bound is a contradiction: the program has no point (Farkas).
@@ -76,9 +77,14 @@ class Checker:
             return -np.inf
         loss = 0.0
         for (start, stop), mass in zip(self._program.tables, objective.mass_bounds, strict=True):
-            least = float(safe[start:stop].min())
+            negative = np.minimum(safe[start:stop], 0.0)
+            least = float(negative.min())
             if least < 0.0:
-                loss = round_down(loss + round_down(least * mass))
+                worst = round_down(least * mass)
+                if objective.column_bounds is not None:
+                    single = float(negative @ objective.column_bounds[start:stop])
+                    worst = max(worst, single * (1.0 + (stop - start + 2) * UNIT))
+                loss = round_down(loss + worst)
         return round_down(shift + loss)
 
     def _split(self, multipliers: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:

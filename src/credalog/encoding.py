@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import inf, nextafter, prod
@@ -115,6 +115,56 @@ class Encoding:
         # Nothing holds more than the total mass, which the last clique is.
         bounds = np.minimum(bounds, bounds[-1])
         return np.concatenate([bounds[-1:], bounds[:-1]])
+
+    def with_column_bounds(self, objective: Objective) -> Objective:
+        """Bound every column from the bounds on the tables' masses and on each P(x | parents)."""
+        masses = np.append(objective.mass_bounds[1:], objective.mass_bounds[0])
+        bounds = np.full(self.program.columns, masses[-1])
+        for number in reversed(range(len(self.columns) - 1)):
+            clique = self.factorization.cliques[number]
+            table = np.full(self.columns[number].shape, masses[number])
+            for part in clique.rest:
+                sums = bounds[self.arranged(self.leans_on(number, part), part)].sum(axis=1)
+                shape = [self.width_of(x, clique) if x in part else 1 for x in clique.scope]
+                table = np.minimum(table, sums.reshape(shape))
+            bounds[self.columns[number]] = table * self._greatest(clique)
+        # A hundred roundings at most lie behind each number.
+        return replace(objective, column_bounds=bounds * (1.0 + 1e-13))
+
+    def _greatest(self, clique: Clique) -> Floats:
+        """Return an upper bound on P(block | rest) in every state of a clique.
+
+        P(x, y, ...) is at most P(x | parents), whichever x of the block is taken.
+        """
+        table: Floats = np.ones(tuple(self.width_of(x, clique) for x in clique.scope))
+        if self.factorization.reading is Reading.FREE:
+            return table
+        for x in clique.block:
+            parents = self.problem.structure.parents[x]
+            for configuration, polytope in self.problem.polytopes[x].items():
+                for state in range(self.problem.structure.sizes[x]):
+                    place = {x: state, **dict(zip(parents, configuration, strict=True))}
+                    pick = self._where(place, clique)
+                    if pick is not None:
+                        most = above(max(vertex[state] for vertex in vertices(polytope)))
+                        table[pick] = np.minimum(table[pick], most)
+        return table
+
+    def _where(self, place: Mapping[int, int], clique: Clique) -> tuple[int | slice, ...] | None:
+        """Return the part of a clique's table in which variables have given states, if it shows them."""
+        if any(self.evidence[y] != place[y] for y in clique.fixed if y in place):
+            return None
+        return tuple(
+            slice(None) if y not in place else 0 if y in clique.fixed else place[y] for y in clique.scope
+        )
+
+    def leans_on(self, number: int, part: Sequence[int]) -> int:
+        """Return the clique off which a clique reads a part of what it leaves."""
+        return next(
+            s.second
+            for s in self.factorization.separators
+            if s.first == number and s.scope == tuple(part) and s.agreement is not Agreement.BELOW
+        )
 
     def _least_likelihood(self, x: int) -> float:
         """Return a lower bound on P(x = observed | parents) in any configuration."""

@@ -92,12 +92,14 @@ class Objective:
     """The ratio (numerator @ x) / (denominator @ x).
 
     `mass_bounds` are proved bounds on what each table can hold where the denominator is 1; infinity where
-    nothing is proved.
+    nothing is proved. `column_bounds`, if given, are the same for single columns; a solver may use them to
+    scale a program whose columns differ by many orders of magnitude.
     """
 
     numerator: Floats
     denominator: Floats
     mass_bounds: Floats
+    column_bounds: Floats | None = None
 
 
 class Outcome(Enum):

@@ -47,6 +47,9 @@ __all__ = ["Engine", "marginal_atoms", "marginals", "query"]
 UNSEARCHED = Finding(1.0, None, Ending.INTERRUPTED, Warrant.CHECKED, 0, None)
 """What is known of the upper end when the user stopped the search for the lower one."""
 
+RARE = 1e3
+"""Evidence that may be less probable than one over this is handled with scaled programs."""
+
 JOINT_LIMIT = 1 << 7
 """Up to this many worlds a cyclic network is not factorized at all."""
 
@@ -361,18 +364,21 @@ class _Task:
         return self.part.encode_jointly(self.asked) if self.jointly else self.part.encode(self.asked, reading)
 
     def _bounded_mass(self, encoding: Encoding, objective: Objective) -> tuple[Encoding, Objective]:
-        """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
-        if np.isfinite(objective.mass_bounds[0]):
-            return encoding, objective
-        evidence = encoding.unconditional(self.asked.given)
-        relaxation = Relaxation(encoding.program)
-        box = encoding.program.ratios.box
-        claim, _ = relaxation.minimize(evidence, box)
-        least = Checker(encoding.program).lower_bound(evidence, box, claim.multipliers)
-        if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
-            return encoding, objective
-        bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))
-        return encoding, replace(objective, mass_bounds=bounds)
+        """Bound the mass by 1 over the least probability of the evidence, where that can be proved.
+
+        Rare evidence makes columns differ by many orders of magnitude: then each gets a bound of its own.
+        """
+        if not np.isfinite(objective.mass_bounds[0]):
+            evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
+            box = encoding.program.ratios.box
+            claim, _ = Relaxation(encoding.program).minimize(evidence, box)
+            least = Checker(encoding.program).lower_bound(evidence, box, claim.multipliers)
+            if claim.outcome is Outcome.OPTIMAL and least > 0.0:
+                bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))
+                objective = replace(objective, mass_bounds=bounds)
+        if RARE < objective.mass_bounds[0] < np.inf:
+            objective = encoding.with_column_bounds(objective)
+        return encoding, objective
 
     def _report(self, maximize: bool) -> Callable[[float, float | None], None] | None:
         report = self.options.report

@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding
 from credalog.errors import MissingLibrary
-from credalog.factorization import Agreement, Clique, Reading
+from credalog.factorization import Clique, Reading
 from credalog.numerics import FEASIBILITY
 from credalog.polytopes import LocalPolytope, vertices
 from credalog.program import Floats, Objective
@@ -262,12 +262,7 @@ def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) 
     """Multiply the tables of the parts that a clique leaves, each read off the clique it leans on."""
     table: Floats = np.ones((1,) * len(clique.scope))
     for part in clique.rest:
-        second = next(
-            s.second
-            for s in encoding.factorization.separators
-            if s.first == number and s.scope == part and s.agreement is not Agreement.BELOW
-        )
-        sums = point[encoding.arranged(second, part)].sum(axis=1)
+        sums = point[encoding.arranged(encoding.leans_on(number, part), part)].sum(axis=1)
         shape = [encoding.width_of(x, clique) if x in part else 1 for x in clique.scope]
         table = table * sums.reshape(shape)
     return table

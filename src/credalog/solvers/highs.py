@@ -7,6 +7,7 @@ denominator in every context c. That relaxation is exact where a ratio's range i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import highspy
@@ -23,6 +24,29 @@ RAY_SECONDS = 10.0
 
 Basis = Any
 """HiGHS's own record of a basis, handed back to warm-start a neighbouring box."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaling:
+    """Factors that bring columns of very different size to a common one; all one if nothing asks for it."""
+
+    columns: Floats
+    rows: Floats
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array, bounds: Floats | None) -> _Scaling:
+        """Scale each column by its bound, then each row to a greatest entry of one."""
+        if bounds is None:
+            return cls(np.ones(matrix.shape[1]), np.ones(matrix.shape[0]))
+        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
+        largest = np.asarray(abs(matrix * columns[None, :]).max(axis=1).todense()).ravel()
+        return cls(columns, 1.0 / np.where(largest > 0.0, largest, 1.0))
+
+    def applied(self, matrix: sp.csr_array) -> sp.csr_array:
+        """Return the scaled matrix."""
+        lengths = np.diff(matrix.indptr)
+        data = matrix.data * self.columns[matrix.indices] * np.repeat(self.rows, lengths)
+        return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class Relaxation:
@@ -60,18 +84,20 @@ class Relaxation:
         highs = quiet_highs()
         highs.setOptionValue("solver", "ipm")
         highs.setOptionValue("run_crossover", "off")
-        highs.passModel(self._model(np.zeros(self.program.columns), objective, box))
+        model, scaling = self._model(np.zeros(self.program.columns), objective, box)
+        highs.passModel(model)
         run_for(highs, timeout)
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
-        found: Floats = np.maximum(np.array(highs.getSolution().col_value), 0.0)
+        found: Floats = np.maximum(np.array(highs.getSolution().col_value), 0.0) * scaling.columns
         return found
 
     def _solve(
         self, cost: Floats, objective: Objective, box: Box, basis: Basis, timeout: float
     ) -> tuple[Claim, Basis]:
         highs = self._highs
-        highs.passModel(self._model(cost, objective, box))
+        model, scaling = self._model(cost, objective, box)
+        highs.passModel(model)
         if basis is None:
             highs.setOptionValue("presolve", "choose")
         else:
@@ -79,19 +105,19 @@ class Relaxation:
             highs.setBasis(basis)
         run_for(highs, timeout)
         if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-            return self._infeasible(), None
+            return self._infeasible(scaling), None
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return _nothing(self.program.columns, highs.getNumRow()), None
         solution = highs.getSolution()
         claim = Claim(
             Outcome.OPTIMAL,
             highs.getInfo().objective_function_value,
-            np.array(solution.col_value),
-            np.array(solution.row_dual),
+            np.array(solution.col_value) * scaling.columns,
+            np.array(solution.row_dual) * scaling.rows,
         )
         return claim, highs.getBasis()
 
-    def _infeasible(self) -> Claim:
+    def _infeasible(self, scaling: _Scaling) -> Claim:
         """Fetch the Farkas ray, which presolve does not leave behind."""
         highs = self._highs
         _, exists = highs.getDualRayExist()
@@ -102,12 +128,14 @@ class Relaxation:
         _, exists, ray = highs.getDualRay()
         if not exists:
             return _nothing(self.program.columns, highs.getNumRow())
-        return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.array(ray))
+        return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.array(ray) * scaling.rows)
 
-    def _model(self, cost: Floats, objective: Objective, box: Box) -> highspy.HighsLp:
+    def _model(self, cost: Floats, objective: Objective, box: Box) -> tuple[highspy.HighsLp, _Scaling]:
         matrix, lower, upper = self._rows(objective, box)
+        scaling = _Scaling.of(matrix, objective.column_bounds)
         columns = np.zeros(self.program.columns), np.full(self.program.columns, np.inf)
-        return linear_model(cost, columns, matrix, (lower, upper))
+        rows = lower * scaling.rows, upper * scaling.rows
+        return linear_model(cost * scaling.columns, columns, scaling.applied(matrix), rows), scaling
 
     def _rows(self, objective: Objective, box: Box) -> tuple[sp.csr_array, Floats, Floats]:
         """Fill in the box rows, whose nonzeros are always in the same places, and add the normalization."""
