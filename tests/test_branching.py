@@ -10,12 +10,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from credal_drawing import Drawn, brute_force, draw_loopy, draw_polytree, extremes, query_of
+from credal_drawing import Drawn, brute_force, draw_loopy, draw_polytree, draw_tables, extremes, query_of
 from credalog.errors import ImpossibleEvidence
-from credalog.inference import sets
+from credalog.inference import branching, sets
 from credalog.inference.answer import Options
+from credalog.inference.appendages import Trimmed, trim
 from credalog.inference.branching import branch_and_bound
-from credalog.inference.credal import CredalNetwork, Question, chosen_tables, credal_network, eliminate
+from credalog.inference.credal import CredalNetwork, Question, Table, chosen_tables, credal_network, eliminate
 from credalog.inference.plan import Plan, plan
 from credalog.inference.relaxation import bounds, contributions, evidence, forward
 from credalog.markov import dependency_graph
@@ -132,6 +133,36 @@ def test_fewer_vertices_never_raise_the_bound() -> None:
             row[first] = False
             some, _ = bounds(layout, row[None], event, np.zeros(1))
             assert some[0] <= all_[0] + 1e-12
+
+
+TAILS = [[], [0], [0], [1, 2], [3], [4], [0], [6]]
+"""A loop 0, 1, 2, 3 with a tail 4, 5 below the loop and a tail 6, 7 below the query's variable."""
+
+
+def untrimmed(
+    tables: dict[int, Table], asked: Question, sizes: tuple[int, ...], *, deadline: float
+) -> Trimmed:
+    return Trimmed(tables, asked, sizes, {})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_replacing_trees_by_their_messages_changes_no_answer(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = draw_tables(np.random.default_rng(seed), TAILS, 0.0)
+    credal = read(drawn)
+    asked = Question(0, tuple(k == 0 for k in range(drawn.sizes[0])), {5: 0, 7: 0})
+    tables = {x: credal.table(x, asked.observed) for x in range(len(TAILS))}
+    trimmed = trim(tables, asked, credal.sizes, deadline=monotonic() + 60)
+    assert {4, 5, 6, 7}.isdisjoint(trimmed.tables)
+    assert len(trimmed.replaced) == 2
+    with_messages = branch_and_bound(credal, asked, tolerance=1e-5)
+    monkeypatch.setattr(branching, "trim", untrimmed)
+    without = branch_and_bound(credal, asked, tolerance=1e-5)
+    for one, other in ((with_messages, without), (without, with_messages)):
+        assert one.status(1e-5) is Status.EXACT
+        assert one.lower.bound <= (other.lower.witnessed or 0.0) + 1e-12
+        assert one.upper.bound >= (other.upper.witnessed or 1.0) - 1e-12
 
 
 def test_a_loopy_network_is_answered_through_the_same_door() -> None:

@@ -13,7 +13,7 @@ else fixed the quotient is linear-fractional in all blocks of one family togethe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -22,6 +22,7 @@ from time import monotonic
 
 import numpy as np
 
+from credalog.inference.appendages import Trimmed, trim
 from credalog.inference.cones import Array
 from credalog.inference.credal import (
     Choice,
@@ -40,6 +41,9 @@ __all__ = ["branch_and_bound"]
 
 CLOSE = 0.95
 """The share of the tolerance to which a search is driven; the rest is for roundings."""
+
+TRIMMING = 0.2
+"""The share of the time that may go into replacing trees."""
 
 BATCH = 128
 """How many nodes are bounded at once."""
@@ -63,17 +67,22 @@ def branch_and_bound(
     """Bound the posterior of an event by search over vertices until the gaps close or the deadline passes."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
-    layout = plan(tables, asked, credal.sizes)
+    trimmed = trim(tables, asked, credal.sizes, deadline=_until(TRIMMING, deadline))
+    layout = plan(trimmed.tables, trimmed.asked, trimmed.sizes)
     event = np.array(asked.event, dtype=np.float64)
-    halfway = deadline if deadline == inf else (monotonic() + deadline) / 2
-    upper = _Search(layout, event, CLOSE * tolerance, halfway).run()
+    upper = _Search(layout, event, CLOSE * tolerance, _until(0.5, deadline)).run()
     lower = _Search(layout, 1 - event, CLOSE * tolerance, deadline).run()
-    warrant = _warrant(layout)
-    values = [_witnessed(tables, asked, found.choices(layout)) for found in (lower, upper)]
+    values = [_witnessed(tables, asked, trimmed, found.choices(layout)) for found in (lower, upper)]
+    margin, warrant = 4 * trimmed.error, _warrant(layout)
     return Interval(
-        Endpoint(1 - lower.bound, values[0], warrant),
-        Endpoint(upper.bound, values[1], warrant),
+        Endpoint(max(0.0, 1 - lower.bound - margin), values[0], warrant),
+        Endpoint(min(1.0, upper.bound + margin), values[1], warrant),
     )
+
+
+def _until(share: float, deadline: float) -> float:
+    """Return when a share of the time that is left will have passed."""
+    return deadline if deadline == inf else monotonic() + share * (deadline - monotonic())
 
 
 def _warrant(layout: Plan) -> Warrant:
@@ -82,11 +91,14 @@ def _warrant(layout: Plan) -> Warrant:
     return Warrant.CHECKED if most[0] > SMALLEST else Warrant.CLAIMED
 
 
-def _witnessed(tables: dict[int, Table], asked: Question, choices: Sequence[Choice] | None) -> float | None:
-    """Evaluate the query under one choice of vertices, independently of the search."""
+def _witnessed(
+    tables: Mapping[int, Table], asked: Question, trimmed: Trimmed, choices: Sequence[Choice] | None
+) -> float | None:
+    """Evaluate the query under one choice of vertices of the original tables, independently of the search."""
     if choices is None:
         return None
-    posterior = eliminate(chosen_tables(tables.values(), choices), asked.observed, keep=asked.target)
+    factors = chosen_tables(tables.values(), trimmed.choices(choices))
+    posterior = eliminate(factors, asked.observed, keep=asked.target)
     return float(posterior[list(asked.event)].sum() / posterior.sum())
 
 

@@ -50,15 +50,14 @@ from credalog.inference.messages import (
     Messages,
     OutOfTimeError,
     constant,
-    from_above,
     multiplied,
-    to_parent,
     weighted,
 )
+from credalog.inference.tree import Tree
 from credalog.markov import DependencyGraph, dependency_graph
 from credalog.model import Network, Query
 from credalog.numerics import VACUOUS, Endpoint, Interval, Warrant
-from credalog.relevance import Relevance, ancestors, is_polytree, relevance
+from credalog.relevance import ancestors, is_polytree, relevance
 
 __all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
 
@@ -71,66 +70,7 @@ ADVANCE = 1e-12
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
 
-Arc: TypeAlias = tuple[int, int]
 Picks: TypeAlias = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class _Polytree:
-    """The relevant part of a credal network; `children` are those whose tables take part."""
-
-    tables: Mapping[int, Table]
-    children: Mapping[int, tuple[int, ...]]
-    sizes: Sequence[int]
-    observed: Mapping[int, int]
-    deadline: float
-
-    @classmethod
-    def of(
-        cls, credal: CredalNetwork, relevant: Relevance, observed: Mapping[int, int], deadline: float
-    ) -> _Polytree:
-        """Lay out the tables of the relevant families."""
-        tables = {x: credal.table(x, observed) for x in relevant.families}
-        children: dict[int, list[int]] = {x: [] for x in relevant.families}
-        for x, table in tables.items():
-            for parent in table.parents:
-                children[parent].append(x)
-        arcs = {x: tuple(found) for x, found in children.items()}
-        return cls(tables, arcs, credal.sizes, observed, deadline)
-
-    def message(self, source: int, towards: int) -> Messages:
-        """Compute the set that passes along one arc, from everything beyond it."""
-        heard: dict[Arc, Messages] = {}
-        for arc in self.schedule(source, towards):
-            if monotonic() > self.deadline:
-                raise OutOfTimeError
-            upwards = arc[1] in self.tables[arc[0]].parents
-            heard[arc] = self._to_parent(*arc, heard) if upwards else self._to_child(*arc, heard)
-        return heard[source, towards]
-
-    def schedule(self, source: int, towards: int) -> list[Arc]:
-        """Return the arcs (from, to) beyond one, ordered so that each variable hears before it speaks."""
-        order = [(source, towards)]
-        for x, next_ in order:
-            order.extend((y, x) for y in self.tables[x].parents + self.children[x] if y != next_)
-        return order[::-1]
-
-    def _to_parent(self, source: int, parent: int, heard: Mapping[Arc, Messages]) -> Messages:
-        table = self.tables[source]
-        others = [heard[p, source] for p in table.parents if p != parent]
-        below = multiplied(self.below(source, heard), self.sizes[source])
-        return to_parent(table, parent, others, below)
-
-    def _to_child(self, source: int, child: int, heard: Mapping[Arc, Messages]) -> Messages:
-        table = self.tables[source]
-        above = from_above(table, [heard[p, source] for p in table.parents], deadline=self.deadline)
-        return multiplied([above, *self.below(source, heard, but=child)], self.sizes[source])
-
-    def below(self, x: int, heard: Mapping[Arc, Messages], but: int | None = None) -> list[Messages]:
-        """Return what a variable hears from its own side: its observation, or its children."""
-        if x in self.observed:
-            return [constant(np.eye(self.sizes[x])[self.observed[x]])]
-        return [heard[child, x] for child in self.children[x] if child != but]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +108,7 @@ class _Functionals:
 class Beliefs:
     """All that reaches one variable from the evidence: any event of it can be asked."""
 
-    tree: _Polytree
+    tree: Tree
     target: int
     below: Messages
     line: tuple[_Step, ...]
@@ -262,7 +202,7 @@ def _contract(step: _Step, values: Array) -> Array:
     return weighted(np.moveaxis(values, 1 + step.table.parents.index(step.heir), 1), step.others)
 
 
-def _line(tree: _Polytree, target: int, rows: int) -> Iterator[_Step]:
+def _line(tree: Tree, target: int, rows: int) -> Iterator[_Step]:
     """Yield the families along which functionals are carried upwards, from the query's own."""
     x: int | None = target
     while x is not None:
@@ -276,7 +216,7 @@ def _line(tree: _Polytree, target: int, rows: int) -> Iterator[_Step]:
         x = heir
 
 
-def _heir(tree: _Polytree, x: int) -> int | None:
+def _heir(tree: Tree, x: int) -> int | None:
     """Choose, among the parents with no other relevant child, the one with most beyond it."""
     only = [p for p in tree.tables[x].parents if tree.children[p] == (x,)]
     return max(only, key=lambda p: len(tree.schedule(p, x)), default=None)
@@ -287,7 +227,8 @@ def beliefs(
 ) -> Beliefs:
     """Send messages from all the evidence to one variable; its relevant surroundings must be a polytree."""
     relevant = relevance(credal.parents, [target], observed)
-    tree = _Polytree.of(credal, relevant, observed, deadline)
+    tables = {x: credal.table(x, observed) for x in relevant.families}
+    tree = Tree.of(tables, credal.sizes, observed, deadline)
     heard = {(child, target): tree.message(child, target) for child in tree.children[target]}
     below = multiplied(tree.below(target, heard), tree.sizes[target])
     return Beliefs(tree, target, below, tuple(_line(tree, target, len(below.vectors))))
