@@ -6,8 +6,8 @@ entropy passes. Where the two meet, the model is the one of greatest entropy.
 The entropy of a product of tables P(block | parents) is the sum of their conditional entropies, each the mean
 over a clique's rows of -log P(block | rest of the clique). Such a sum is concave in the columns of the
 program and homogeneous of degree one: at any positive point its gradient, -log(x / row sum), is the cost of a
-linear function that no distribution's entropy exceeds. So one linear program, checked like any other, turns an
-approximate solution of the convex relaxation into a proved bound. Without independences, or where every
+linear function that no distribution's entropy exceeds. So one linear program, checked like any other, turns
+an approximate solution of the convex relaxation into a proved bound. Without independences, or where every
 ratio is known, the relaxation is the program itself and the answer exact. Otherwise independences make the
 program nonconvex; several starts are tried, and the gap to the bound is shown.
 """
@@ -31,6 +31,7 @@ from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.inference.answer import Options
 from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, is_model, parts_of
+from credalog.inference.polish import polished
 from credalog.inference.search import Limits, search
 from credalog.inference.witness import distribution_at
 from credalog.logic import TRUE, Formula
@@ -159,7 +160,7 @@ class _Part:
         relaxed = self._relax(center)
         at_most = self._bound(relaxed)
         for point in self._points(relaxed, center):
-            self._consider(distribution_at(self.encoding, point))
+            self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
             if at_most - self.entropy <= self.tolerance or monotonic() > self.deadline:
                 break
         if self.best is None:
