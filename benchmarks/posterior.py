@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import platform
 import resource
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,8 +34,8 @@ WIDEST = Fraction(3, 10)
 
 HEAD = """# Posteriors of random binary networks with loops
 
-Command: `python benchmarks/posterior.py --compare`. Networks: each variable takes up to `width` parents
-inside one clique of a random `width`-tree, and an interval at most {widest} wide for each parent
+Command: `python benchmarks/posterior.py {arguments}`.
+Networks: each variable takes up to `width` parents inside one clique of a random `width`-tree, and an interval at most {widest} wide for each parent
 configuration; the query's variable and the observed ones are drawn at random. {machine}, Python {python},
 one thread; peak memory {memory:.0f} MB. Limit {timeout:.0f} s by the clock per query, on a machine shared
 with other work; CPU seconds; EXACT at {tolerance:g}. `families`: how many conditional tables matter, on
@@ -194,6 +195,7 @@ def main() -> None:
         first = [r for r in ours if r.case.seed == 0]
         compared = [SIDE, *side_by_side(first, [by_program(r.case, options.timeout) for r in first])]
     head = HEAD.format(
+        arguments=" ".join(sys.argv[1:]),
         widest=float(WIDEST),
         machine=platform.machine(),
         python=platform.python_version(),
