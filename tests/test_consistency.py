@@ -251,7 +251,7 @@ def test_credit_contradicts_itself_through_independence(shared_data: Path):
     """Seven bounds: the three causes are independent, so P(x3) cannot be as small as s4 says.
 
     P(not x3) is at most P(no cause) plus a tenth of each cause's probability: 0.35 * 0.69 * 0.56 + 0.1 *
-    (0.65 + 0.31 + 0.44) = 0.27524, and s4 wants 0.3. More likely causes make it smaller still.
+    (0.65 + 0.31 + 0.44) = 0.27524 at the worst corner of s1 to s3, and s4 wants 0.3.
     """
     model = credalog.load(shared_data / "lcn/benchmarks/real/credit.lcn")
     found = model.diagnose(timeout=20.0)
