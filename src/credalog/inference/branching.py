@@ -27,6 +27,7 @@ from credalog.inference.cones import Array
 from credalog.inference.credal import (
     Choice,
     CredalNetwork,
+    Extremes,
     Question,
     Table,
     chosen_tables,
@@ -37,7 +38,7 @@ from credalog.inference.relaxation import bounds, contributions, evidence, forwa
 from credalog.numerics import Endpoint, Interval, Warrant
 from credalog.relevance import relevance
 
-__all__ = ["branch_and_bound"]
+__all__ = ["branch_and_bound", "extremes"]
 
 CLOSE = 0.95
 """The share of the tolerance to which a search is driven; the rest is for roundings."""
@@ -65,6 +66,11 @@ def branch_and_bound(
     credal: CredalNetwork, asked: Question, *, tolerance: float, deadline: float = inf
 ) -> Interval:
     """Bound the posterior of an event by search over vertices until the gaps close or the deadline passes."""
+    return extremes(credal, asked, tolerance=tolerance, deadline=deadline).interval
+
+
+def extremes(credal: CredalNetwork, asked: Question, *, tolerance: float, deadline: float = inf) -> Extremes:
+    """Search as `branch_and_bound` does; name the vertices of both witnesses as well."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
     trimmed = trim(tables, asked, credal.sizes, deadline=_until(TRIMMING, deadline))
@@ -72,12 +78,19 @@ def branch_and_bound(
     event = np.array(asked.event, dtype=np.float64)
     upper = _Search(layout, event, CLOSE * tolerance, _until(0.5, deadline)).run()
     lower = _Search(layout, 1 - event, CLOSE * tolerance, deadline).run()
-    values = [_witnessed(tables, asked, trimmed, found.choices(layout)) for found in (lower, upper)]
+    picks = [_original(trimmed, found.choices(layout)) for found in (lower, upper)]
+    values = [_witnessed(tables, asked, pick) for pick in picks]
     margin, warrant = 4 * trimmed.error, _warrant(layout)
-    return Interval(
+    interval = Interval(
         Endpoint(max(0.0, 1 - lower.bound - margin), values[0], warrant),
         Endpoint(min(1.0, upper.bound + margin), values[1], warrant),
     )
+    return Extremes(interval, *picks)
+
+
+def _original(trimmed: Trimmed, choices: Sequence[Choice] | None) -> tuple[Choice, ...] | None:
+    """Translate a choice of vertices back to the tables from which trees were trimmed."""
+    return None if choices is None else tuple(trimmed.choices(choices))
 
 
 def _until(share: float, deadline: float) -> float:
@@ -92,12 +105,12 @@ def _warrant(layout: Plan) -> Warrant:
 
 
 def _witnessed(
-    tables: Mapping[int, Table], asked: Question, trimmed: Trimmed, choices: Sequence[Choice] | None
+    tables: Mapping[int, Table], asked: Question, choices: Sequence[Choice] | None
 ) -> float | None:
     """Evaluate the query under one choice of vertices of the original tables, independently of the search."""
     if choices is None:
         return None
-    factors = chosen_tables(tables.values(), trimmed.choices(choices))
+    factors = chosen_tables(tables.values(), choices)
     posterior = eliminate(factors, asked.observed, keep=asked.target)
     return float(posterior[list(asked.event)].sum() / posterior.sum())
 

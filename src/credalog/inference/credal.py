@@ -17,11 +17,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.distribution import Distribution
+from credalog.distribution import Factor as ConditionalTable
 from credalog.errors import ProblemTooLarge
 from credalog.inference.cones import Array
 from credalog.logic import And, Formula, Is, Variable, World, conjunction, literals_of, scope, truth_table
-from credalog.markov import DependencyGraph
+from credalog.markov import DependencyGraph, strong_components
 from credalog.model import Network, Query
+from credalog.numerics import Interval
 from credalog.polytopes import (
     Configuration,
     LocalAssessment,
@@ -32,9 +35,11 @@ from credalog.polytopes import (
     vacuous,
     vertices,
 )
+from credalog.relevance import ancestors, relevance
 
 __all__ = [
     "Choice",
+    "Extremes",
     "CredalNetwork",
     "Question",
     "Table",
@@ -42,6 +47,7 @@ __all__ = [
     "central_tables",
     "chosen_tables",
     "credal_network",
+    "distribution",
     "eliminate",
     "question",
 ]
@@ -56,6 +62,15 @@ class Choice(NamedTuple):
     variable: int
     configuration: Configuration
     vertex: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """An interval and, for each end, the vertices that attain its witnessed value, if any do."""
+
+    interval: Interval
+    lower: tuple[Choice, ...] | None
+    upper: tuple[Choice, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +118,15 @@ _CERTAIN = {
 
 @dataclass(frozen=True)
 class CredalNetwork:
-    """A network whose sentences are all local, on an acyclic graph, with no empty credal set."""
+    """A network whose sentences are all local, on an acyclic graph, with no empty credal set.
+
+    The last `indicators` variables are not the user's: each stands for a formula.
+    """
 
     network: Network
     parents: tuple[tuple[int, ...], ...]
     assessment: LocalAssessment
+    indicators: int = 0
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -132,6 +151,7 @@ class CredalNetwork:
             Network(variables, self.network.sentences),
             (*self.parents, tuple(index[x] for x in mentioned)),
             LocalAssessment((*self.assessment.polytopes, polytopes), self.assessment.places, ()),
+            self.indicators + 1,
         )
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
@@ -203,6 +223,35 @@ def _evidence(given: Formula) -> tuple[World, list[Formula]]:
         else:
             world.update(literals)
     return world, formulas
+
+
+def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choice]) -> Distribution:
+    """Return the model that a choice of vertices selects, over all ancestors of the query and the evidence.
+
+    Variables that do not take part get the mean of their vertices, which leaves the evidence possible.
+    """
+    chosen = {(choice.variable, choice.configuration): choice.vertex for choice in choices}
+    families = set(relevance(credal.parents, [asked.target], asked.observed).families)
+    known = len(credal.network.variables) - credal.indicators
+    wanted = ancestors(credal.parents, [asked.target, *asked.observed])
+    order = (x for component in strong_components(credal.parents) for x in component)
+    return Distribution(
+        tuple(_chosen_factor(credal, x, chosen, x in families) for x in order if x in wanted and x < known)
+    )
+
+
+def _chosen_factor(
+    credal: CredalNetwork, x: int, chosen: Mapping[tuple[int, Configuration], int], takes_part: bool
+) -> ConditionalTable:
+    variables = credal.network.variables
+    shape = [credal.sizes[p] for p in credal.parents[x]]
+    table = np.empty((*shape, credal.sizes[x]))
+    for configuration in np.ndindex(*shape):
+        corners = np.array(credal.vertices(x, configuration), dtype=np.float64)
+        vertex = chosen.get((x, configuration), 0 if takes_part else None)
+        table[configuration] = corners.mean(axis=0) if vertex is None else corners[vertex]
+    parents = tuple(variables[p] for p in credal.parents[x])
+    return ConditionalTable((variables[x],), parents, table)
 
 
 Factor: TypeAlias = tuple[tuple[int, ...], Array]

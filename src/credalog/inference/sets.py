@@ -31,17 +31,19 @@ from numpy.typing import NDArray
 
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.inference.answer import Answer, Options
-from credalog.inference.branching import branch_and_bound
+from credalog.inference.branching import extremes
 from credalog.inference.cones import Array
 from credalog.inference.credal import (
     Choice,
     CredalNetwork,
+    Extremes,
     Question,
     Table,
     ask,
     central_tables,
     chosen_tables,
     credal_network,
+    distribution,
     eliminate,
 )
 from credalog.inference.messages import (
@@ -114,14 +116,19 @@ class Beliefs:
     line: tuple[_Step, ...]
 
     def interval(self, event: Sequence[bool]) -> Interval:
+        """Bound the posterior probability of an event."""
+        return self.extremes(event).interval
+
+    def extremes(self, event: Sequence[bool]) -> Extremes:
         """Bound the posterior probability of an event, with a witness at each end."""
         inside = np.array(event, dtype=np.float64)
         upper, upper_choices = self._maximum(inside)
         lower, lower_choices = self._maximum(1 - inside)
-        return Interval(
+        interval = Interval(
             lower=Endpoint(1 - lower, self._witnessed(event, lower_choices), Warrant.CHECKED),
             upper=Endpoint(upper, self._witnessed(event, upper_choices), Warrant.CHECKED),
         )
+        return Extremes(interval, tuple(lower_choices), tuple(upper_choices))
 
     def _witnessed(self, event: Sequence[bool], choices: Sequence[Choice]) -> float:
         """Evaluate the query under one choice of vertices, independently of the propagation."""
@@ -256,23 +263,26 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
         raise ValueError("set propagation needs a claim that mentions variables, and not too many")
     credal, asked = put
     check_possible(credal, asked)
-    interval, method = _certain(asked) or _solved(credal, asked, options, start)
-    return Answer(query, interval, interval.status(options.tolerance), method, monotonic() - start)
+    found, method = _certain(asked) or _solved(credal, asked, options, start)
+    ends = (found.lower, found.upper)
+    lower, upper = (None if end is None else distribution(credal, asked, end) for end in ends)
+    status = found.interval.status(options.tolerance)
+    return Answer(query, found.interval, status, method, monotonic() - start, lower, upper)
 
 
-def _solved(credal: CredalNetwork, asked: Question, options: Options, start: float) -> tuple[Interval, str]:
+def _solved(credal: CredalNetwork, asked: Question, options: Options, start: float) -> tuple[Extremes, str]:
     """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
     deadline = start + options.timeout
     try:
         if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
             heard = beliefs(credal, asked.target, asked.observed, deadline=start + options.timeout / 2)
-            return heard.interval(asked.event), PROPAGATION
+            return heard.extremes(asked.event), PROPAGATION
     except (OutOfTimeError, ProblemTooLarge):
         pass
     try:
-        return branch_and_bound(credal, asked, tolerance=options.tolerance, deadline=deadline), BRANCHING
+        return extremes(credal, asked, tolerance=options.tolerance, deadline=deadline), BRANCHING
     except ProblemTooLarge:
-        return VACUOUS, BRANCHING
+        return Extremes(VACUOUS, None, None), BRANCHING
 
 
 def check_possible(credal: CredalNetwork, asked: Question) -> None:
@@ -285,11 +295,11 @@ def check_possible(credal: CredalNetwork, asked: Question) -> None:
         raise ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _certain(asked: Question) -> tuple[Interval, str] | None:
+def _certain(asked: Question) -> tuple[Extremes, str] | None:
     """Answer at once where the query's variable is observed."""
     state = asked.observed.get(asked.target)
     if state is None:
         return None
     value = float(asked.event[state])
     end = Endpoint(value, value, Warrant.CHECKED)
-    return Interval(end, end), PROPAGATION
+    return Extremes(Interval(end, end), (), ()), PROPAGATION
