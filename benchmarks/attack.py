@@ -27,7 +27,7 @@ from credalog.language import unparse_network, unparse_query
 from credalog.markov import Markov
 from credalog.numerics import TOLERANCE
 from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
-from random_networks import KINDS, Case, random_case
+from random_networks import KINDS, LINEAR, Case, random_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,9 @@ def asked(case: Case, options: Options) -> Answer | Exception:
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     """Draw cases of all kinds in turn, for ever."""
+    kinds = [kind for kind in arguments.kinds if arguments.markov == "local" or kind in LINEAR]
     for seed in count(arguments.first):
-        for kind in arguments.kinds:
+        for kind in kinds:
             yield random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
 
 

@@ -31,7 +31,7 @@ from credalog.logic import (
 )
 from credalog.model import Independence, Network, Query, Sentence
 
-__all__ = ["KINDS", "UNIQUE", "Case", "random_case"]
+__all__ = ["KINDS", "LINEAR", "UNIQUE", "Case", "random_case"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Rng: TypeAlias = np.random.Generator
@@ -341,6 +341,9 @@ KINDS: dict[str, Callable[[Rng, int], Network]] = {
 
 UNIQUE = frozenset({"credal", "bayesian", "deterministic", "rare"})
 """The kinds whose assessments are unique: their vertices can all be tried."""
+
+LINEAR = frozenset(KINDS) - {"declared", "rare"}
+"""The kinds that a linear program in floating point can judge where no independence is implied."""
 
 
 def random_case(kind: str, seed: int, *, smallest: int = 2, largest: int = 4) -> Case:
