@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
-from math import prod
+from math import inf, prod
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +24,9 @@ from credalog.model import Independence, Network, Sentence
 __all__ = ["Distribution", "Factor", "violation"]
 
 Floats = NDArray[np.float64]
+
+LAST_DIGITS = 1e-12
+"""A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,11 @@ def violation(distribution: Distribution, network: Network, graph: DependencyGra
     local condition by construction; for one in a larger block the condition is checked among block and
     parents, which implies it in full (ARCHITECTURE.md).
     """
-    worst = max((_sentence_violation(distribution, s) for s in network.sentences), default=0.0)
+    factors = {f.block: f for f in distribution.factors}
+    worst = max(
+        (_sentence_violation(distribution, s, factors.get(s.claim_scope)) for s in network.sentences),
+        default=0.0,
+    )
     stated = list(network.independences)
     if graph is not None:
         stated.extend(_local_conditions(distribution, graph))
@@ -163,9 +170,10 @@ def _graded(excess: float, mass: float) -> float:
     return max(excess, 1e-3 * excess / mass) if mass > 0.0 else excess
 
 
-def _sentence_violation(distribution: Distribution, sentence: Sentence) -> float:
-    if _holds_locally(distribution, sentence):
-        return 0.0
+def _sentence_violation(distribution: Distribution, sentence: Sentence, factor: Factor | None) -> float:
+    local = _local_excess(sentence, factor)
+    if local <= LAST_DIGITS:
+        return local
     over = sentence.scope
     joint = distribution.marginal(over)
     given = truth_table(sentence.given, over)
@@ -178,17 +186,20 @@ def _sentence_violation(distribution: Distribution, sentence: Sentence) -> float
     return _graded(excess, mass)
 
 
-def _holds_locally(distribution: Distribution, sentence: Sentence) -> bool:
-    """Tell whether a sentence about x holds under every parent configuration in which its condition does."""
-    factor = next((f for f in distribution.factors if f.block == sentence.claim_scope), None)
+def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
+    """Bound the violation of a sentence about x by the worst under any one parent configuration.
+
+    Infinity where the condition is not about the parents: then nothing is known.
+    """
     if factor is None or not set(sentence.given_scope) <= set(factor.parents):
-        return False
+        return inf
     value = sum(
         float(weight) * (factor.table * truth_table(claim, factor.block)).sum(axis=-1)
         for weight, claim in sentence.claims
     )
     rows = np.asarray(value)[truth_table(sentence.given, factor.parents)]
-    return bool(np.all((float(sentence.lower) <= rows) & (rows <= float(sentence.upper))))
+    excess = np.maximum(float(sentence.lower) - rows, rows - float(sentence.upper))
+    return float(excess.max(initial=0.0))
 
 
 def _local_conditions(distribution: Distribution, graph: DependencyGraph) -> Iterator[Independence]:
