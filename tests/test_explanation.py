@@ -6,8 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from credalog.errors import ImpossibleEvidence, InconsistentNetwork
-from credalog.inference.answer import Options
+from credalog import parse
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, UnknownName
+from credalog.inference.answer import Options, Progress
 from credalog.inference.exact import Engine
 from credalog.inference.explanation import (
     MOST_TIES,
@@ -16,6 +17,7 @@ from credalog.inference.explanation import (
     RankedAssignment,
     best_assignments,
 )
+from credalog.inference.products import Products
 from credalog.logic import TRUE, Formula, Is, Variable, conjunction
 from credalog.model import Query
 from judging import truth_of
@@ -128,3 +130,140 @@ def test_the_best_assignment_is_that_of_brute_force(kind: str, seed: int) -> Non
         found = task.explain(criterion, alpha=alpha)
         check_intervals(task, found, truth)
         check_best(task, found, truth, alpha)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("credal", 1), ("credal", 2), ("deterministic", 3), ("free", 1)])
+def test_the_undominated_assignments_are_those_of_brute_force(kind: str, seed: int) -> None:
+    task = random_task(kind, seed, 3)
+    truth = task.truth()
+    assert truth is not None
+    found = task.explain(Criterion.DOMINANCE)
+    assert found.is_proved
+    floor = max(lower for lower, _ in truth.intervals.values())
+    certain = {values for values, (_, upper) in truth.intervals.items() if upper >= floor + 1e-3}
+    possible = {values for values, (_, upper) in truth.intervals.items() if upper >= floor - 1e-3}
+    listed = {values_of(one, task.chosen) for one in found.ranked}
+    assert certain <= listed <= possible
+
+
+@pytest.mark.parametrize("criterion", [Criterion.MAXIMAX, Criterion.MAXIMIN])
+def test_the_best_three_are_those_of_brute_force(criterion: Criterion) -> None:
+    task = random_task("credal", 7, 4)
+    truth = task.truth()
+    assert truth is not None
+    alpha = float(criterion is Criterion.MAXIMAX)
+    found = task.explain(criterion, top=3)
+    check_intervals(task, found, truth)
+    expected = sorted((truth.score(values, alpha) for values in truth.intervals), reverse=True)[:3]
+    scores = [truth.score(values_of(one, task.chosen), alpha) for one in found.ranked[:3]]
+    assert scores == pytest.approx(expected, abs=2e-4)
+
+
+CHAIN = """
+0.6 <= P(a) <= 0.7
+0.8 <= P(b | a) <= 0.9
+0.1 <= P(b | not a) <= 0.3
+"""
+
+
+def test_a_full_assignment_of_a_credal_network_is_a_product_of_ends() -> None:
+    found = parse(CHAIN).map()
+    assert found.best is not None and found.is_proved and found.is_complete
+    assert str(found.best) == "a, b"
+    assert found.best.interval.lower.bound == pytest.approx(0.6 * 0.8)
+    assert found.best.interval.upper.bound == pytest.approx(0.7 * 0.9)
+
+
+def test_every_assignment_of_a_symmetric_network_ties() -> None:
+    found = parse("P(a) = 0.5\nP(b) = 0.5").map()
+    assert found.is_proved and found.is_complete
+    assert {str(one) for one in found.ties()} == {"a, b", "a, not b", "not a, b", "not a, not b"}
+
+
+def test_more_ties_than_are_listed_are_admitted() -> None:
+    found = parse("\n".join(f"P(x{i}) = 0.5" for i in range(8))).map()
+    assert found.is_proved and not found.is_complete
+    assert len(found.ranked) == 1 + MOST_TIES
+
+
+def test_criteria_disagree_where_caution_matters() -> None:
+    gamble = parse(
+        "variable bet in {sure, risky, none}\n0.3 <= P(bet = sure) <= 0.4\n0 <= P(bet = risky) <= 0.6"
+    )
+    assert str(gamble.map(criterion="maximax").best) == "bet = risky"
+    assert str(gamble.map(criterion="maximin").best) == "bet = sure"
+    assert str(gamble.map(criterion="hurwicz", alpha=0.1).best) == "bet = sure"
+    assert str(gamble.map(criterion="hurwicz", alpha=0.9).best) == "bet = risky"
+
+
+def test_twenty_five_variables_in_a_chain_are_explained_by_dynamic_programming() -> None:
+    lines = ["0.5 <= P(x0) <= 0.6"]
+    for i in range(24):
+        lines += [f"0.8 <= P(x{i + 1} | x{i}) <= 0.9", f"0.1 <= P(x{i + 1} | not x{i}) <= 0.3"]
+    found = parse("\n".join(lines)).map()
+    assert found.best is not None and found.is_proved
+    assert all(value == "true" for value in found.best.values.values())
+    assert found.best.interval.upper.bound == pytest.approx(0.6 * 0.9**24)
+
+
+def test_evidence_that_no_model_allows_is_named() -> None:
+    with pytest.raises(ImpossibleEvidence):
+        parse("P(a) = 0\n0.1 <= P(b) <= 0.2").map(["b"], given="a")
+
+
+def test_a_network_without_models_is_named() -> None:
+    with pytest.raises(InconsistentNetwork):
+        parse("P(a) >= 0.8\nP(b) >= 0.5\nP(a or b) <= 0.7").map()
+
+
+def test_an_unknown_or_observed_variable_is_refused() -> None:
+    chain = parse(CHAIN)
+    with pytest.raises(UnknownName):
+        chain.map(["c"])
+    with pytest.raises(CredalogError, match="observed"):
+        chain.map(["a"], given="a")
+    with pytest.raises(CredalogError, match="criterion"):
+        chain.map(criterion="minimin")
+
+
+def test_an_interrupted_search_returns_what_it_knows() -> None:
+    calls = 0
+
+    def stop(_: Progress) -> None:
+        nonlocal calls
+        calls += 1
+        raise KeyboardInterrupt
+
+    found = parse(CHAIN).map(report=stop)
+    assert calls == 1 and found.is_interrupted
+    assert found.bound >= 0.7 * 0.9
+    assert found.best is not None and found.best.interval.upper.bound >= found.best.score_upper - INSIDE
+
+
+def test_without_time_the_bound_still_holds() -> None:
+    task = random_task("overlapping", 1, 3)
+    truth = task.truth()
+    assert truth is not None
+    short = Options(timeout=1e-3)
+    found = best_assignments(Engine(task.case.network), task.chosen, task.given, short)
+    assert found.bound >= truth.best(1.0) - INSIDE
+    check_intervals(task, found, truth)
+
+
+def test_the_product_of_tables_is_bounded_even_where_it_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    tables = tuple((scope, rng.random((2,) * len(scope))) for scope in ((0, 1), (1, 2, 3), (0, 3), (2, 4)))
+    joint = np.einsum("ab,bcd,ad,ce->abcde", *(values for _, values in tables))
+    best = joint.sum(axis=(2, 4)).max()
+    wide = Products(tables, frozenset({0, 1, 3}))
+    assert wide.bound({}) >= best * (1 - 1e-12)
+    assert Products(tables, frozenset(range(5))).bound({}) == pytest.approx(joint.max())
+    assert wide.bound({0: 1, 1: 0, 3: 1}) == pytest.approx(joint[1, 0, :, 1, :].sum())
+    monkeypatch.setattr("credalog.inference.products.WIDEST", 4)
+    assert Products(tables, frozenset({0, 1, 3})).bound({}) >= best * (1 - 1e-12)
+    assert Products(tables, frozenset(range(5))).bound({}) >= joint.max() * (1 - 1e-12)
+
+
+def test_notebooks_show_bars() -> None:
+    html = parse(CHAIN).map()._repr_html_()
+    assert html.count("<svg") == 1 and "a, b" in html and "proved to be the best" in html

@@ -186,19 +186,19 @@ class Assignments:
 
     # ---- bounds by linear relaxation, and exact ends --------------------------------------------------
 
-    def relax(self, assigned: Assigned) -> None:
+    def relax(self, assigned: Assigned, seconds: float) -> None:
         """Sharpen the bounds of a partial assignment by the linear relaxation of P(y_A | e)."""
         prefix = self._prefix(assigned)
         key = tuple(prefix.items())
         if key not in self._relaxed:
-            self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
+            self._relaxed[key] = self._relaxation_bound(prefix, seconds) if prefix else 1.0
 
-    def _relaxation_bound(self, prefix: Assigned) -> float:
+    def _relaxation_bound(self, prefix: Assigned, seconds: float) -> float:
         try:
             bounding = self._bounding(prefix, bounding_reading(self.problem))
         except ProblemTooLarge:
             return 1.0
-        return bounding.relaxed(RELAXATION_SECONDS, maximize=True)
+        return bounding.relaxed(min(seconds, RELAXATION_SECONDS), maximize=True)
 
     def end(self, assigned: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
         """Find one end of P(y | e) for a complete assignment; what is found is remembered.
@@ -228,8 +228,11 @@ class Assignments:
     def _find_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> None:
         """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
         key = (tuple(prefix.items()), maximize)
-        if not self._suffices(key, limits) and self._may_propagate(prefix):
-            self._propagate(prefix, limits)
+        if self._may_propagate(prefix):
+            if not self._suffices(key, limits):
+                self._propagate(prefix, limits)
+        elif key not in self._found:
+            self._glance(prefix, maximize)
         if not self._suffices(key, limits):
             self._search(prefix, limits, maximize)
 
@@ -257,6 +260,18 @@ class Assignments:
         if problem.reading is Reading.FREE or self.engine.frame is not None or states > PROPAGATED:
             return False
         return not any(problem.all_statements) and not problem.declared and not problem.structure.core
+
+    def _glance(self, prefix: Assigned, maximize: bool) -> None:
+        """Solve one linear program, whose point may be the model that is looked for already."""
+        key = (tuple(prefix.items()), maximize)
+        for reading in readings_of(self.problem)[:2]:
+            try:
+                bounding = self._bounding(prefix, reading)
+            except ProblemTooLarge:
+                return
+            bound, witness = bounding.glance(RELAXATION_SECONDS, maximize=maximize)
+            end = Endpoint(bound if bounding.is_outer else float(maximize), None, Warrant.CHECKED)
+            self._remember(key, replace(end, witnessed=self._witnessed(key, witness, prefix)))
 
     def _propagate(self, prefix: Assigned, limits: Limits) -> None:
         seconds = max(PROPAGATION_SHARE * (limits.deadline - monotonic()), SHORTEST)
@@ -289,14 +304,16 @@ class Assignments:
             raise KeyboardInterrupt
 
     def _witnessed(self, key: _Key, witness: Witness | None, prefix: Assigned) -> float | None:
-        """Compute what a witness gives P(y_A | e) once more, from its conditional tables alone."""
+        """Compute what a witness gives P(y_A | e) once more, from its conditional tables; keep the best."""
         if witness is None or not self.is_consistent:
             return None
         if literals_of(self.given) is not None:
             products, mass = self._as_model(witness.distribution)
             value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
             witness = Witness(witness.distribution, min(1.0, value))
-        self._witnesses[key] = witness
+        farther = max if key[1] else min
+        known = self._witnesses.get(key, witness)
+        self._witnesses[key] = farther((known, witness), key=lambda w: w.value)
         return witness.value
 
     def learn(self, assigned: Assigned) -> None:

@@ -43,8 +43,8 @@ OPENING_SHARE = 0.2
 """The share of the time that may go into asking whether there is a model at all."""
 
 
-LISTING_SHARE = 0.1
-"""The share of the time left that may go into one end of the interval of an assignment that is listed."""
+LISTING_SECONDS = 1.0
+"""How long the intervals of what is listed may be completed after the time is up."""
 
 
 class Criterion(Enum):
@@ -246,6 +246,7 @@ class _Task:
         self.options = options
         self.start = start
         self.deadline = start + options.timeout
+        self.listing_deadline = self.deadline
         self.nodes = 0
         self.is_interrupted = False
 
@@ -273,6 +274,11 @@ class _Task:
             self.is_interrupted = True
 
     @property
+    def remaining(self) -> float:
+        """Return the seconds that are left."""
+        return max(self.deadline - monotonic(), 0.0)
+
+    @property
     def is_over(self) -> bool:
         """Tell whether the time is up."""
         return self.is_interrupted or monotonic() >= self.deadline
@@ -283,6 +289,7 @@ class _Task:
             self.options.report(Progress("map", bound, best, monotonic() - self.start))
 
     def _result(self, search: _Search, ranked: list[_Candidate]) -> BestAssignments:
+        self.listing_deadline = monotonic() + max(LISTING_SECONDS, self.remaining)
         listed = tuple(self._ranked(candidate) for candidate in ranked)
         return BestAssignments(
             variables=(),
@@ -308,10 +315,9 @@ class _Task:
 
     def _end(self, assigned: Assigned, candidate: _Candidate, *, maximize: bool) -> Endpoint:
         tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
-        patience = max(FIRST_SECONDS, LISTING_SHARE * (self.deadline - monotonic()))
-        if not self.is_interrupted:
+        if not self.is_interrupted and monotonic() < self.listing_deadline:
             try:
-                limits = Limits(tolerance, monotonic() + patience)
+                limits = Limits(tolerance, (monotonic() + self.listing_deadline) / 2.0)
                 return self.assignments.end(assigned, limits, maximize=maximize)
             except KeyboardInterrupt:
                 self.is_interrupted = True
@@ -421,7 +427,7 @@ class _Search:
         if node.states in self.candidates and node.visits == 0:
             return
         if not node.is_relaxed:
-            self.assignments.relax(self.task.assigned(node.states))
+            self.assignments.relax(self.task.assigned(node.states), self.task.remaining)
         bound = min(node.bound, self._score_bound(node.states))
         if (known := self.candidates.get(node.states)) is not None:
             self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, bound)))

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from credalog import parse
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, LanguageError
+from credalog.inference.answer import Options, Progress
+from credalog.inference.decision import Relation, Verdict, decide, read_statement
+from credalog.inference.exact import Engine
+from credalog.numerics import Endpoint, Interval, Warrant
+from credalog.rendering import Bar, as_html
+from judging import truth_of
+from oracle import Verdict as Known
+from random_networks import random_case
+
+MARGIN = 1e-3
+"""Verdicts are compared with brute force where the threshold is no closer than this to an end."""
+
+KINDS = ("credal", "overlapping", "free", "cyclic", "deterministic", "multivalued")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [3, 4])
+def test_the_verdict_is_that_of_brute_force(kind: str, seed: int) -> None:
+    case = random_case(kind, seed, smallest=3, largest=3)
+    truth = truth_of(case, 10.0)
+    engine = Engine(case.network)
+    if truth.verdict is not Known.ANSWERED:
+        return
+    lower, upper = truth.lower.proved, truth.upper.proved
+    for threshold in (0.05, 0.3, 0.5, 0.7, 0.95):
+        if min(abs(threshold - lower), abs(threshold - upper)) < MARGIN:
+            continue
+        expected = Verdict.CERTAIN if lower > threshold else Verdict.UNDETERMINED
+        expected = Verdict.EXCLUDED if upper < threshold else expected
+        found = decide(engine, case.query, threshold, Options(timeout=20.0))
+        assert found.verdict in (expected, Verdict.UNDECIDED), (str(case), threshold)
+        if upper - lower > MARGIN and kind != "free":
+            assert found.verdict is expected
+        assert found.interval.lower.bound <= lower + 1e-6
+        assert found.interval.upper.bound >= upper - 1e-6
+
+
+CHAIN = parse("0.6 <= P(a) <= 0.7\n0.8 <= P(b | a) <= 0.9\n0.1 <= P(b | not a) <= 0.3")
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("P(a) >= 0.5", Verdict.CERTAIN),
+        ("P(a) >= 0.65", Verdict.UNDETERMINED),
+        ("P(a) >= 0.75", Verdict.EXCLUDED),
+        ("P(a) <= 3/4", Verdict.CERTAIN),
+        ("P(a) <= 0.65", Verdict.UNDETERMINED),
+        ("P(a) <= 0.5", Verdict.EXCLUDED),
+        ("P(a | b) >= .75", Verdict.CERTAIN),
+        ("P(not a | b) <= 0.01", Verdict.EXCLUDED),
+    ],
+)
+def test_statements_are_settled(statement: str, verdict: Verdict) -> None:
+    assert CHAIN.decide(statement).verdict is verdict
+
+
+def test_a_threshold_far_from_the_ends_needs_no_search() -> None:
+    assert CHAIN.decide("P(b) >= 0.2").stage == "relaxation"
+
+
+def test_at_most_shows_the_interval_of_what_was_asked() -> None:
+    found = CHAIN.decide("P(a) <= 0.75")
+    assert found.interval.upper.bound == pytest.approx(0.7)
+    assert str(found) == "P(a) <= 0.75"
+
+
+def test_statements_are_taken_apart() -> None:
+    assert read_statement(" P(a | b) >= 1/4 ") == ("P(a | b)", Relation.AT_LEAST, 0.25)
+    assert read_statement("P(a => b)<=0.5") == ("P(a => b)", Relation.AT_MOST, 0.5)
+    with pytest.raises(LanguageError, match="compares"):
+        read_statement("P(a | b)")
+
+
+def test_a_threshold_that_is_no_probability_is_refused() -> None:
+    with pytest.raises(CredalogError, match="no probability"):
+        CHAIN.decide("P(a) >= 1.5")
+
+
+def test_contradictions_and_impossible_evidence_are_named() -> None:
+    with pytest.raises(ImpossibleEvidence):
+        parse("P(a) = 0\n0.1 <= P(b) <= 0.2").decide("P(b | a) >= 0.5")
+    with pytest.raises(InconsistentNetwork):
+        parse("P(a) >= 0.8\nP(b) >= 0.5\nP(a or b) <= 0.7").decide("P(a) >= 0.5")
+
+
+def test_an_interrupted_decision_is_undecided() -> None:
+    def stop(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    case = random_case("overlapping", 4, smallest=3, largest=3)
+    found = decide(Engine(case.network), case.query, 0.5, Options(report=stop))
+    assert found.verdict is Verdict.UNDECIDED or found.stage != "interrupted"
+
+
+def test_bars_round_outwards_and_escape_their_labels() -> None:
+    ends = (Endpoint(0.12345, 0.2, Warrant.CHECKED), Endpoint(0.98765, None, Warrant.CLAIMED))
+    html = as_html([Bar("P(a & b)", Interval(*ends), "<remark>", 0.5)], heading="x < y", note="done")
+    assert "0.1234<" in html and "0.9877<" in html
+    assert "P(a &amp; b)" in html and "&lt;remark&gt;" in html and "x &lt; y" in html
+    assert "no model was found" in html and html.count("<rect") == 2 and html.count("<line") == 1
