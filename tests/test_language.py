@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -234,7 +235,7 @@ def test_a_missing_file_is_named_where_it_is_included(tmp_path: Path) -> None:
 
 
 @given(theories())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_a_theory_reads_back_as_itself(theory: object) -> None:
     assert read(unparse(theory)) == theory
 
@@ -256,7 +257,7 @@ def comparable(network: Network) -> tuple[object, ...]:
 
 
 @given(networks())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_a_network_reads_back_as_itself(network: Network) -> None:
     lcn = credalog.LCN.from_network(network)
     again = credalog.parse(unparse_network(network))
@@ -417,3 +418,52 @@ def test_the_caret_stands_under_the_mistake() -> None:
     with pytest.raises(LanguageError) as caught:
         credalog.parse("P(a) >= 0.1\nbad: 0.7 <= P(a) <= 0.3")
     assert str(caught.value).splitlines()[2:4] == ["    bad: 0.7 <= P(a) <= 0.3", "         ^"]
+
+
+# ---- the documentation --------------------------------------------------------------------------------
+
+GUIDE = (Path(__file__).parent.parent / "docs" / "language.md").read_text(encoding="utf-8")
+
+
+def blocks(section: str, language: str = "") -> list[str]:
+    """Return the code blocks of a section of the guide."""
+    whole = GUIDE.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", whole, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("section", ["Sentences", "Formulas", "Variables with several values"])
+def test_the_guide_s_examples_are_in_the_language(section: str) -> None:
+    for block in blocks(section):
+        assert credalog.parse(block).sentences
+
+
+def test_the_guide_s_theories_and_questions_are_in_the_language() -> None:
+    theory = "\n".join(blocks("First-order theories"))
+    lcn = credalog.parse(theory + "\n".join(blocks("Questions, evidence, independence")))
+    labels = {sentence.label.partition("[")[0] for sentence in lcn.sentences}
+    assert {"friends", "alike", "smoke", "clean", "next", "rest", "down", "flow"} <= labels
+    assert len(lcn.queries) == 4
+    assert len(lcn.ground().independences) == 8
+
+
+def test_the_guide_s_data_and_python_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (rules, *_) = [block for block in blocks("Several files") if block.startswith("domain")]
+    Path("rules.lcn").write_text(rules, encoding="utf-8")
+    Path("people.json").write_text('{"Person": ["Tim", "Tom"]}', encoding="utf-8")
+    Path("Near.csv").write_text("Tim,Tom\n", encoding="utf-8")
+    for section in ("Several files", "The same in Python"):
+        for block in blocks(section, "python"):
+            exec(block, {})
+
+
+def test_the_guide_s_mistake_is_what_one_sees(tmp_path: Path) -> None:
+    (shown,) = blocks("Mistakes")
+    message = shown.partition("error: ")[2].rstrip()
+    sentence = message.splitlines()[2].strip()
+    lines = [*blocks("First-order theories")[0].splitlines()[:5], "", sentence]
+    path = tmp_path / "smokers.lcn"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(UnknownName) as caught:
+        credalog.load(path)
+    assert str(caught.value).replace(str(path), "smokers.lcn") == message

@@ -260,6 +260,16 @@ def test_evidence_must_be_about_something() -> None:
         credalog.parse("P(a) >= 0.1").with_evidence("zz")
 
 
+def test_a_question_about_nothing_leaves_no_trace() -> None:
+    lcn = credalog.parse("P(a) >= 0.1")
+    for _ in range(2):
+        with pytest.raises(UnknownName, match="there is no yy"):
+            lcn.question("P(yy and zz)")
+    assert lcn.question("P(a)") == Query(a)
+    with pytest.raises(UnknownName, match="there is no zz"):
+        credalog.parse("P(a) >= 0.1\nindependent a, zz").ground()
+
+
 def test_a_declared_atom_that_no_sentence_mentions_can_be_asked_for() -> None:
     lcn = credalog.parse("domain D = {u, v}\npredicate Q(D)\nP(Q(u)) = 0.5")
     answer = lcn.query("P(Q(v))")

@@ -80,9 +80,19 @@ class Level(NamedTuple):
     """
 
     slot: int
-    candidates: Callable[[Environment], Iterable[str]]
+    candidates: Maker[Iterable[str]]
     most: int
+    others: tuple[int, ...]
+    """The slots from whose elements this one must differ."""
     tests: tuple[Maker[bool], ...]
+
+    def admits(self, element: str, environment: Environment) -> bool:
+        """Bind the variable, and tell whether the guards pass."""
+        environment[self.slot] = element
+        for other in self.others:
+            if environment[other] == element:
+                return False
+        return all(test(environment) for test in self.tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +106,10 @@ class Instances:
         return self._from(0, environment) if self.levels else iter((None,))
 
     def _from(self, depth: int, environment: Environment) -> Iterator[None]:
-        slot, candidates, _, tests = self.levels[depth]
+        level = self.levels[depth]
         is_last = depth + 1 == len(self.levels)
-        for element in candidates(environment):
-            environment[slot] = element
-            if all(test(environment) for test in tests):
+        for element in level.candidates(environment):
+            if level.admits(element, environment):
                 if is_last:
                     yield
                 else:
@@ -111,14 +120,12 @@ class Instances:
         found = tried = 0
         pending = [iter(self.levels[0].candidates(environment))] if self.levels else []
         while pending and found <= limit and tried <= tries:
-            slot, _, _, tests = self.levels[len(pending) - 1]
             element = next(pending[-1], None)
             if element is None:
                 pending.pop()
                 continue
             tried += 1
-            environment[slot] = element
-            if not all(test(environment) for test in tests):
+            if not self.levels[len(pending) - 1].admits(element, environment):
                 continue
             if len(pending) == len(self.levels):
                 found += 1
@@ -134,6 +141,10 @@ class Instances:
 
 _ONCE = Instances(())
 """The one instance of an empty prefix."""
+
+
+_Candidates: TypeAlias = tuple[Maker[Iterable[str]], int]
+"""What a variable may be bound to in an instance, and the largest number of it."""
 
 
 class _Guard(NamedTuple):
@@ -174,13 +185,16 @@ class Guards:
 
     def fact(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Test:
         """Compile the question whether a relation holds of its arguments."""
-        relation = self.terms.signature[name]
-        if not isinstance(relation, Relation):
-            raise self._uncertain(name)
+        relation = self._relation(name)
         facts = frozenset(relation.facts)
-        return applied(
-            lambda *found: found in facts, self.terms.arguments(name, relation.sorts, arguments, scope)
-        )
+        values = self.terms.arguments(name, relation.sorts, arguments, scope)
+        return applied(lambda *found: found in facts, values)
+
+    def _relation(self, name: str) -> Relation:
+        relation = self.terms.signature[name]
+        if isinstance(relation, Relation):
+            return relation
+        raise self._uncertain(name)
 
     def comparison(self, pattern: Comparison, scope: Scope) -> Test:
         """Compile a comparison of two terms that are not random; what is undefined compares with nothing."""
@@ -246,65 +260,63 @@ class Guards:
             )
 
     def _level(self, name: str, binder: Binder, guards: list[_Guard], scope: Scope) -> Level:
-        slot = scope[name].slot
-        ready = [guard.pattern for guard in guards if guard.slot == slot]
-        tests = [_as_maker(self.test(pattern, scope)) for pattern in ready]
-        if binder.distinct:
-            tests.insert(0, _differs(slot, [scope[n].slot for n in binder.names if scope[n].slot < slot]))
-        candidates, most = self._candidates(name, [guard.pattern for guard in guards], scope)
-        return Level(slot, candidates, most, tuple(tests))
-
-    def _candidates(
-        self, name: str, guards: list[Pattern], scope: Scope
-    ) -> tuple[Callable[[Environment], Iterable[str]], int]:
-        """Let an equation or a relation propose what a variable is bound to; otherwise its whole domain."""
         slot, sort = scope[name]
+        ready = [guard.pattern for guard in guards if guard.slot == slot]
+        tests = tuple(_as_maker(self.test(pattern, scope)) for pattern in ready)
+        others = (
+            tuple(s for s in (scope[n].slot for n in binder.names) if s < slot) if binder.distinct else ()
+        )
+        proposed = self._proposed(name, [guard.pattern for guard in guards], scope)
+        if proposed is not None:
+            return Level(slot, *proposed, others, tests)
+        elements = self.terms.signature.elements(sort)
+        # The elements bound before to the same group are not available any more.
+        most = max(len(elements) - len(others), 0)
+        return Level(slot, lambda _environment: elements, most, others, tests)
+
+    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Candidates | None:
+        """Let an equation or a relation propose what a variable is bound to, and at most how many."""
         for guard in guards:
             match guard:
-                case Comparison(Order.EQUAL, Name(found), other) | Comparison(
-                    Order.EQUAL, other, Name(found)
-                ):
-                    if found == name and _last_slot(other, scope, -1) < slot:
-                        return self._equal_to(other, sort, scope), 1
-                case Application(relation, arguments) if Name(name) in arguments:
-                    return self._related(relation, arguments, name, scope)
+                case Comparison(Order.EQUAL, left, right):
+                    for side, other in ((left, right), (right, left)):
+                        if side == Name(name) and _last_slot(other, scope, -1) < scope[name].slot:
+                            return self._equal_to(other, scope[name].sort, scope), 1
+                case Application(_, arguments) if Name(name) in arguments:
+                    return self._related(guard, name, scope)
                 case _:
                     pass
-        elements = self.terms.signature.elements(sort)
-        return lambda _environment: elements, len(elements)
+        return None
 
-    def _equal_to(self, term: Term, sort: str, scope: Scope) -> Callable[[Environment], Iterable[str]]:
+    def _equal_to(self, term: Term, sort: str, scope: Scope) -> Maker[Iterable[str]]:
         ranks = self.terms.signature.ranks(sort)
-        wanted = self.terms.sort_of(term, scope) or sort
-        value = applied(
-            lambda found: (found,) if found in ranks else (), [self.terms.term(term, scope, wanted)]
-        )
-        return value if callable(value) else lambda _environment: value
+        value = self.terms.term(term, scope, self.terms.sort_of(term, scope) or sort)
+        found = applied(lambda element: (element,) if element in ranks else (), [value])
+        return found if callable(found) else lambda _environment: found
 
-    def _related(
-        self, name: str, arguments: tuple[Term, ...], variable: str, scope: Scope
-    ) -> tuple[Callable[[Environment], Iterable[str]], int]:
-        """Index a relation's facts by the arguments that are already bound."""
-        self.fact(name, arguments, scope)  # the arguments fit, or a complaint is raised
-        relation = self.terms.signature[name]
-        assert isinstance(relation, Relation)
+    def _related(self, guard: Application, variable: str, scope: Scope) -> _Candidates:
+        """Index a relation's facts by the arguments that are bound before the variable."""
+        relation = self._relation(guard.name)
+        values = self.terms.arguments(guard.name, relation.sorts, guard.arguments, scope)
         slot, sort = scope[variable]
-        position = arguments.index(Name(variable))
-        bound = [
-            i
-            for i, a in enumerate(arguments)
-            if isinstance(a, Name) and (a.name not in scope or scope[a.name].slot < slot)
-        ]
-        ranks = self.terms.signature.ranks(sort)
-        index: dict[tuple[str, ...], set[str]] = {}
-        for fact in relation.facts:
-            if fact[position] in ranks:
-                index.setdefault(tuple(fact[i] for i in bound), set()).add(fact[position])
-        ordered = {key: sorted(found, key=ranks.__getitem__) for key, found in index.items()}
-        keys = [self.terms.term(arguments[i], scope, relation.sorts[i]) for i in bound]
-        candidates = applied(lambda *key: ordered.get(key, ()), keys)
-        most = max(map(len, ordered.values()), default=0)
-        return (candidates if callable(candidates) else lambda _environment: candidates), most
+        position = guard.arguments.index(Name(variable))
+        # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
+        bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
+        index = _index(relation.facts, position, bound, self.terms.signature.ranks(sort))
+        found = applied(lambda *key: index.get(key, ()), [values[i] for i in bound])
+        candidates = found if callable(found) else lambda _environment: found
+        return candidates, max(map(len, index.values()), default=0)
+
+
+def _index(
+    facts: tuple[tuple[str, ...], ...], position: int, bound: list[int], ranks: dict[str, int]
+) -> dict[tuple[str, ...], list[str]]:
+    """Map what stands at the bound positions to what stands at another, in the order of its domain."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for fact in facts:
+        if fact[position] in ranks:
+            found.setdefault(tuple(fact[i] for i in bound), set()).add(fact[position])
+    return {key: sorted(elements, key=ranks.__getitem__) for key, elements in found.items()}
 
 
 def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
@@ -317,10 +329,6 @@ def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
 
 def _as_maker(test: Test) -> Maker[bool]:
     return test if callable(test) else lambda _environment: test
-
-
-def _differs(slot: int, others: list[int]) -> Maker[bool]:
-    return lambda environment: all(environment[slot] != environment[other] for other in others)
 
 
 def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:

@@ -160,15 +160,22 @@ class Grounder:
         return frozenset(self._patterns.assumed) if self._rules else frozenset()
 
     def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
-        """Compile a formula about what the rules and declarations speak of, and nothing else."""
+        """Compile a formula about what the rules and declarations speak of."""
+        with self._nothing_new():
+            return self._patterns.formula(pattern, inner)
+
+    @contextmanager
+    def _nothing_new(self) -> Iterator[None]:
+        """Complain if an undeclared name is met that occurs in no rule."""
         spoken_of = self._spoken_of
-        compiled = self._patterns.formula(pattern, inner)
-        if unknown := min(self._patterns.assumed - spoken_of, default=""):
-            self._patterns.assumed.discard(unknown)
-            del self._patterns.variables[unknown]
-            advice = nearest(unknown, self._patterns.variables) or "It occurs in no sentence."
-            raise Misstatement(f"there is no {unknown}", lexeme=unknown, advice=advice, kind=UnknownName)
-        return compiled
+        try:
+            yield
+        finally:
+            unknown = self._patterns.forget_all_but(spoken_of)
+        if unknown:
+            advice = nearest(unknown[0], self._patterns.variables) or "It occurs in no sentence."
+            found = f"there is no {unknown[0]}"
+            raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
 
     def _compiled(self, rule: Rule) -> _CompiledRule:
         patterns = self._patterns
@@ -187,15 +194,19 @@ class Grounder:
             return
         count = 0
         for compiled in self._rules:
-            more, is_exact = _count(compiled, limit - count)
-            count += more
-            if count > limit or not is_exact:
-                size = f"{count:,} sentences" if is_exact else f"more than {limit:,} sentences or attempts"
+            more = _count(compiled, limit - count)
+            if more is None or count + more > limit:
+                needed = (
+                    f"more than {TRIES * limit:,} attempts"
+                    if more is None
+                    else f"{count + more:,} sentences or more"
+                )
                 raise GroundingTooLarge(
-                    f"the theory grounds to {size}, and the limit is {limit:,}",
+                    f"to ground the theory takes {needed}; the limit is {limit:,}",
                     place=self.theory.place(compiled.rule.source),
                     advice="Add guards, make the domains smaller, or raise the limit: ground(limit=...).",
                 )
+            count += more
 
     def _sentences(self) -> Iterator[Sentence]:
         for compiled in self._rules:
@@ -227,7 +238,8 @@ class Grounder:
     def _blocks(self, rule: IndependenceRule) -> tuple[Instances, _Blocks]:
         instances, inner = self._patterns.guards.instances(rule.prefix, {})
         blocks = (rule.left, rule.right, rule.given)
-        return instances, [[self._patterns.variable(term, inner) for term in block] for block in blocks]
+        with self._nothing_new():
+            return instances, [[self._patterns.variable(t, inner) for t in block] for block in blocks]
 
     def _variables(
         self, sentences: Iterable[Sentence], independences: Iterable[Independence]
@@ -267,14 +279,13 @@ def _made(compiled: Any, environment: Environment) -> Any:
     return compiled(environment) if callable(compiled) else compiled
 
 
-def _count(compiled: _CompiledRule, room: int) -> tuple[int, bool]:
-    """Count a rule's instances; say whether the count is exact or was given up."""
+def _count(compiled: _CompiledRule, room: int) -> int | None:
+    """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
     if not any(level.tests for level in compiled.instances.levels):
-        return compiled.most, True
-    weight = max(1, compiled.expansion)
-    tries = TRIES * max(room, 1000)
+        return compiled.most
+    weight, tries = max(1, compiled.expansion), TRIES * max(room, 1000)
     found, tried = compiled.instances.count([""] * compiled.width, limit=room // weight, tries=tries)
-    return weight * found, weight * found <= room and tried <= tries
+    return weight * found if tried <= tries else None
 
 
 # ---- what is constant, and what is said twice -------------------------------------------------------------

@@ -78,6 +78,15 @@ class Patterns:
         self._ground_atoms: dict[str, dict[tuple[str | None, ...], Is]] = {}
         self._comparisons: dict[tuple[Order, Variable | str, Variable | str], Formula] = {}
 
+    def forget_all_but(self, spoken_of: frozenset[str]) -> list[str]:
+        """Take back the propositions assumed since then, and return their names."""
+        new = sorted(self.assumed - spoken_of) if len(self.assumed) > len(spoken_of) else []
+        for name in new:
+            self.assumed.discard(name)
+            self.variables.pop(name, None)
+            self._propositions.pop(name, None)
+        return new
+
     # ---- formulas -------------------------------------------------------------------------------------
 
     def formula(self, pattern: Pattern, scope: Scope) -> Compiled:
