@@ -9,13 +9,16 @@ program and homogeneous of degree one: at any positive point its gradient, -log(
 linear function that no distribution's entropy exceeds. So one linear program, checked like any other, turns
 an approximate solution of the convex relaxation into a proved bound. Without independences, or where every
 ratio is known, the relaxation is the program itself and the answer exact. Otherwise independences make the
-program nonconvex; several starts are tried, and the gap to the bound is shown.
+program nonconvex: several starts are tried, branch and bound on the ratios narrows the gap, and what is left
+of it is shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import count
 from math import inf
 from time import monotonic
 from typing import TypeAlias
@@ -29,6 +32,7 @@ from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding
 from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.inference.answer import Options
+from credalog.inference.cutting import halves
 from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, is_model, parts_of
 from credalog.inference.polish import polished
@@ -91,17 +95,23 @@ def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEn
             "no distribution satisfies every sentence and every independence",
             advice="Ask `credalog check` which sentences contradict each other.",
         )
-    parts = list(parts_of(engine.problem))
+    numbered = list(parts_of(engine.problem))
     deadline = start + options.timeout
-    found = [_Part(engine, part, options.tolerance / len(parts), deadline).run() for part in parts]
-    at_most = sum(part.at_most for part in found)
-    models = [part.distribution for part in found if part.distribution is not None]
-    if len(models) < len(found):
+    parts = [_Part(engine, part, options.tolerance / len(numbered), deadline) for part in numbered]
+    for part in parts:
+        part.begin()
+    if not all(part.is_settled for part in parts) and options.markov is not Markov.NONE:
+        at_most = _without_independences(engine, options.tolerance, deadline)
+    else:
+        at_most = inf
+    for part in parts:
+        part.close()
+    at_most = min(at_most, sum(part.at_most for part in parts))
+    models = [part.best for part in parts if part.best is not None]
+    if len(models) < len(parts):
         return MaximumEntropy(None, -inf, at_most, Status.UNDECIDED, monotonic() - start)
     whole = Distribution(tuple(factor for model in models for factor in model.factors))
     entropy = entropy_of(whole)
-    if at_most - entropy > options.tolerance and options.markov is not Markov.NONE:
-        at_most = min(at_most, _without_independences(engine, options.tolerance, deadline))
     status = Status.EXACT if at_most - entropy <= options.tolerance else Status.BOUNDED
     return MaximumEntropy(whole, entropy, at_most, status, monotonic() - start)
 
@@ -110,9 +120,10 @@ def _without_independences(engine: Engine, tolerance: float, deadline: float) ->
     """Bound the entropy in Nilsson's logic, where it is a convex program; every model is one there too."""
     free = Engine(engine.network, Markov.NONE)
     try:
-        return sum(_Part(free, part, tolerance, deadline).bound() for part in parts_of(free.problem))
+        parts = [_Part(free, part, tolerance, deadline) for part in parts_of(free.problem)]
     except ProblemTooLarge:
         return inf
+    return sum(part.relax().bound for part in parts)
 
 
 def entropy_of(distribution: Distribution) -> float:
@@ -128,13 +139,19 @@ def _conditional_entropy(distribution: Distribution, factor: Factor) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    distribution: Distribution | None
-    at_most: float
+class _Leaf:
+    """A box of ratios, where its convex relaxation has most entropy, and what no model in it passes."""
+
+    box: Box
+    point: Floats
+    bound: float
 
 
 class _Part:
-    """The search for the greatest entropy in one part of a network."""
+    """The search for the greatest entropy in one part of a network.
+
+    `best` is the best model found so far and `entropy` its entropy; `at_most` is proved.
+    """
 
     def __init__(self, engine: Engine, problem: Problem, tolerance: float, deadline: float) -> None:
         self.engine = engine
@@ -144,77 +161,99 @@ class _Part:
         self.groups = tuple(_groups(self.encoding))
         self.objective = self.encoding.objective(TRUE, TRUE)
         self.relaxation = Relaxation(self.encoding.program)
+        self.checker = Checker(self.encoding.program)
+        self.at_most = float(sum(np.log(size) for size in problem.structure.sizes))
         self.best: Distribution | None = None
         self.entropy = -inf
-
-    def bound(self) -> float:
-        """Solve the convex relaxation, and return what no model's entropy passes."""
-        center = self.relaxation.center(self.objective, self._box, self._remaining)
-        return self._largest if center is None else self._bound(self._relax(center))
-
-    def run(self) -> _Found:
-        """Solve the convex relaxation, bound the entropy there, and look for a model near it."""
-        center = self.relaxation.center(self.objective, self._box, self._remaining)
-        if center is None:
-            return _Found(None, self._largest)
-        relaxed = self._relax(center)
-        at_most = self._bound(relaxed)
-        for point in self._points(relaxed, center):
-            self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
-            if at_most - self.entropy <= self.tolerance or monotonic() > self.deadline:
-                break
-        if self.best is None:
-            self._consider_any()
-        return _Found(self.best, at_most)
-
-    def _points(self, relaxed: Floats, center: Floats) -> Iterator[Floats]:
-        """Yield the relaxed optimum itself, then where climbing from each start ends."""
-        yield relaxed
-        for start in self._starts(relaxed, center):
-            climbed = spread(self.encoding.program, self.groups, start, timeout=self._remaining)
-            if climbed is not None:
-                yield climbed
-
-    def _relax(self, center: Floats) -> Floats:
-        found = spread(_relaxed(self.encoding.program), self.groups, center, timeout=self._remaining)
-        return center if found is None else found
+        self.root: _Leaf | None = None
 
     @property
-    def _box(self) -> Box:
-        return self.encoding.program.ratios.box
+    def is_settled(self) -> bool:
+        """Tell whether model and bound meet, or the time is up."""
+        return self.at_most - self.entropy <= self.tolerance or monotonic() > self.deadline
+
+    def relax(self) -> _Leaf:
+        """Solve the convex relaxation of the whole part."""
+        box = self.encoding.program.ratios.box
+        center = self.relaxation.center(self.objective, box, self._remaining)
+        start = np.ones(self.encoding.program.columns) if center is None else center
+        return self._leaf(box, start, self.at_most)
+
+    def begin(self) -> None:
+        """Bound the entropy by the relaxation, and climb to a model from several starts."""
+        self.root = self.relax()
+        self.at_most = self.root.bound
+        for point in self._points(self.root.point):
+            self._offer(point)
+            if self.is_settled:
+                return
+        if self.best is None:
+            self._consider_any()
+
+    def close(self) -> None:
+        """Cut the ranges of ratios until bound and model meet, or the time is up."""
+        numbers = count()
+        leaves = [] if self.root is None else [(-self.root.bound, next(numbers), self.root)]
+        closed = -inf
+        while leaves and not self.is_settled:
+            _, _, leaf = heappop(leaves)
+            boxes = halves(self.encoding, leaf.box, leaf.point)
+            for child in (self._leaf(box, leaf.point, leaf.bound) for box in boxes):
+                self._offer(child.point)
+                heappush(leaves, (-child.bound, next(numbers), child))
+            closed = closed if boxes else max(closed, leaf.bound)
+            weakest = max(closed, -leaves[0][0] if leaves else -inf)
+            self.at_most = min(self.at_most, max(weakest, self.entropy))
+
+    def _leaf(self, box: Box, start: Floats, known: float) -> _Leaf:
+        """Solve the convex relaxation within a box and prove a bound there, at worst the one known."""
+        relaxed = _relaxed(self.encoding.program, box)
+        found = spread(relaxed, self.groups, start, timeout=self._remaining)
+        point = start if found is None else found
+        return _Leaf(box, point, min(known, self._bound(point, box)))
 
     @property
     def _remaining(self) -> float:
         return max(self.deadline - monotonic(), 0.1)
 
-    @property
-    def _largest(self) -> float:
-        """Return the entropy of the uniform distribution."""
-        return float(sum(np.log(size) for size in self.encoding.problem.structure.sizes))
-
-    def _starts(self, relaxed: Floats, center: Floats) -> Iterator[Floats]:
-        """Yield points to begin from: the relaxed optimum, the middle, and mixtures with random corners."""
+    def _points(self, relaxed: Floats) -> Iterator[Floats]:
+        """Yield the relaxed optimum itself, then where climbing from each start ends."""
         yield relaxed
-        yield center
-        rng = np.random.default_rng(0)
-        for _ in range(STARTS - 2):
-            cost = rng.normal(size=self.encoding.program.columns)
-            claim, _ = self.relaxation.minimize(replace(self.objective, numerator=cost), self._box)
-            if claim.outcome is Outcome.OPTIMAL:
-                yield 0.5 * center + 0.5 * claim.point
+        for start in self._starts(relaxed):
+            climbed = spread(self.encoding.program, self.groups, start, timeout=self._remaining)
+            if climbed is not None:
+                yield climbed
 
-    def _bound(self, point: Floats) -> float:
-        """Prove that no model has more entropy than the tangent at a point allows."""
+    def _starts(self, relaxed: Floats) -> Iterator[Floats]:
+        """Yield points to begin from: the relaxed optimum, and mixtures of it with random corners."""
+        yield relaxed
+        rng = np.random.default_rng(0)
+        for _ in range(STARTS - 1):
+            cost = rng.normal(size=self.encoding.program.columns)
+            corner = replace(self.objective, numerator=cost)
+            claim, _ = self.relaxation.minimize(corner, self.encoding.program.ratios.box)
+            if claim.outcome is Outcome.OPTIMAL:
+                yield 0.5 * relaxed + 0.5 * claim.point
+
+    def _bound(self, point: Floats, box: Box) -> float:
+        """Prove that no model in a box has more entropy than the tangent at a point allows."""
         cost = np.zeros(self.encoding.program.columns)
         for group in self.groups:
             table = np.maximum(point[group], FLOOR)
             cost[group] = -np.log(table / table.sum(axis=1, keepdims=True))
         tangent = Objective(cost, self.encoding.program.mass, self.objective.mass_bounds)
-        claim, _ = self.relaxation.maximize(tangent, self._box, timeout=self._remaining)
-        if claim.outcome is not Outcome.OPTIMAL:
-            return self._largest
-        checker = Checker(self.encoding.program)
-        return min(self._largest, checker.upper_bound(tangent, self._box, claim.multipliers))
+        claim, _ = self.relaxation.maximize(tangent, box, timeout=self._remaining)
+        match claim.outcome:
+            case Outcome.OPTIMAL:
+                return self.checker.upper_bound(tangent, box, claim.multipliers)
+            case Outcome.INFEASIBLE if self.checker.proves_empty(tangent, box, claim.multipliers):
+                return -inf
+            case _:
+                return inf
+
+    def _offer(self, point: Floats) -> None:
+        """Read a distribution off a point, and keep it if it is a better model."""
+        self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
 
     def _consider_any(self) -> None:
         """Take any model where none was found on the way to the greatest entropy."""
@@ -250,19 +289,19 @@ def _groups(encoding: Encoding) -> Iterator[Columns]:
         yield encoding.arranged(number, rest, block)[:, :, 0]
 
 
-def _relaxed(program: Program) -> Program:
+def _relaxed(program: Program, box: Box) -> Program:
     """Return the convex relaxation: known ratios stay, the others become ranges in every context."""
     ratios = program.ratios
-    is_known = ratios.upper - ratios.lower <= FIXED
+    is_known = box.upper - box.lower <= FIXED
     known, open_ = np.flatnonzero(is_known[ratios.of]), np.flatnonzero(~is_known[ratios.of])
     part, whole = ratios.numerator[open_], ratios.denominator[open_]
-    low, high = ratios.lower[ratios.of[open_]], ratios.upper[ratios.of[open_]]
+    low, high = box.lower[ratios.of[open_]], box.upper[ratios.of[open_]]
     rows = sp.vstack(
         [program.inequalities, part - sp.diags_array(low) @ whole, sp.diags_array(high) @ whole - part]
     )
     kept = Ratios(
-        ratios.lower,
-        ratios.upper,
+        box.lower,
+        box.upper,
         ratios.at_vertex,
         ratios.of[known],
         ratios.numerator[known],

@@ -20,10 +20,9 @@ from math import ceil, inf
 from time import monotonic
 from typing import TypeAlias
 
-import numpy as np
-
 from credalog.certify import Checker
 from credalog.distribution import Distribution
+from credalog.inference.cutting import halves
 from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, is_model
 from credalog.inference.widening import Priced, Widening, span_of, widenings_of
@@ -54,12 +53,6 @@ ROUNDS = 4
 
 WORTHWHILE = 0.9
 """The program is rebuilt where the price fell below this share of what it was built for."""
-
-NARROW = 1e-9
-"""A ratio's range below this width is not cut further."""
-
-AGREED = 1e-12
-"""Contexts whose masses deviate less than this from a common ratio are taken to agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +196,7 @@ class _Repair:
                 closed = min(closed, bound)
                 continue
             (self._descend if number & (number - 1) == 0 else self._offer)(leaf, point)
-            cut = leaf.cut(box, point)
+            cut = halves(leaf.encoding, box, point)
             if not cut:
                 closed = min(closed, bound)
             for child in cut:
@@ -276,17 +269,3 @@ class _Leaf:
             point = point if held is None else held
         distribution = distribution_at(self.encoding, point)
         return distribution, self.widening.complete(tables_of(self.encoding, distribution), distribution)
-
-    def cut(self, box: Box, point: Floats) -> tuple[Box, ...]:
-        """Cut the ratio on which contexts disagree most, where they disagree at all."""
-        ratios = self.encoding.program.ratios
-        values = ratio_values(self.encoding, point)
-        apart = np.abs(ratios.numerator @ point - values[ratios.of] * (ratios.denominator @ point))
-        disagreement = np.bincount(ratios.of, apart, len(values))
-        disagreement[box.upper - box.lower <= NARROW] = 0.0
-        if disagreement.max(initial=0.0) <= AGREED:
-            return ()
-        ratio = int(np.argmax(disagreement))
-        low, high = float(box.lower[ratio]), float(box.upper[ratio])
-        margin = 0.15 * (high - low)
-        return box.split(ratio, min(max(float(values[ratio]), low + margin), high - margin))
