@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
-import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from credalog.factorization import Condition, Reading, Structure, ancestors
 from credalog.logic import Variable, truth_table
@@ -199,15 +201,21 @@ def separate_parts(
     problem: Problem, among: Iterable[int], together: Iterable[int] = ()
 ) -> list[frozenset[int]]:
     """Split variables into parts that share no parent, statement or condition."""
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(among)
+    members = sorted(set(among))
+    place = {x: i for i, x in enumerate(members)}
     groups: list[Iterable[int]] = [together]
-    groups += [(x, *problem.structure.parents[x]) for x in graph.nodes]
+    groups += [(x, *problem.structure.parents[x]) for x in members]
     groups += [s.scope for s in problem.all_statements]
     groups += [(*c.left, *c.right, *c.given) for c in problem.declared]
-    for group in groups:
-        nx.add_path(graph, [x for x in group if x in graph])
-    return [frozenset(part) for part in nx.connected_components(graph)]
+    inside = ([place[x] for x in group if x in place] for group in groups)
+    links = [pair for group in inside for pair in pairwise(group)]
+    sources, targets = np.array(links, dtype=np.intp).reshape(-1, 2).T
+    linked = sp.coo_array((np.ones(len(links)), (sources, targets)), shape=(len(members), len(members)))
+    count, part_of = connected_components(linked, directed=False)
+    parts: list[set[int]] = [set() for _ in range(count)]
+    for x, part in zip(members, part_of, strict=True):
+        parts[part].add(x)
+    return [frozenset(part) for part in parts]
 
 
 def restrict(problem: Problem, kept: Sequence[int]) -> Problem:

@@ -30,7 +30,7 @@ from credalog.errors import (
     UnknownName,
 )
 from credalog.factorization import Reading, ancestors, factorize, in_one_clique
-from credalog.inference import credal, nilsson, sets
+from credalog.inference import credal, sets
 from credalog.inference.answer import Answer, Options, Progress
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
@@ -161,6 +161,8 @@ class Engine:
     def _by_columns(self, asked: Query, options: Options) -> Answer:
         if self.markov is not Markov.NONE:
             raise CredalogError("column generation knows no independence", advice="Add --markov none.")
+        from credalog.inference import nilsson
+
         return nilsson.query(self.network, asked, options)
 
     def _by_sets(self, asked: Query, options: Options) -> Answer:

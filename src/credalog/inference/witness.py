@@ -13,7 +13,6 @@ from math import prod
 from time import monotonic
 
 import numpy as np
-from scipy.optimize import nnls
 
 from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding
@@ -237,6 +236,8 @@ def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
     if len(theta) == 2:
         first = np.clip(theta[0], corners[:, 0].min(), corners[:, 0].max())
         return np.array([first, 1.0 - first])
+    from scipy.optimize import nnls
+
     weights, _ = nnls(np.vstack([corners.T, np.full(len(corners), 10.0)]), np.append(theta, 10.0))
     pulled: Floats = weights @ corners / weights.sum()
     return pulled
