@@ -23,6 +23,9 @@ __all__ = ["INSIDE", "complaints", "faults_of_witnesses", "truth_of", "truth_wit
 VIOLATION = 1e-8
 """How far a witness may be from satisfying anything."""
 
+ROUNDING = 1e-7
+"""How far a witness may lie outside its own bound: its sentences hold up to VIOLATION only."""
+
 INSIDE = 1e-6
 """How far a bound may lie inside the truth, and a witness outside it: the limits of floating point."""
 
@@ -59,7 +62,7 @@ def _faults(case: Case, witness: Distribution | None, value: float | None) -> It
     if worst.worst > VIOLATION:
         yield f"a witness is no model: {worst}"
     told = witness.probability(case.query.claim, case.query.given)
-    if value is None or abs(told - value) > 1e-9:
+    if value is None or abs(told - value) > ROUNDING:
         yield f"the witness attains {told}, not {value}"
 
 
@@ -102,9 +105,9 @@ def _against_itself(answer: Answer, tolerance: float) -> Iterator[str]:
     low, high = answer.lower_witnessed, answer.upper_witnessed
     if not 0.0 <= answer.lower <= answer.upper <= 1.0:
         yield f"[{answer.lower}, {answer.upper}] is no interval of probabilities"
-    if low is not None and low < answer.lower - 1e-9:
+    if low is not None and low < answer.lower - ROUNDING:
         yield f"witness {low} is below its own lower bound {answer.lower}"
-    if high is not None and high > answer.upper + 1e-9:
+    if high is not None and high > answer.upper + ROUNDING:
         yield f"witness {high} is above its own upper bound {answer.upper}"
     if answer.status is Status.EXACT:
         gaps = (inf if low is None else low - answer.lower, inf if high is None else answer.upper - high)
