@@ -82,6 +82,25 @@ def test_a_marginal_has_its_axes_in_the_order_asked_for(found: Distribution) -> 
     assert table.sum() == pytest.approx(1.0)
 
 
+@settings(max_examples=40)
+@given(distributions(), st.data())
+def test_many_marginals_at_once_are_those_one_by_one(found: Distribution, data: st.DataObject) -> None:
+    scope = st.lists(st.sampled_from((a, b, COLOR, d)), max_size=4, unique=True).map(tuple)
+    scopes = data.draw(st.lists(scope, max_size=5))
+    for over, table in zip(scopes, found.marginals(scopes), strict=True):
+        assert table == pytest.approx(found.marginal(over), abs=1e-14)
+
+
+def test_a_frontier_that_grows_too_large_is_given_up() -> None:
+    """Forty fair coins that are all asked for at the end, and one pair of them before."""
+    coins = [Variable(f"x{i}") for i in range(40)]
+    tosses = tuple(Factor((v,), (), np.array([0.5, 0.5])) for v in coins)
+    odd = Factor((a,), (coins[0], coins[1]), np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], dtype=float))
+    pairs = [(v, a) for v in coins]
+    tables = Distribution((*tosses, odd)).marginals(pairs)
+    assert all(table == pytest.approx(np.full((2, 2), 0.25)) for table in tables)
+
+
 def test_impossible_conditions_have_no_probability() -> None:
     never = Distribution((Factor((a,), (), np.array([1.0, 0.0])),))
     assert np.isnan(never.probability(A, A))
@@ -97,8 +116,12 @@ def test_a_chain_of_a_thousand_is_eliminated_one_by_one() -> None:
     variables = [Variable(f"x{i}") for i in range(1000)]
     factors = [Factor((variables[0],), (), np.array([0.5, 0.5]))]
     factors += [Factor((y,), (x,), chances(0.2, 0.7)) for x, y in pairwise(variables)]
+    chain = Distribution(tuple(factors))
     # The stationary chance solves p = 0.2 (1 - p) + 0.7 p.
-    assert Distribution(tuple(factors)).probability(Is(variables[-1])) == pytest.approx(0.4)
+    assert chain.probability(Is(variables[-1])) == pytest.approx(0.4)
+    every = chain.marginals([(v,) for v in variables])
+    assert every[0][1] == pytest.approx(0.5) and every[1][1] == pytest.approx(0.45)
+    assert every[-1][1] == pytest.approx(0.4)
 
 
 # --- Violations ----------------------------------------------------------------------------------------

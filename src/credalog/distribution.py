@@ -25,6 +25,9 @@ __all__ = ["Distribution", "Factor", "violation"]
 
 Floats = NDArray[np.float64]
 
+FRONTIER_LIMIT = 1 << 10
+"""How many states may be carried along when many probabilities are read off in one pass."""
+
 LAST_DIGITS = 1e-12
 """A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
 
@@ -62,6 +65,11 @@ class Distribution:
         merged, table = _product(pool.rest())
         return table.transpose([merged.index(x) for x in over])
 
+    def marginals(self, scopes: Sequence[tuple[Variable, ...]]) -> list[Floats]:
+        """Return the joint tables of many scopes, most of them found in one pass where that is cheap."""
+        found = _sweep(self.factors, scopes)
+        return [found[n] if n in found else self.marginal(over) for n, over in enumerate(scopes)]
+
     def _ancestral(self, over: Iterable[Variable]) -> list[Factor]:
         wanted = set(over)
         found = []
@@ -73,6 +81,40 @@ class Distribution:
 
 
 Table: TypeAlias = tuple[tuple[Variable, ...], Floats]
+
+
+def _sweep(factors: Sequence[Factor], scopes: Sequence[tuple[Variable, ...]]) -> dict[int, Floats]:
+    """Pass over the factors once, parents first, and read scopes off the joint table of the frontier.
+
+    The frontier holds the variables that later factors or scopes still need. Where it grows too large the
+    pass ends, and the scopes not yet met are missing.
+    """
+    number = {v: i for i, factor in enumerate(factors) for v in factor.block}
+    needed = {v: i for i, factor in enumerate(factors) for v in factor.parents}
+    due: dict[int, list[int]] = {}
+    for n, seen in enumerate(scopes):
+        latest = max((number[v] for v in seen), default=0)
+        due.setdefault(latest, []).append(n)
+        needed.update({v: max(needed.get(v, latest), latest) for v in seen})
+    found: dict[int, Floats] = {}
+    frontier: Table = ((), np.ones(()))
+    for i, factor in enumerate(factors):
+        own = factor.parents + factor.block
+        if _states({*frontier[0], *own}) > FRONTIER_LIMIT:
+            break
+        over, table = _product([frontier, (own, factor.table)])
+        found |= {n: _summed(over, table, scopes[n]) for n in due.get(i, ())}
+        kept = tuple(v for v in over if needed.get(v, i) > i)
+        frontier = kept, _summed(over, table, kept)
+    return found
+
+
+def _summed(over: tuple[Variable, ...], table: Floats, kept: tuple[Variable, ...]) -> Floats:
+    """Sum out all but some variables, and bring those into their order."""
+    axes = tuple(axis for axis, v in enumerate(over) if v not in kept)
+    left = [v for v in over if v in kept]
+    summed: Floats = table.sum(axis=axes)
+    return summed.transpose([left.index(v) for v in kept])
 
 
 class _Pool:
@@ -155,14 +197,15 @@ def violation(distribution: Distribution, network: Network, graph: DependencyGra
     parents, which implies it in full (ARCHITECTURE.md).
     """
     factors = {f.block: f for f in distribution.factors}
-    worst = max(
-        (_sentence_violation(distribution, s, factors.get(s.claim_scope)) for s in network.sentences),
-        default=0.0,
-    )
+    local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
+    far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
+    tables = distribution.marginals([s.scope for s in far])
+    worst = [excess for excess in local if excess <= LAST_DIGITS]
+    worst += [_excess(s, table) for s, table in zip(far, tables, strict=True)]
     stated = list(network.independences)
     if graph is not None:
         stated.extend(_local_conditions(distribution, graph))
-    return max([worst, *(_dependence(distribution, i) for i in stated)])
+    return max([0.0, *worst, *(_dependence(distribution, i) for i in stated)])
 
 
 def _graded(excess: float, mass: float) -> float:
@@ -170,12 +213,9 @@ def _graded(excess: float, mass: float) -> float:
     return max(excess, 1e-3 * excess / mass) if mass > 0.0 else excess
 
 
-def _sentence_violation(distribution: Distribution, sentence: Sentence, factor: Factor | None) -> float:
-    local = _local_excess(sentence, factor)
-    if local <= LAST_DIGITS:
-        return local
+def _excess(sentence: Sentence, joint: Floats) -> float:
+    """Measure the violation of a sentence on the joint table of its variables."""
     over = sentence.scope
-    joint = distribution.marginal(over)
     given = truth_table(sentence.given, over)
     mass = float(joint[given].sum())
     value = sum(
