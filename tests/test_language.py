@@ -153,6 +153,12 @@ def test_words_of_the_language_may_begin_names() -> None:
     assert [v.name for v in credalog.parse(text).variables] == names
 
 
+def test_words_of_the_language_may_be_labels() -> None:
+    words = ["query", "domain", "forall", "P", "independent"]
+    text = "\n".join(f"{word}: P(a{i}) >= 0.1" for i, word in enumerate(words))
+    assert [s.label for s in credalog.parse(text).sentences] == words
+
+
 def test_a_statement_continues_while_a_bracket_is_open() -> None:
     sentence = only("s: P(a and # the first\n   b |\n c) >= 0.1")
     assert (sentence.claim, sentence.given) == (And((a, b)), c)

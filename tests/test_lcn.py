@@ -58,7 +58,7 @@ def bounds(stated: object) -> tuple[Fraction, Fraction]:
         (P(a >> b) <= 0.4, "P(a -> b) <= 0.4"),
         (P(a ^ b) <= 0.4, "P(a xor b) <= 0.4"),
         ((P(a ^ b) <= 0.4).without_dependence(), "P(a xor b) <= 0.4 ; tau=False"),
-        ((P(a) <= 0.4).named("s"), "s: P(a) <= 0.4"),
+        ((P(a) <= 0.4).named("s").without_dependence(), "s: P(a) <= 0.4 ; False"),
         (Sentence.of(a, 0.1, 0.2, given=b, label="t"), "t: 0.1 <= P(a | b) <= 0.2"),
     ],
 )
@@ -203,6 +203,8 @@ def test_data_come_from_json_and_csv(tmp_path: Path) -> None:
         ({"Person": ["Tim"], "Near": [["Tim", "Tom"]]}, "Tom is not in Person"),
         ({"Person": "Tim"}, "not a list"),
         ({"Person": 3}, "not a list"),
+        ({"Person": [0.5]}, "contain 0.5"),
+        ({"Person": ["Tim"], "Near": [["Tim", None]]}, "contain None"),
         ("nowhere.json", "cannot be read"),
     ],
 )

@@ -90,17 +90,17 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A sentence as it was stated in Python, before it has a label."""
+    """A sentence as it was stated in Python."""
 
     sentence: Sentence
 
-    def named(self, label: str) -> Sentence:
-        """Return the sentence with a label."""
-        return replace(self.sentence, label=label)
+    def named(self, label: str) -> Stated:
+        """Return the same with a label."""
+        return Stated(replace(self.sentence, label=label))
 
-    def without_dependence(self) -> Sentence:
-        """Return the sentence with tau False: it does not tie the atoms of its claim to each other."""
-        return replace(self.sentence, tau=False)
+    def without_dependence(self) -> Stated:
+        """Return the same with tau False: it does not tie the atoms of its claim to each other."""
+        return Stated(replace(self.sentence, tau=False))
 
     def __bool__(self) -> Never:
         # Python reads l <= P(a) <= u as (l <= P(a)) and (P(a) <= u), and would keep the second only.

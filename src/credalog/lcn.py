@@ -121,8 +121,11 @@ class LCN:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
-        open_domain = any(isinstance(d, Domain) and not d.elements for d in self.theory.declarations)
-        if not open_domain:
+        theory = self.theory
+        is_open = any(isinstance(d, Domain) and not d.elements for d in theory.declarations)
+        # Where nothing is declared, any name may stand in a sentence: only what is asked can be wrong.
+        can_be_wrong = theory.declarations or theory.independences or theory.queries or theory.evidence
+        if can_be_wrong and not is_open:
             self._grounder.check()
 
     # ---- what it says ---------------------------------------------------------------------------------

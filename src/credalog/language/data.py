@@ -65,7 +65,17 @@ def _table(rows: Rows, name: str) -> list[tuple[str, ...]]:
             f"the data for {name} are not a list", advice="Give a list of elements or of rows."
         )
     listed = rows.items() if isinstance(rows, Mapping) else rows
-    return [(str(row),) if isinstance(row, str | int) else tuple(map(str, row)) for row in listed]
+    return [_cells(row, name) for row in listed]
+
+
+def _cells(row: Row, name: str) -> tuple[str, ...]:
+    cells = (row,) if isinstance(row, str | int) or not isinstance(row, Sequence) else tuple(row)
+    strangers = [cell for cell in cells if not isinstance(cell, str | int)]
+    if strangers:
+        raise LanguageError(
+            f"the data for {name} contain {strangers[0]!r}", advice="Elements are words or integers."
+        )
+    return tuple(map(str, cells))
 
 
 def _headless(table: list[tuple[str, ...]], sorts: tuple[str, ...]) -> list[tuple[str, ...]]:
