@@ -35,12 +35,12 @@ WIDEST = Fraction(3, 10)
 HEAD = """# Posteriors of random binary networks with loops
 
 Command: `python benchmarks/posterior.py {arguments}`.
-Networks: each variable takes up to `width` parents inside one clique of a random `width`-tree, and an interval at most {widest} wide for each parent
-configuration; the query's variable and the observed ones are drawn at random. {machine}, Python {python},
-one thread; peak memory {memory:.0f} MB. Limit {timeout:.0f} s by the clock per query, on a machine shared
-with other work; CPU seconds; EXACT at {tolerance:g}. `families`: how many conditional tables matter, on
-average. All bounds hold whatever the time limit; `widest gap` is the largest distance of a bound from its
-witness.
+Networks: each variable takes up to `width` parents inside one clique of a random `width`-tree, and an
+interval at most {widest} wide for each parent configuration; the query's variable and the observed ones are
+drawn at random. {machine}, Python {python}, one thread; peak memory {memory:.0f} MB. Limit {timeout:.0f} s
+by the clock per query, on a machine shared with other work; CPU seconds; EXACT at {tolerance:g}.
+`families`: how many conditional tables matter, on average. All bounds hold whatever the time limit;
+`widest gap` is the largest distance of a bound from its witness.
 
 ## Vertex branching and set propagation (`inference.sets`)
 """
