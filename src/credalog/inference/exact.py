@@ -30,7 +30,7 @@ from credalog.errors import (
     UnknownName,
 )
 from credalog.factorization import Reading, ancestors, factorize, in_one_clique
-from credalog.inference import credal, sets
+from credalog.inference import credal, likelihood, sets
 from credalog.inference.answer import Answer, Options, Progress
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
@@ -125,12 +125,20 @@ class Engine:
         if self.markov is Markov.NONE:
             return self._free(asked, options)
         if not self._suits_sets(asked):
-            return self._factorized(asked, options)
+            return self._folded(asked, options)
         first = self._by_sets(asked, replace(options, timeout=options.timeout / 2.0))
         if first.status is Status.EXACT or first.interrupted:
             return first
         remaining = max(options.timeout - (monotonic() - start), 1.0)
         return tighter(first, self._factorized(asked, replace(options, timeout=remaining)), options.tolerance)
+
+    def _folded(self, asked: Query, options: Options) -> Answer:
+        """Search on cliques, with the observations that only weigh their parents gathered into one."""
+        folded = likelihood.fold(self.network, asked) if self.frame is None else None
+        if folded is None:
+            return self._factorized(asked, options)
+        answer = Engine(folded.network, self.markov)._factorized(folded.query, options)
+        return folded.restored(answer, asked)
 
     def _factorized(self, asked: Query, options: Options, *, jointly: bool = False) -> Answer:
         """Search on cliques; the lower end first, which leaves the upper one at least half of the time."""
