@@ -188,7 +188,8 @@ def test_more_ties_than_are_listed_are_admitted() -> None:
 
 def test_criteria_disagree_where_caution_matters() -> None:
     gamble = parse(
-        "variable bet in {sure, risky, none}\n0.3 <= P(bet = sure) <= 0.4\n0 <= P(bet = risky) <= 0.6"
+        "variable bet in {sure, risky, none}\n"
+        "0.3 <= P(bet = sure) <= 0.4\n0.1 <= P(bet = risky) <= 0.6\nP(bet = none) <= 0.5"
     )
     assert str(gamble.map(criterion="maximax").best) == "bet = risky"
     assert str(gamble.map(criterion="maximin").best) == "bet = sure"

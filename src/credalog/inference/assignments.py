@@ -33,7 +33,7 @@ from credalog.encoding import Encoding, above, below, encode
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
 from credalog.factorization import Reading, ancestors, factorize
 from credalog.inference.answer import Options
-from credalog.inference.bounding import Bounding, bounding_reading, readings_of, search_in_turn
+from credalog.inference.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.inference.exact import Engine
 from credalog.inference.products import ROUNDING, Floats, Products, Table
 from credalog.inference.search import Ending, Limits, Witness
@@ -61,6 +61,9 @@ LARGEST_FAMILY = 1 << 14
 TABLED = 1 << 10
 """Up to this many assignments one table shows them all, which makes the relaxation stronger."""
 
+QUICKLY_TABLED = 1 << 4
+"""The same where only a quick bound is wanted, of one partial assignment among many."""
+
 PROPAGATED = 1 << 12
 """Set propagation makes an assignment a variable of its own, whose table may have this many rows."""
 
@@ -74,7 +77,7 @@ _States: TypeAlias = tuple[tuple[int, int], ...]
 _Key: TypeAlias = tuple[_States, bool]
 """An assignment of variables in A, and whether its upper end is meant."""
 
-_Encoded: TypeAlias = tuple[Problem, Encoding, frozenset[Variable]]
+_Encoded: TypeAlias = tuple[Problem, Encoding, frozenset[Variable], Solver]
 
 
 class Assignments:
@@ -130,7 +133,11 @@ class Assignments:
         """Return a proved lower bound on P(evidence)."""
         if self.given == TRUE:
             return 1.0
-        return self.engine.query(Query(self.given), Options(timeout=RELAXATION_SECONDS)).lower
+        asked = Query(self.given)
+        part = self.engine.part(asked)
+        encoding, objective = part.encode(asked, bounding_reading(part.problem))
+        least, _ = Solver(encoding.program).bound(objective, RELAXATION_SECONDS, maximize=False)
+        return least
 
     @cached_property
     def _all_upper(self) -> Products:
@@ -195,7 +202,7 @@ class Assignments:
 
     def _relaxation_bound(self, prefix: Assigned, seconds: float) -> float:
         try:
-            bounding = self._bounding(prefix, bounding_reading(self.problem))
+            bounding = self._bounding(prefix, bounding_reading(self.problem), QUICKLY_TABLED)
         except ProblemTooLarge:
             return 1.0
         return bounding.relaxed(min(seconds, RELAXATION_SECONDS), maximize=True)
@@ -339,23 +346,23 @@ class Assignments:
 
     # ---- the program of P(y_A | e) --------------------------------------------------------------------
 
-    def _bounding(self, prefix: Assigned, reading: Reading) -> Bounding:
+    def _bounding(self, prefix: Assigned, reading: Reading, tabled: int = TABLED) -> Bounding:
         """Encode P(y_A | e): in a table of all assignments while that is small, else of this one alone."""
         states = prod(self.problem.structure.sizes[x] for x in prefix)
-        return self._tabled(prefix, reading) if states <= TABLED else self._held(prefix, reading)
+        return self._tabled(prefix, reading) if states <= tabled else self._held(prefix, reading)
 
     def _tabled(self, prefix: Assigned, reading: Reading) -> Bounding:
         key = (tuple(prefix), reading)
         if key not in self._tables:
             self._tables[key] = self._encode(prefix, self.observed, reading)
-        part, encoding, _ = self._tables[key]
+        part, encoding, _, solver = self._tables[key]
         objective = encoding.objective(conjunction(self._atoms(prefix)), self.given)
         bounds = np.minimum(objective.mass_bounds, self._most_mass)
-        return Bounding(self.engine, part, encoding, replace(objective, mass_bounds=bounds))
+        return Bounding(self.engine, part, encoding, replace(objective, mass_bounds=bounds), solver)
 
     def _held(self, prefix: Assigned, reading: Reading) -> Bounding:
         """Hold everything assigned at its state, and show P(e) in a table of its own."""
-        part, encoding, free = self._encode(prefix, {**self.observed, **prefix}, reading)
+        part, encoding, free, solver = self._encode(prefix, {**self.observed, **prefix}, reading)
         atoms = (atom for atom in self._atoms(prefix) if atom.variable in free)
         other = self.given if free.intersection(scope(self.given)) else TRUE
         objective = encoding.unconditional(conjunction((*atoms, other)))
@@ -363,7 +370,7 @@ class Assignments:
             number = {v: i for i, v in enumerate(part.variables)}
             evidence = tuple(number[v] for v in scope(self.given))
             objective = self._conditioned(objective, encoding, evidence)
-        return Bounding(self.engine, part, encoding, objective)
+        return Bounding(self.engine, part, encoding, objective, solver)
 
     def _atoms(self, assigned: Assigned) -> Iterator[Is]:
         for x, state in assigned.items():
@@ -403,7 +410,8 @@ class Assignments:
         query, observed = [new[x] for x in members], frozenset(fixed)
         factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
         free = frozenset(v for x, v in enumerate(part.variables) if x not in fixed)
-        return part, encode(part, factorization, fixed), free
+        encoding = encode(part, factorization, fixed)
+        return part, encoding, free, Solver(encoding.program)
 
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
         if self.given == TRUE:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from time import monotonic
 
 import numpy as np
@@ -28,10 +28,10 @@ from credalog.markov import Markov
 from credalog.model import Network
 from credalog.numerics import FEASIBILITY, round_up
 from credalog.problem import Problem
-from credalog.program import Claim, Objective, Outcome
-from credalog.solvers.highs import Relaxation
+from credalog.program import Claim, Objective, Outcome, Program
+from credalog.solvers.highs import Basis, Relaxation
 
-__all__ = ["Bounding", "bounding_reading", "readings_of", "search_in_turn"]
+__all__ = ["Bounding", "Solver", "bounding_reading", "readings_of", "search_in_turn"]
 
 
 def readings_of(problem: Problem) -> tuple[Reading, ...]:
@@ -86,6 +86,25 @@ def _joined(first: Finding, second: Finding, maximize: bool) -> Finding:
     return replace(second, bound=better(first.bound, second.bound), nodes=first.nodes + second.nodes)
 
 
+class Solver:
+    """The linear relaxation of one program, and who checks it; each solution starts from the one before."""
+
+    def __init__(self, program: Program) -> None:
+        self._box = program.ratios.box
+        self._relaxation = Relaxation(program)
+        self._checker = Checker(program)
+        self._basis: Basis = None
+
+    def bound(self, objective: Objective, timeout: float, *, maximize: bool) -> tuple[float, Claim]:
+        """Bound an objective by one linear program, as our own checker proves it."""
+        solve = self._relaxation.maximize if maximize else self._relaxation.minimize
+        claim, self._basis = solve(objective, self._box, basis=self._basis, timeout=timeout)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return float(maximize), claim
+        prove = self._checker.upper_bound if maximize else self._checker.lower_bound
+        return min(1.0, max(0.0, prove(objective, self._box, claim.multipliers))), claim
+
+
 @dataclass(frozen=True, slots=True)
 class Bounding:
     """A probability as the objective of one program."""
@@ -94,6 +113,7 @@ class Bounding:
     problem: Problem
     encoding: Encoding
     objective: Objective
+    solver: Solver
 
     @property
     def is_outer(self) -> bool:
@@ -106,24 +126,20 @@ class Bounding:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
         if np.isfinite(self.objective.mass_bounds[0]):
             return self
-        evidence, program = self.encoding.unconditional(given), self.encoding.program
-        claim, _ = Relaxation(program).minimize(evidence, program.ratios.box)
-        if claim.outcome is not Outcome.OPTIMAL:
-            return self
-        least = Checker(program).lower_bound(evidence, program.ratios.box, claim.multipliers)
-        if least <= 0.0:
+        evidence = self.encoding.unconditional(given)
+        least, claim = self.solver.bound(evidence, inf, maximize=False)
+        if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
             return self
         bounds = np.minimum(self.objective.mass_bounds, round_up(1.0 / least))
         return replace(self, objective=replace(self.objective, mass_bounds=bounds))
 
     def relaxed(self, timeout: float, *, maximize: bool) -> float:
         """Bound the probability by one linear program, as our own checker proves it."""
-        return self._proved(self._relaxation(timeout, maximize), maximize)
+        return self.solver.bound(self.objective, timeout, maximize=maximize)[0]
 
     def glance(self, timeout: float, *, maximize: bool) -> tuple[float, Witness | None]:
         """Bound the probability by one linear program, whose point may be a witness as it stands."""
-        claim = self._relaxation(timeout, maximize)
-        bound = self._proved(claim, maximize)
+        bound, claim = self.solver.bound(self.objective, timeout, maximize=maximize)
         if claim.outcome is not Outcome.OPTIMAL:
             return bound, None
         witnesses = WitnessSearch(self.encoding, self.objective, monotonic() + timeout)
@@ -131,19 +147,6 @@ class Bounding:
         if found is None or not self._is_model(found.distribution):
             return bound, None
         return bound, Witness(found.distribution, found.value)
-
-    def _relaxation(self, timeout: float, maximize: bool) -> Claim:
-        relaxation = Relaxation(self.encoding.program)
-        solve = relaxation.maximize if maximize else relaxation.minimize
-        claim, _ = solve(self.objective, self.encoding.program.ratios.box, timeout=timeout)
-        return claim
-
-    def _proved(self, claim: Claim, maximize: bool) -> float:
-        if claim.outcome is not Outcome.OPTIMAL:
-            return float(maximize)
-        checker, box = Checker(self.encoding.program), self.encoding.program.ratios.box
-        prove = checker.upper_bound if maximize else checker.lower_bound
-        return min(1.0, max(0.0, prove(self.objective, box, claim.multipliers)))
 
     def search(self, limits: Limits, *, maximize: bool, known: Witness | None = None) -> Finding:
         """Search one end; a new witness counts only if it is a model in the eyes of the checker."""

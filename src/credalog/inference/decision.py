@@ -21,7 +21,7 @@ from credalog.errors import CredalogError, InconsistentNetwork, LanguageError, P
 from credalog.factorization import Reading
 from credalog.inference import sets
 from credalog.inference.answer import Options, Progress
-from credalog.inference.bounding import Bounding, bounding_reading, readings_of, search_in_turn
+from credalog.inference.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.inference.exact import Engine
 from credalog.inference.search import Ending, Limits, Witness
 from credalog.language import unparse_query
@@ -276,6 +276,6 @@ class _Task:
         """Encode the query in one reading, once."""
         if reading not in self.programs:
             encoding, objective = self.part.encode(self.asked, reading)
-            program = Bounding(self.engine, self.part.problem, encoding, objective)
+            program = Bounding(self.engine, self.part.problem, encoding, objective, Solver(encoding.program))
             self.programs[reading] = program.with_mass_bounded(self.asked.given)
         return self.programs[reading]

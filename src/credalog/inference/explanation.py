@@ -33,7 +33,7 @@ __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments
 MOST_TIES = 16
 """How many assignments are listed at most beyond those asked for, where they tie or are undominated."""
 
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-12
 """Scores closer than this are equal, however small they are."""
 
 FIRST_SECONDS = 0.5
