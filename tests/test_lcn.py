@@ -127,6 +127,12 @@ def test_added_text_knows_the_declarations() -> None:
         lcn.with_sentences("P(Q(w)) <= 0.5")
 
 
+def test_added_questions_and_evidence_join_those_of_the_text() -> None:
+    lcn = credalog.parse("P(a) >= 0.1\nP(b) >= 0.1\nquery P(a)").with_sentences("query P(b)\nevidence a")
+    assert lcn.queries == (Query(a), Query(b))
+    assert lcn.evidence == a
+
+
 def test_a_label_cannot_be_added_twice() -> None:
     lcn = credalog.parse("s: P(a) >= 0.1")
     with pytest.raises(LanguageError, match="the label s is used twice"):

@@ -107,7 +107,10 @@ class LCN:
                 sentence = added.sentence if isinstance(added, Stated) else added
                 theory = replace(theory, sentences=(*theory.sentences, sentence))
         _check_labels(theory)
-        return _complete(theory, None)
+        # What was there before was checked before: only the new sentences are, so that a copy is cheap.
+        added_rules = theory.rules[len(self.theory.rules) :]
+        LCN(replace(theory, rules=added_rules, independences=(), queries=(), evidence=())).check()
+        return LCN(theory)
 
     def with_evidence(self, *observed: Formula | str) -> LCN:
         """Return this LCN with more formulas observed to be true."""
@@ -121,11 +124,8 @@ class LCN:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
-        theory = self.theory
-        is_open = any(isinstance(d, Domain) and not d.elements for d in theory.declarations)
-        # Where nothing is declared, any name may stand in a sentence: only what is asked can be wrong.
-        can_be_wrong = theory.declarations or theory.independences or theory.queries or theory.evidence
-        if can_be_wrong and not is_open:
+        open_domain = any(isinstance(d, Domain) and not d.elements for d in self.theory.declarations)
+        if not open_domain:
             self._grounder.check()
 
     # ---- what it says ---------------------------------------------------------------------------------
