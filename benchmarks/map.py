@@ -1,4 +1,4 @@
-"""Best explanations on published and random networks: is the best assignment proved, and how soon?
+"""Best explanations on published and random networks: whether and how soon the best is proved.
 
 Enters: the public .lcn benchmarks, where they are at hand, and random credal trees. Leaves:
 `benchmarks/results/map.md`. Run from the project root: python benchmarks/map.py
@@ -118,32 +118,30 @@ def tasks() -> Iterator[Task]:
 
 
 def _row(task: Task, criterion: Criterion, seconds: float) -> str:
+    cells = [task.name, str(len(task.network.variables)), task.kind, criterion.value]
     try:
         found = task.run(criterion, seconds)
     except CredalogError as error:
-        return f"| {task.name} | {len(task.network.variables)} | {task.kind} | {criterion.value} | {error.message} |||||"
-    best = found.best
-    score = "" if best is None else f"{best.score_lower:.6g}"
-    listed = f"{len(found.ties(1e-4))}{'' if found.is_complete else '+'}"
+        return f"| {' | '.join([*cells, '', error.message, '', '', ''])} |"
+    score = "" if found.best is None else f"{found.best.score_lower:.6g}"
     verdict = "proved" if found.is_proved else f"gap {found.gap:.2g}"
-    return (
-        f"| {task.name} | {len(task.network.variables)} | {task.kind} | {criterion.value} | {score} | {verdict} "
-        f"| {listed} | {found.nodes} | {found.seconds:.2f} |"
-    )
+    tied = f"{len(found.ties(1e-4))}{'' if found.is_complete else '+'}"
+    return f"| {' | '.join([*cells, score, verdict, tied, str(found.nodes), f'{found.seconds:.2f}'])} |"
 
 
 HEADER = """# Best explanations
 
-Command: `python benchmarks/map.py --seconds {seconds:g}`. One process, one thread, {machine}, Python {python}. Two
-cores were shared with other work, so times are upper bounds. "all given 2" is a full MAP with two variables observed
-to be true (the first of a fixed shuffle), "4" a marginal MAP of four variables. *tied*: assignments within 1e-4 of the
-best, relative; a plus says that more than are listed may tie. *nodes*: partial assignments taken up.
+Command: `python benchmarks/map.py --seconds {seconds:g}`. One process, one thread, {machine}, Python {python};
+the cores were shared with other work, so times are upper bounds. "all given 2" is a full MAP with two variables
+observed to be true (the first of a fixed shuffle), "4" a marginal MAP of four variables. *tied*: assignments
+within 1e-4 of the best, relative; a plus says that more than are listed may tie. *nodes*: partial assignments
+taken up. A gap says by how much another assignment might still be better when the time ran out.
 
-Many of the published random networks leave most conditional probabilities open. There every assignment has lower
-probability zero, so that maximin has nothing to choose by; the tables of the random polytrees are complete.
+Many of the published random networks leave most conditional probabilities open. There every assignment has
+lower probability zero, so that maximin has nothing to choose by; the random polytrees have complete tables.
 
-Published state of the art, for comparison: exact MAP stops at 8 propositions after about an hour, and marginal MAP on
-the 8 variables of Asia takes 800 s.
+Published state of the art, for comparison: exact MAP stops at 8 propositions after about an hour, and marginal
+MAP on the 8 variables of Asia takes 800 s.
 
 | network | variables | assigned | criterion | best score | verdict | tied | nodes | seconds |
 |---|---:|---|---|---:|---|---:|---:|---:|
