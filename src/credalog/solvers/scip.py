@@ -256,6 +256,8 @@ def _column_bounds(program: Program, objective: Objective) -> list[float | None]
     most = np.full(program.columns, inf)
     for (start, stop), mass in zip(program.tables, objective.mass_bounds, strict=True):
         most[start:stop] = mass if mass <= LARGEST else inf
+    if objective.column_bounds is not None:
+        most = np.minimum(most, objective.column_bounds)
     counted = objective.denominator > 0.0
     most[counted] = np.minimum(most[counted], 1.0 / objective.denominator[counted])
     return [SCALE * float(bound) if bound < inf else None for bound in most]
