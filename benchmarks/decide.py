@@ -33,9 +33,9 @@ QUERIES = (
 
 HEADER = """# Decisions
 
-Command: `python benchmarks/decide.py`. One process, one thread, {machine}, Python {python}; the cores were shared
-with other work. For each query the exact interval (limit {timeout:g} s), and the statement P(q | e) >= t for
-t = {thresholds}: how many were settled, by which stage, and how long one took on average.
+Command: `python benchmarks/decide.py`. One process, one thread, {machine}, Python {python}. The cores were
+shared with other work. For each query the exact interval (limit {timeout:g} s), and the statement
+P(q | e) >= t for t = {thresholds}: how many were settled, by which stage, and how long one took on average.
 
 | network | query | interval | its status | its seconds | settled | by | seconds per statement |
 |---|---|---|---|---:|---:|---|---:|

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from credalog import parse
+from credalog.cli import main
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, LanguageError
 from credalog.inference.answer import Options, Progress
 from credalog.inference.decision import Relation, Verdict, decide, read_statement
@@ -105,3 +109,49 @@ def test_bars_round_outwards_and_escape_their_labels() -> None:
     assert "0.1234<" in html and "0.9877<" in html
     assert "P(a &amp; b)" in html and "&lt;remark&gt;" in html and "x &lt; y" in html
     assert "no model was found" in html and html.count("<rect") == 2 and html.count("<line") == 1
+
+
+@pytest.fixture
+def chain_file(tmp_path: Path) -> str:
+    path = tmp_path / "chain.lcn"
+    path.write_text(CHAIN.unparse())
+    return str(path)
+
+
+def test_the_command_decide_writes_verdicts(chain_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decide", chain_file, "P(a) >= 0.5", "P(a) <= 0.65"]) == 0
+    first, second = capsys.readouterr().out.splitlines()[1:]
+    assert first.startswith("P(a) >= 0.5") and "certainly " in first
+    assert second.startswith("P(a) <= 0.65") and "undetermined" in second
+
+
+def test_the_command_decide_writes_json(chain_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decide", chain_file, "P(a) >= 0.75", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "EXCLUDED" and found["upper"] == pytest.approx(0.7)
+
+
+def test_the_command_map_writes_the_best_assignments(
+    chain_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["map", chain_file, "--evidence", "b", "--criterion", "maximin"]) == 0
+    written = capsys.readouterr().out
+    assert written.splitlines()[1].startswith("a  ") and "proved to be the best by maximin" in written
+
+
+def test_the_command_map_writes_json(chain_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["map", chain_file, "--top", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["is_proved"] and [one["assignment"] for one in found["assignments"]] == [
+        {"a": "true", "b": "true"},
+        {"a": "false", "b": "false"},
+    ]
+
+
+def test_the_command_map_refuses_what_it_cannot_read(
+    chain_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["map", chain_file, "--variables", "c"]) == 2
+    assert "there is no variable c" in capsys.readouterr().err
+    assert main(["decide", chain_file, "P(a)"]) == 2
+    assert ">= 0.5" in capsys.readouterr().err

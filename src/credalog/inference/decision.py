@@ -28,7 +28,7 @@ from credalog.language import unparse_query
 from credalog.logic import Not
 from credalog.markov import Markov
 from credalog.model import Query
-from credalog.numerics import VACUOUS, Endpoint, Interval, Warrant
+from credalog.numerics import VACUOUS, Endpoint, Interval, Warrant, round_down, round_up
 
 __all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
 
@@ -112,12 +112,14 @@ def decide(
 
 
 def _mirrored(interval: Interval) -> Interval:
-    return Interval(_complement(interval.upper), _complement(interval.lower))
+    lower = _complement(interval.upper, lambda value: max(0.0, round_down(value)))
+    upper = _complement(interval.lower, lambda value: min(1.0, round_up(value)))
+    return Interval(lower, upper)
 
 
-def _complement(end: Endpoint) -> Endpoint:
+def _complement(end: Endpoint, outwards: Callable[[float], float]) -> Endpoint:
     witnessed = None if end.witnessed is None else 1.0 - end.witnessed
-    return Endpoint(1.0 - end.bound, witnessed, end.warrant)
+    return Endpoint(outwards(1.0 - end.bound), witnessed, end.warrant)
 
 
 class _Task:

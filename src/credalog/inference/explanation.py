@@ -181,7 +181,7 @@ def best_assignments(
     assignments = Assignments(engine, numbers, given, is_consistent=bool(consistent))
     task = _Task(assignments, options, start)
     if criterion is Criterion.DOMINANCE:
-        found = task.undominated()
+        found = task.undominated(top)
     else:
         weight = {Criterion.MAXIMAX: 1.0, Criterion.MAXIMIN: 0.0}.get(criterion, alpha)
         found = task.best(weight, top)
@@ -211,7 +211,9 @@ def _open(engine: Engine, chosen: tuple[Variable, ...], given: Formula, options:
     """Ask a first posterior: where no model allows the evidence, this says so."""
     if given != TRUE and chosen:
         short = replace(options, timeout=OPENING_SHARE * options.timeout, tolerance=1.0, report=None)
-        engine.query(Query(Is(chosen[0], chosen[0].values[-1]), given), short)
+        answer = engine.query(Query(Is(chosen[0], chosen[0].values[-1]), given), short)
+        if answer.interrupted:
+            raise KeyboardInterrupt
 
 
 @dataclass(order=True, slots=True)
@@ -256,12 +258,12 @@ class _Task:
         self._run(search)
         return self._result(search, search.ranked())
 
-    def undominated(self) -> BestAssignments:
+    def undominated(self, top: int) -> BestAssignments:
         """List the assignments whose upper end reaches the greatest lower end of all."""
         cautious = _Search(self, 0.0, 1)
         self._run(cautious)
         floor = max((c.low for c in cautious.candidates.values()), default=0.0)
-        search = _Search(self, 1.0, 1, floor=floor)
+        search = _Search(self, 1.0, top, floor=floor)
         self._run(search)
         result = self._result(search, search.ranked())
         proved = result.is_complete and not self.is_interrupted
