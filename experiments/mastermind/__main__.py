@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.mastermind.board import Knowledge, read_board
-from experiments.mastermind.engine_check import Agreement, compare, lcn_text
+from experiments.mastermind.engine_check import Agreement, compare, lcn_text, opening
 from experiments.mastermind.game import Puzzle
 from experiments.mastermind.methods import PAPER, evaluate
 from experiments.mastermind.problog_check import largest_difference
@@ -81,10 +81,12 @@ def _shortest() -> tuple[Puzzle, Knowledge]:
     return puzzle, knowledge.rounded(3)
 
 
-def _ask_engine(out: Path, timeout: float) -> Agreement:
+def _ask_engine(out: Path, timeout: float) -> list[Agreement]:
+    """Write the smallest board as text, and ask the engine about its first two, three and all rounds."""
     puzzle, knowledge = _shortest()
     (out / "puzzle.lcn").write_text(lcn_text(puzzle, knowledge), encoding="utf-8")
-    return compare(puzzle, knowledge, timeout=timeout)
+    openings = [opening(puzzle, knowledge, rounds) for rounds in (2, 3, puzzle.rounds)]
+    return [compare(*part, timeout=timeout) for part in openings]
 
 
 def _draw(path: Path) -> None:

@@ -14,35 +14,61 @@ from experiments.mastermind.board import Board, Knowledge, parts_of, read_board
 from experiments.mastermind.bounds import posterior_interval
 from experiments.mastermind.game import CODES, FEEDBACKS, LYING, Puzzle, achievable, show
 
-__all__ = ["Agreement", "compare", "lcn_text"]
+__all__ = ["Agreement", "compare", "lcn_text", "opening"]
+
+SLACK = 1e-4
+"""What the engine's tolerance and the fast path's may add up to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """One posterior, by the fast path and by the engine."""
+    """One posterior on the first rounds of a board, by the fast path and by the engine."""
 
+    rounds: int
     code: str
     fast: tuple[float, float]
     engine: tuple[float, float]
+    witnessed: tuple[float | None, float | None]
     status: str
     seconds: float
 
+    @property
+    def holds(self) -> bool:
+        """Tell whether the engine's bounds enclose the fast path's interval, and its witnesses lie inside."""
+        lower, upper = self.fast
+        enclosed = self.engine[0] <= lower + SLACK and upper - SLACK <= self.engine[1]
+        return enclosed and all(w is None or lower - SLACK <= w <= upper + SLACK for w in self.witnessed)
+
+
+def opening(puzzle: Puzzle, knowledge: Knowledge, rounds: int) -> tuple[Puzzle, Knowledge]:
+    """Return the first rounds of a board, and what is known about them."""
+    first = Puzzle(puzzle.hidden, puzzle.guesses[:rounds], puzzle.shown[:rounds], puzzle.lying[:rounds])
+    sentences = slice(rounds - 1)
+    known = Knowledge(knowledge.is_or[sentences], knowledge.lower[sentences], knowledge.upper[sentences])
+    return first, known
+
 
 def compare(puzzle: Puzzle, knowledge: Knowledge, *, timeout: float) -> Agreement:
-    """Ask the engine for the posterior of the most probable part of the codes."""
+    """Ask the engine for the posterior of the codes that are most probable at the midpoint."""
     import credalog
 
     board = read_board(puzzle)
     parts = parts_of(puzzle, board)
     middle = board.log_posterior(np.full(board.rounds, sum(LYING) / 2))
-    part = max(parts, key=lambda name: middle[board.group_of[parts[name][0]]])
+    part = max(parts, key=lambda name: middle[board.group_of[parts[name][0]]] + np.log(len(parts[name])))
     group, size = int(board.group_of[parts[part][0]]), len(parts[part])
     lower, upper = posterior_interval(board, knowledge, group)
-    network = credalog.parse(lcn_text(puzzle, knowledge))
     seen = " & ".join(f"seen{i + 1}" for i in range(board.rounds))
-    answer = network.query(f"P(Code = {part} | {seen})", timeout=timeout)
+    model = credalog.parse(lcn_text(puzzle, knowledge))
+    answer = model.query(f"P(Code = {part} | {seen})", timeout=timeout)
     return Agreement(
-        part, (size * lower, size * upper), (answer.lower, answer.upper), answer.status.name, answer.seconds
+        rounds=board.rounds,
+        code=part,
+        fast=(size * lower, size * upper),
+        engine=(answer.lower, answer.upper),
+        witnessed=(answer.lower_witnessed, answer.upper_witnessed),
+        status=answer.status.name,
+        seconds=answer.seconds,
     )
 
 
@@ -80,19 +106,27 @@ def _knowledge(knowledge: Knowledge) -> list[str]:
 
 
 def _round(puzzle: Puzzle, board: Board, i: int) -> list[str]:
-    """Write one round: the feedback seen is the honest one, or a lie drawn from the possible ones."""
+    """Write one round: the feedback seen is the honest one, or a lie drawn from the possible ones.
+
+    `P(seen1 | Code is one of many & lie1) = 1/11` would only fix an average over those codes. The variable
+    Answer1, which the code determines, is what the feedback depends on.
+    """
     guess, n = puzzle.guesses[i], i + 1
     black, white = FEEDBACKS[puzzle.shown[i]]
     lies = achievable(guess).size - 2
     names = [k for k, codes in parts_of(puzzle, board).items() if not board.lies[board.group_of[codes[0]], i]]
-    fits = "(" + " or ".join(f"Code = {name}" for name in names) + ")"
+    fits = " or ".join(f"Code = {name}" for name in names)
     own = f"Code = c{show(guess)}"
     return [
         "",
         f"# Round {n}: guess {show(guess)}, answer {black} black, {white} white; {lies} lies are possible.",
-        f"P(seen{n} | {fits} & !lie{n}) = 1",
-        f"P(seen{n} | {fits} & lie{n}) = 0",
-        f"P(seen{n} | !{fits} & !lie{n}) = 0",
-        f"P(seen{n} | !{fits} & !({own}) & lie{n}) = 1/{lies}",
-        f"P(seen{n} | {own} & lie{n}) = 1/{lies + 1}",
+        f"variable Answer{n} in {{honest, wrong, wrong_and_guessed}}",
+        f"P(Answer{n} = honest | {fits}) = 1",
+        f"P(Answer{n} = wrong_and_guessed | {own}) = 1",
+        f"P(Answer{n} = wrong | !({fits} or {own})) = 1",
+        f"P(seen{n} | Answer{n} = honest & !lie{n}) = 1",
+        f"P(seen{n} | Answer{n} = honest & lie{n}) = 0",
+        f"P(seen{n} | !(Answer{n} = honest) & !lie{n}) = 0",
+        f"P(seen{n} | Answer{n} = wrong & lie{n}) = 1/{lies}",
+        f"P(seen{n} | Answer{n} = wrong_and_guessed & lie{n}) = 1/{lies + 1}",
     ]

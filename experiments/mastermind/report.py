@@ -45,7 +45,7 @@ class Checks:
     """What was compared with independent software, and what the run took."""
 
     problog: tuple[float, ...]
-    engine: Agreement
+    engine: list[Agreement]
     jobs: int
     seconds: float
 
@@ -80,7 +80,20 @@ def page(results: list[SeedResult], checks: Checks, command: str) -> str:
         vacuous=np.mean([outcome.nilsson_vacuous for outcome in outcomes]),
         boards=len(checks.problog),
         problog=max(checks.problog),
-        engine=checks.engine,
+        engine="\n".join(f"| {' | '.join(_cells(found))} |" for found in checks.engine),
+    )
+
+
+def _cells(found: Agreement) -> tuple[str, ...]:
+    witnessed = ", ".join("none" if w is None else f"{w:.6f}" for w in found.witnessed)
+    return (
+        str(found.rounds),
+        found.code,
+        f"[{found.fast[0]:.6f}, {found.fast[1]:.6f}]",
+        f"[{found.engine[0]:.6f}, {found.engine[1]:.6f}]",
+        f"[{witnessed}]",
+        f"{found.status}, {found.seconds:.0f} s",
+        "yes" if found.holds else "NO",
     )
 
 
@@ -115,9 +128,13 @@ in the paper's standard deviations.
 
 - ProbLog: the `problog` package answers {boards} boards; its posterior of every code is within {problog:.0e}
   of the closed form.
-- The general engine: the board in [`puzzle.lcn`](puzzle.lcn), read as text, gives the codes `{engine.code}`
-  the posterior [{engine.engine[0]:.6f}, {engine.engine[1]:.6f}] ({engine.status}, {engine.seconds:.0f} s);
-  the fast path says [{engine.fast[0]:.6f}, {engine.fast[1]:.6f}].
+- The general engine reads the board in [`puzzle.lcn`](puzzle.lcn) as text, and is asked for the posterior of
+  a set of codes after some of its rounds. They agree where the engine's bounds enclose the fast path's
+  interval and the values its witnesses attain lie inside; EXACT means that the two meet.
+
+| Rounds | Codes | Fast path | Engine, bounds | Engine, witnessed | Status | Agree |
+|---|---|---|---|---|---|---|
+{engine}
 
 ## How the text was read
 
