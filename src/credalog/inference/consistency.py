@@ -54,6 +54,9 @@ SHARE = 0.1
 ROOT_SECONDS = 10.0
 """How long the first look for a linear proof of inconsistency may take."""
 
+QUICK = 0.15
+"""The share of the remaining time that goes into a repair which may turn out not to be enough."""
+
 LEAST = 0.5
 """No check is given less than so many seconds."""
 
@@ -286,7 +289,7 @@ def repair(
 
 
 class _Repairs:
-    """The repair of a growing set of sentences."""
+    """The repair of a growing set of sentences; `best` settles the whole network, `at_least` is proved."""
 
     def __init__(self, network: Network, options: Options, prices: Sequence[float]) -> None:
         self.network = network
@@ -294,32 +297,58 @@ class _Repairs:
         self.prices = prices
         self.deadline = monotonic() + options.timeout
         self.engine = Engine(network, options.markov)
+        self.everything = frozenset(range(len(network.sentences)))
+        self.at_least = 0.0
+        self.best: Repair | None = None
 
     def run(self, numbers: frozenset[int]) -> Repair | None:
-        """Repair a conflict; where that is not enough, repair it together with the next one."""
-        at_least = 0.0
+        """Repair a conflict, quickly at first; where that is not enough, together with the next one."""
+        found = self._cheapest(numbers, QUICK)
         while True:
-            found = self._cheapest(numbers)
-            at_least = max(at_least, found.bound)
-            if found.distribution is None:
-                return None
-            repaired = self._repaired(numbers, found.distribution)
-            left = self._conflict(repaired)
+            self.at_least = max(self.at_least, found.bound)
+            left = self._conflict(numbers, found)
             if not left:
-                return self._result(repaired, at_least, is_checked=left is not None)
-            if left <= numbers or monotonic() > self.deadline:
-                return None
-            numbers |= left
+                break
+            if numbers == self.everything or found.bound == inf:
+                return self.best
+            is_late = monotonic() > self.deadline or left <= numbers
+            numbers = self.everything if is_late else numbers | left
+            found = self._cheapest(numbers, QUICK)
+        return self._refined(numbers, found)
 
-    def _cheapest(self, numbers: frozenset[int]) -> Cheapest:
+    def _refined(self, numbers: frozenset[int], found: Cheapest) -> Repair | None:
+        """Spend the time that is left on a cheaper repair of the same sentences, and on its proof."""
+        if found.price - found.bound > self.options.tolerance:
+            found = self._cheapest(numbers, 1.0)
+            self.at_least = max(self.at_least, found.bound)
+            self._conflict(numbers, found)
+        assert self.best is not None
+        return replace(self.best, at_least=min(self.at_least, self.best.price))
+
+    def _cheapest(self, numbers: frozenset[int], share: float) -> Cheapest:
         chosen = [(self.network.sentences[n], self.prices[n]) for n in sorted(numbers)]
         return cheapest(
             self.engine,
             [Priced(sentence, price) for sentence, price in chosen if price < inf],
             [sentence for sentence, price in chosen if price == inf],
             tolerance=self.options.tolerance,
-            deadline=(monotonic() + self.deadline) / 2.0,
+            deadline=monotonic() + max(LEAST, share * (self.deadline - monotonic())),
         )
+
+    def _conflict(self, numbers: frozenset[int], found: Cheapest) -> frozenset[int]:
+        """Return the sentences that conflict after a repair; where none do, keep it if it is cheaper."""
+        if found.distribution is None:
+            return self.everything
+        repaired = self._repaired(numbers, found.distribution)
+        checks = _Checks(repaired, self.options)
+        whole = tuple(enumerate(repaired.sentences))
+        verdict = checks.verdict(whole, share=1.0)
+        if verdict is False:
+            return frozenset(number for number, _ in checks.filter(checks.hinted(whole)))
+        result = self._result(repaired, is_checked=verdict is True)
+        if self.best is None or result.price < self.best.price:
+            self.best = result
+        return frozenset()
 
     def _repaired(self, numbers: frozenset[int], model: Distribution) -> Network:
         sentences = (
@@ -328,21 +357,11 @@ class _Repairs:
         )
         return replace(self.network, sentences=tuple(sentences))
 
-    def _conflict(self, repaired: Network) -> frozenset[int] | None:
-        """Return the sentences that still conflict, none where there is a model; None if undecided."""
-        checks = _Checks(repaired, self.options)
-        whole = tuple(enumerate(repaired.sentences))
-        verdict = checks.verdict(whole, share=1.0)
-        if verdict is None:
-            return None
-        left = () if verdict else checks.filter(checks.hinted(whole))
-        return frozenset(number for number, _ in left)
-
-    def _result(self, repaired: Network, at_least: float, *, is_checked: bool) -> Repair:
+    def _result(self, repaired: Network, *, is_checked: bool) -> Repair:
         pairs = enumerate(zip(self.network.sentences, repaired.sentences, strict=True))
         changes = {n: Change(before, after) for n, (before, after) in pairs if before != after}
         price = sum(self.prices[n] * float(change.widening) for n, change in changes.items())
-        return Repair(tuple(changes.values()), price, min(at_least, price), is_checked)
+        return Repair(tuple(changes.values()), price, min(self.at_least, price), is_checked)
 
 
 def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]:

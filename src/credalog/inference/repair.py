@@ -20,6 +20,8 @@ from math import ceil, inf
 from time import monotonic
 from typing import TypeAlias
 
+import numpy as np
+
 from credalog.certify import Checker
 from credalog.distribution import Distribution
 from credalog.inference.cutting import halves
@@ -47,6 +49,12 @@ STEPS = 30
 
 SMALLEST_RADIUS = 1e-6
 """A descent whose steps have become smaller than this has converged."""
+
+STARTS = 4
+"""From how many points a descent begins at most, each time the program is rebuilt."""
+
+DESCENTS = 8
+"""Branch and bound goes downhill from every so many leaves."""
 
 ROUNDS = 4
 """How often the program is rebuilt at most with the bounds that a cheaper repair implies."""
@@ -144,10 +152,15 @@ class _Repair:
         return [*self.kept, *(one.sentence for one in self.priced)]
 
     def _descend_from(self, leaf: _Leaf) -> float:
-        """Bound a leaf, and go downhill from where its relaxation ends."""
+        """Bound a leaf; go downhill from where its relaxation ends, and would end at other prices."""
         bound, point = leaf.relax(leaf.box, self.deadline)
-        if point is not None:
-            self._descend(leaf, point)
+        rng = np.random.default_rng(0)
+        for _ in range(STARTS):
+            if point is not None:
+                self._descend(leaf, point)
+            if self.price <= bound + self.tolerance or monotonic() > self.deadline:
+                break
+            point = leaf.elsewhere(rng, self.deadline)
         return bound
 
     def _descend(self, leaf: _Leaf, point: Floats) -> None:
@@ -195,7 +208,8 @@ class _Repair:
             if point is None:
                 closed = min(closed, bound)
                 continue
-            (self._descend if number & (number - 1) == 0 else self._offer)(leaf, point)
+            # Every point may be a cheap repair itself; to go downhill from each of them would not pay.
+            (self._offer if number % DESCENTS else self._descend)(leaf, point)
             cut = halves(leaf.encoding, box, point)
             if not cut:
                 closed = min(closed, bound)
@@ -253,6 +267,14 @@ class _Leaf:
             case Outcome.OPTIMAL:
                 bound = self._checker.lower_bound(self.objective, box, claim.multipliers)
                 return max(0.0, bound), claim.point
+
+    def elsewhere(self, rng: np.random.Generator, deadline: float) -> Floats | None:
+        """Return where the relaxation would end if prices were up to ten times higher or lower."""
+        prices = self.objective.numerator * 10.0 ** rng.uniform(-1.0, 1.0, self.encoding.program.columns)
+        objective = replace(self.objective, numerator=prices)
+        remaining = max(deadline - monotonic(), 0.1)
+        claim, _ = self._relaxation.minimize(objective, self.box, timeout=remaining)
+        return claim.point if claim.outcome is Outcome.OPTIMAL else None
 
     def step(self, point: Floats, radius: float, deadline: float) -> Floats | None:
         """Return the cheapest point of the program linearized here."""
