@@ -103,6 +103,13 @@ def test_an_interrupted_decision_is_undecided() -> None:
     assert found.verdict is Verdict.UNDECIDED or found.stage != "interrupted"
 
 
+def test_answers_and_decisions_show_themselves_as_bars_in_notebooks() -> None:
+    answer = CHAIN.query("P(a | b)")._repr_html_()
+    assert "P(a | b)" in answer and answer.count("<svg") == 1 and "exact" in answer
+    decision = CHAIN.decide("P(a | b) >= 0.5")._repr_html_()
+    assert "P(a | b) &gt;= 0.5" in decision and "it holds in every model" in decision
+
+
 def test_bars_round_outwards_and_escape_their_labels() -> None:
     ends = (Endpoint(0.12345, 0.2, Warrant.CHECKED), Endpoint(0.98765, None, Warrant.CLAIMED))
     html = as_html([Bar("P(a & b)", Interval(*ends), "<remark>", 0.5)], heading="x < y", note="done")

@@ -76,3 +76,10 @@ class Answer:
     def upper_witnessed(self) -> float | None:
         """Return the greatest value that a checked model attains."""
         return self.interval.upper.witnessed
+
+    def _repr_html_(self) -> str:
+        from credalog.language import unparse_query
+        from credalog.rendering import Bar, as_html
+
+        remark = f"{self.status.name.lower()}, {self.method}, {self.seconds:.2f} s"
+        return as_html([Bar(unparse_query(self.query), self.interval, remark)])
