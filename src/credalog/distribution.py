@@ -222,8 +222,14 @@ def _excess(sentence: Sentence, joint: Floats) -> float:
         float(weight) * float(joint[given & truth_table(claim, over)].sum())
         for weight, claim in sentence.claims
     )
-    excess = max(float(sentence.lower) * mass - value, value - float(sentence.upper) * mass, 0.0)
-    return _graded(excess, mass)
+    low, high = float(sentence.lower), float(sentence.upper)
+    below = _graded(max(low * mass - value, 0.0), mass * _scale(low))
+    return max(below, _graded(max(value - high * mass, 0.0), mass * _scale(high)))
+
+
+def _scale(bound: float) -> float:
+    """Return how far a bound is from certainty: P(x) <= 1e-9 is to be kept on its own scale."""
+    return min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
 
 
 def _local_excess(sentence: Sentence, factor: Factor | None) -> float:

@@ -47,6 +47,9 @@ __all__ = ["Engine", "marginal_atoms", "marginals", "query"]
 UNSEARCHED = Finding(1.0, None, Ending.INTERRUPTED, Warrant.CHECKED, 0, None)
 """What is known of the upper end when the user stopped the search for the lower one."""
 
+SMALLEST_EVIDENCE = 1e-14
+"""Evidence that no model makes more probable than this counts as impossible, unless proved otherwise."""
+
 RARE = 1e3
 """Evidence that may be less probable than one over this is handled with scaled programs."""
 
@@ -321,8 +324,20 @@ class _Task:
         now = monotonic()
         finding = self._find(self.deadline if maximize else (now + self.deadline) / 2.0, maximize)
         if finding.ending is Ending.EMPTY:
+            if finding.warrant is Warrant.CLAIMED and self._is_possible():
+                return replace(finding, bound=float(maximize), ending=Ending.STOPPED)
             raise self._nothing()
-        return self._rechecked(finding)
+        return self._rechecked(finding, maximize=maximize)
+
+    def _is_possible(self) -> bool:
+        """Tell whether some model gives the evidence positive probability, where nothing else is proved."""
+        encoding, _ = next(iter(self.encodings.values()))
+        evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
+        limits = Limits(self.options.tolerance, monotonic() + 2.0, root_only=True)
+        found = self._rechecked(search(encoding, evidence, limits, maximize=True), maximize=True)
+        if found.witness is None:
+            return False
+        return found.witness.distribution.probability(self.asked.given) > SMALLEST_EVIDENCE
 
     def seek(self) -> Finding:
         """Look for any model of the part."""
@@ -406,12 +421,21 @@ class _Task:
             )
         return _inconsistent()
 
-    def _rechecked(self, finding: Finding) -> Finding:
-        """Keep a witness only if it is a model in the eyes of the independent checker."""
+    def _rechecked(self, finding: Finding, *, maximize: bool) -> Finding:
+        """Keep a witness only if it is a model in the eyes of the independent checker.
+
+        One that lies outside a proved bound cannot be: it satisfies some sentence to the tolerance only.
+        """
         if finding.witness is None:
             return finding
-        if self.engine.extends(self.part.kept, self.options) is False:
+        beyond = finding.witness.value - finding.bound
+        if (beyond if maximize else -beyond) > FEASIBILITY:
+            return replace(finding, witness=None)
+        extends = self.engine.extends(self.part.kept, self.options)
+        if extends is False:
             raise _inconsistent()
+        if extends is None:
+            return replace(finding, witness=None)
         distribution = finding.witness.distribution
         graph = None if self.engine.markov is Markov.NONE else self.engine.graph
         seen = frozenset(self.part.problem.variables)

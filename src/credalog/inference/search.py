@@ -228,11 +228,7 @@ class _Search:
         if claim.outcome is not Outcome.OPTIMAL:
             self._replace(node, bound)
             return
-        # Every point may be a witness itself; to search from each of them would not pay.
-        thorough = (node.number & (node.number - 1)) == 0
-        self._offer(
-            self.witnesses.from_point(claim.point, maximize=self.maximize, steps=STEPS if thorough else 1)
-        )
+        self._look(node, claim.point, bound)
         if bound >= self._incumbent() - self.limits.tolerance:
             self._replace(node, bound)
             return
@@ -240,6 +236,13 @@ class _Search:
             self._prepare(_Node(bound, 0, node.box, basis))
         else:
             self._branch(_Node(bound, node.number, node.box, basis), claim.point)
+
+    def _look(self, node: _Node, point: Floats, bound: float) -> None:
+        """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
+        self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=1))
+        is_power_of_two = (node.number & (node.number - 1)) == 0
+        if is_power_of_two and bound < self._incumbent() - self.limits.tolerance:
+            self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
 
     def _prepare(self, root: _Node) -> None:
         """Before the first cut look for a witness from afar, and narrow the ratios."""

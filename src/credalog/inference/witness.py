@@ -70,7 +70,8 @@ class WitnessSearch:
         """
         if not self._has_inner_conditions:
             return self.from_point(center, maximize=maximize, steps=STEPS)
-        remaining = max(0.2 * (self.deadline - monotonic()), 0.5)
+        left = max(self.deadline - monotonic(), 0.05)
+        remaining = min(left, max(0.2 * left, 0.5))
         try:
             found = improve(
                 self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
