@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import credalog
 from credalog.errors import CredalogError, LanguageError, UnknownName
@@ -424,6 +425,35 @@ def test_the_caret_stands_under_the_mistake() -> None:
     with pytest.raises(LanguageError) as caught:
         credalog.parse("P(a) >= 0.1\nbad: 0.7 <= P(a) <= 0.3")
     assert str(caught.value).splitlines()[2:4] == ["    bad: 0.7 <= P(a) <= 0.3", "         ^"]
+
+
+STATEMENTS = [
+    "s1: 0.1 <= P(a xor b | (c | d) & !e) <= 0.2 ; tau=False",
+    "forall x, y in Person distinct where Near(x, boss(y)): P(Fr(x,y) | Sm(x)) >= 2 P(Sm(y) | Sm(x))",
+    "query forall x in Person: P(Shade(x) = dark | exists y in Person: Fr(x,y))",
+    "independent rain, Color Sm(Tim) | Fr(Tim,Tom)",
+    "evidence Color = red, !rain",
+    "domain Place = {hill, town}",
+    "relation Below(Day, Day) = {(1, 2), (2, 3)}",
+]
+PIECES = [*'(){|=,:;"-!@', "P", "forall", "x", "in", "<=", "0.5", "1/0", "..", "\n"]
+DAMAGE = st.lists(st.tuples(st.integers(0, 40), st.sampled_from(PIECES)), max_size=3)
+
+
+@given(st.sampled_from(STATEMENTS), DAMAGE)
+@settings(max_examples=200)
+def test_a_damaged_statement_is_read_or_refused_and_nothing_worse(
+    statement: str, damage: list[tuple[int, str]]
+) -> None:
+    words = re.findall(r"\w+|\s+|[^\w\s]", statement)
+    for position, piece in damage:
+        words[position % len(words)] = piece
+    try:
+        lcn = credalog.parse(DECLARED + "".join(words))
+    except CredalogError as error:
+        assert error.message
+    else:
+        assert credalog.parse(str(lcn)) == lcn
 
 
 # ---- the documentation --------------------------------------------------------------------------------
