@@ -24,7 +24,7 @@ from functools import cached_property
 from itertools import product
 from math import inf, prod
 from time import monotonic
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -77,7 +77,14 @@ _States: TypeAlias = tuple[tuple[int, int], ...]
 _Key: TypeAlias = tuple[_States, bool]
 """An assignment of variables in A, and whether its upper end is meant."""
 
-_Encoded: TypeAlias = tuple[Problem, Encoding, frozenset[Variable], Solver]
+
+class _Encoded(NamedTuple):
+    """A part of the network, its encoding, the variables that show all their states, and a solver."""
+
+    part: Problem
+    encoding: Encoding
+    free: frozenset[Variable]
+    solver: Solver
 
 
 class Assignments:
@@ -133,10 +140,12 @@ class Assignments:
         """Return a proved lower bound on P(evidence)."""
         if self.given == TRUE:
             return 1.0
-        asked = Query(self.given)
-        part = self.engine.part(asked)
-        encoding, objective = part.encode(asked, bounding_reading(part.problem))
-        least, _ = Solver(encoding.program).bound(objective, RELAXATION_SECONDS, maximize=False)
+        try:
+            encoded = self._encode((), self.observed, bounding_reading(self.problem))
+        except ProblemTooLarge:
+            return 0.0
+        objective = self._unconditional(encoded, {})
+        least, _ = encoded.solver.bound(objective, RELAXATION_SECONDS, maximize=False)
         return least
 
     @cached_property
@@ -348,29 +357,39 @@ class Assignments:
 
     def _bounding(self, prefix: Assigned, reading: Reading, tabled: int = TABLED) -> Bounding:
         """Encode P(y_A | e): in a table of all assignments while that is small, else of this one alone."""
-        states = prod(self.problem.structure.sizes[x] for x in prefix)
-        return self._tabled(prefix, reading) if states <= tabled else self._held(prefix, reading)
+        sizes = self.problem.structure.sizes
+        # To hold an assignment takes a table of the evidence; where that is wide, the other way is cheaper.
+        most = TABLED if prod(sizes[x] for x in self.given_scope) > TABLED else tabled
+        is_small = prod(sizes[x] for x in prefix) <= most
+        return self._tabled(prefix, reading) if is_small else self._held(prefix, reading)
 
     def _tabled(self, prefix: Assigned, reading: Reading) -> Bounding:
         key = (tuple(prefix), reading)
         if key not in self._tables:
             self._tables[key] = self._encode(prefix, self.observed, reading)
-        part, encoding, _, solver = self._tables[key]
-        objective = encoding.objective(conjunction(self._atoms(prefix)), self.given)
+        encoded = self._tables[key]
+        objective = encoded.encoding.objective(conjunction(self._atoms(prefix)), self.given)
         bounds = np.minimum(objective.mass_bounds, self._most_mass)
-        return Bounding(self.engine, part, encoding, replace(objective, mass_bounds=bounds), solver)
+        return self._as_bounding(encoded, replace(objective, mass_bounds=bounds))
 
     def _held(self, prefix: Assigned, reading: Reading) -> Bounding:
         """Hold everything assigned at its state, and show P(e) in a table of its own."""
-        part, encoding, free, solver = self._encode(prefix, {**self.observed, **prefix}, reading)
-        atoms = (atom for atom in self._atoms(prefix) if atom.variable in free)
-        other = self.given if free.intersection(scope(self.given)) else TRUE
-        objective = encoding.unconditional(conjunction((*atoms, other)))
+        encoded = self._encode(prefix, {**self.observed, **prefix}, reading)
+        objective = self._unconditional(encoded, prefix)
         if self.given != TRUE:
-            number = {v: i for i, v in enumerate(part.variables)}
+            number = {v: i for i, v in enumerate(encoded.part.variables)}
             evidence = tuple(number[v] for v in scope(self.given))
-            objective = self._conditioned(objective, encoding, evidence)
-        return Bounding(self.engine, part, encoding, objective, solver)
+            objective = self._conditioned(objective, encoded.encoding, evidence)
+        return self._as_bounding(encoded, objective)
+
+    def _as_bounding(self, encoded: _Encoded, objective: Objective) -> Bounding:
+        return Bounding(self.engine, encoded.part, encoded.encoding, objective, encoded.solver)
+
+    def _unconditional(self, encoded: _Encoded, prefix: Assigned) -> Objective:
+        """Return P(y_A, e); what is held needs not be said again."""
+        atoms = (atom for atom in self._atoms(prefix) if atom.variable in encoded.free)
+        other = self.given if encoded.free.intersection(scope(self.given)) else TRUE
+        return encoded.encoding.unconditional(conjunction((*atoms, other)))
 
     def _atoms(self, assigned: Assigned) -> Iterator[Is]:
         for x, state in assigned.items():
@@ -411,7 +430,7 @@ class Assignments:
         factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
         free = frozenset(v for x, v in enumerate(part.variables) if x not in fixed)
         encoding = encode(part, factorization, fixed)
-        return part, encoding, free, Solver(encoding.program)
+        return _Encoded(part, encoding, free, Solver(encoding.program))
 
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
         if self.given == TRUE:
