@@ -101,3 +101,21 @@ def test_what_else_is_asked_or_said_of_an_observation_keeps_it() -> None:
 def test_impossible_observations_are_left_to_the_engine() -> None:
     never = [Sentence.of(G, 0, 0, given=X), Sentence.of(G, 0, 0, given=~X)]
     assert fold(pair(certain(F), never), Query(X, F & G)) is None
+
+
+def test_nothing_is_gathered_where_a_condition_is_another_sentences_claim() -> None:
+    # The claim a & b leads on to x and y: d is a parent of both, and P(x | a & b) is an average over d.
+    lcn = parse(
+        """
+        P(d) = 0.5
+        P(a & b | d) = 0.8
+        P(a & b | !d) = 0.3
+        P(x | a & b) = 0.9
+        P(x | !(a & b)) = 0.1
+        P(y | a & b) = 0.7
+        P(y | !(a & b)) = 0.4
+        """
+    )
+    found, joint = (lcn.query("P(d | x & y)", method=method) for method in ("auto", "joint"))
+    assert (found.lower, found.upper) == pytest.approx((joint.lower, joint.upper), abs=2e-4)
+    assert found.upper == pytest.approx(1.0, abs=1e-4)

@@ -138,10 +138,10 @@ class Engine:
     def _folded(self, asked: Query, options: Options) -> Answer:
         """Search on cliques, with the observations that only weigh their parents gathered into one."""
         folded = likelihood.fold(self.network, asked) if self.frame is None else None
-        if folded is None:
+        smaller = self if folded is None else Engine(folded.network, self.markov)
+        if folded is None or not folded.keeps(self.graph, smaller.graph):
             return self._factorized(asked, options)
-        answer = Engine(folded.network, self.markov)._factorized(folded.query, options)
-        return folded.restored(answer, asked)
+        return folded.restored(smaller._factorized(folded.query, options), asked)
 
     def _factorized(self, asked: Query, options: Options, *, jointly: bool = False) -> Answer:
         """Search on cliques; the lower end first, which leaves the upper one at least half of the time."""

@@ -33,6 +33,7 @@ from credalog.logic import (
     scope,
     truth_table,
 )
+from credalog.markov import DependencyGraph
 from credalog.model import Network, Query, Sentence
 
 __all__ = ["Folded", "fold"]
@@ -68,6 +69,17 @@ class Folded:
     query: Query
     gathered: tuple[Variable, ...]
     leaves: tuple[_Leaf, ...]
+
+    def keeps(self, before: DependencyGraph, after: DependencyGraph) -> bool:
+        """Tell whether the gathered variables had the parents assumed, and all others keep theirs.
+
+        A condition that is also the claim of another sentence is one node of the graph: then what leads to
+        the claim is a parent too, and a sentence that is dropped may take an arrow along.
+        """
+        assumed = all(set(before.parents(leaf.variable)) == set(leaf.parents) for leaf in self.leaves)
+        gone = {leaf.variable for leaf in self.leaves}
+        kept = (v for v in before.variables if v not in gone)
+        return assumed and all(set(before.parents(v)) == set(after.parents(v)) for v in kept)
 
     def restored(self, answer: Answer, asked: Query) -> Answer:
         """Return an answer to this query as the answer to the one asked first."""
