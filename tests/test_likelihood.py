@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from credalog import parse
 from credalog.inference.answer import Options
 from credalog.inference.exact import query
 from credalog.inference.likelihood import fold
