@@ -91,6 +91,18 @@ def test_dropping_a_bound_keeps_the_arrows():
     assert labels(found_in(network_of(without))) == ["s1", "s2", "s5", "s7"]
 
 
+def test_conditionals_around_a_cycle_may_exclude_each_other():
+    # The odds ratio of a and b is 81 by s1 and s2, and 1/81 by s3 and s4.
+    network = network_of(
+        "s1: P(a | b) = 0.9\ns2: P(a | !b) = 0.1\ns3: P(b | a) = 0.1\ns4: P(b | !a) = 0.9\ns5: P(c) = 0.5"
+    )
+    found = found_in(network)
+    numbers = [culprit.number for culprit in found.culprits]
+    assert has_model(silenced(network, numbers)) is False
+    for left_out in numbers:
+        assert has_model(silenced(network, [n for n in numbers if n != left_out])) is True
+
+
 def test_equal_sentences_are_told_apart():
     found = found_in(network_of("P(a) >= 0.6\nP(b) >= 0.5\nP(a) <= 0.5\nP(a) >= 0.6"))
     assert len(found.culprits) == 2

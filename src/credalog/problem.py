@@ -101,10 +101,11 @@ def _structure(graph: DependencyGraph, markov: Markov) -> tuple[Structure, Readi
 
 
 def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...], list[int], frozenset[int]]:
-    """Return the local polytopes, the numbers of all other sentences, and which of those force a zero.
+    """Return the local polytopes, the numbers of the statements, and which of those force a zero.
 
     A local polytope without a point forces its configuration to have probability zero. That bears on the
-    parents, so its sentences are statements.
+    parents, so its sentences are statements. So are those of a component of several variables: its local
+    polytopes may exclude each other, since no theta of it can be chosen for itself.
     """
     assessment = local_polytopes(network, _Parents(structure.parents))
     empty = {
@@ -118,7 +119,9 @@ def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...
         for x, found in enumerate(assessment.polytopes)
     )
     forced = frozenset(n for n, places in enumerate(assessment.places) if not empty.isdisjoint(places))
-    return polytopes, sorted({*assessment.rest, *forced}), forced
+    several = {x for component in structure.components if len(component) > 1 for x in component}
+    tied = (n for n, places in enumerate(assessment.places) if any(x in several for x, _ in places))
+    return polytopes, sorted({*assessment.rest, *forced, *tied}), forced
 
 
 @dataclass(frozen=True, slots=True)
