@@ -34,9 +34,8 @@ from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.inference.answer import Options
 from credalog.inference.cutting import halves
 from credalog.inference.exact import Engine
-from credalog.inference.models import encode_tables, is_model, parts_of
+from credalog.inference.models import encode_tables, is_model, model_of_part, parts_of
 from credalog.inference.polish import polished
-from credalog.inference.search import Limits, search
 from credalog.inference.witness import distribution_at
 from credalog.logic import TRUE, Formula
 from credalog.markov import Markov
@@ -188,7 +187,9 @@ class _Part:
             if self.is_settled:
                 return
         if self.best is None:
-            self._consider_any()
+            found = model_of_part(self.engine, self.encoding.problem, self.deadline)
+            if found is not None:
+                self._consider(found)
 
     def close(self) -> None:
         """Cut the ranges of ratios until bound and model meet, or the time is up."""
@@ -255,26 +256,10 @@ class _Part:
         """Read a distribution off a point, and keep it if it is a better model."""
         self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
 
-    def _consider_any(self) -> None:
-        """Take any model where none was found on the way to the greatest entropy."""
-        limits = Limits(self.tolerance, self.deadline)
-        found = search(self.encoding, self.objective, limits, maximize=True)
-        if found.witness is not None:
-            self._consider(found.witness.distribution)
-
     def _consider(self, distribution: Distribution) -> None:
         entropy = entropy_of(distribution)
-        if entropy > self.entropy and self._is_model(distribution):
+        if entropy > self.entropy and is_model(distribution, self.engine):
             self.best, self.entropy = distribution, entropy
-
-    def _is_model(self, distribution: Distribution) -> bool:
-        network, seen = self.engine.network, frozenset(self.encoding.problem.variables)
-        own = Network(
-            self.encoding.problem.variables,
-            tuple(s for s in network.sentences if seen.issuperset(s.scope)),
-            tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given))),
-        )
-        return is_model(distribution, own, self.engine)
 
 
 def _groups(encoding: Encoding) -> Iterator[Columns]:

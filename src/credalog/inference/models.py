@@ -21,11 +21,11 @@ from credalog.inference.exact import CORE_LIMIT, Engine
 from credalog.inference.search import Limits, search
 from credalog.logic import TRUE
 from credalog.markov import Markov
-from credalog.model import Network
-from credalog.numerics import FEASIBILITY
+from credalog.model import Network, Sentence
+from credalog.numerics import FEASIBILITY, TOLERANCE
 from credalog.problem import Problem, restrict, separate_parts
 
-__all__ = ["encode_tables", "find_model", "is_model", "parts_of"]
+__all__ = ["encode_tables", "find_model", "is_model", "model_of_part", "parts_of"]
 
 
 def parts_of(problem: Problem) -> Iterator[Problem]:
@@ -35,14 +35,15 @@ def parts_of(problem: Problem) -> Iterator[Problem]:
         yield restrict(problem, part)
 
 
-def encode_tables(problem: Problem, scopes: Iterable[Iterable[int]] = ()) -> Encoding:
+def encode_tables(
+    problem: Problem, scopes: Iterable[Iterable[int]] = (), *, reading: Reading | None = None
+) -> Encoding:
     """Encode every variable of a problem, in tables that also show some more scopes."""
     shown: list[tuple[int, ...]] = [(x,) for x in range(len(problem.variables))]
     shown += [s.scope for s in problem.all_statements]
     shown += [(*c.left, *c.right, *c.given) for c in problem.declared]
-    factorization = factorize(
-        problem.structure, [*shown, *map(tuple, scopes)], query=(), reading=_reading(problem)
-    )
+    chosen = _reading(problem) if reading is None else reading
+    factorization = factorize(problem.structure, [*shown, *map(tuple, scopes)], query=(), reading=chosen)
     return encode(problem, factorization, {})
 
 
@@ -57,17 +58,38 @@ def find_model(engine: Engine, options: Options) -> Distribution | None:
     deadline = monotonic() + options.timeout
     factors: list[Factor] = []
     for part in parts_of(engine.problem):
-        encoding = encode_tables(part)
-        limits = Limits(options.tolerance, deadline)
-        found = search(encoding, encoding.objective(TRUE, TRUE), limits, maximize=True)
-        if found.witness is None:
+        found = model_of_part(engine, part, deadline)
+        if found is None:
             return None
-        factors.extend(found.witness.distribution.factors)
-    distribution = Distribution(tuple(factors))
-    return distribution if is_model(distribution, engine.network, engine) else None
+        factors.extend(found.factors)
+    return Distribution(tuple(factors))
 
 
-def is_model(distribution: Distribution, network: Network, engine: Engine) -> bool:
-    """Check a distribution against sentences under the engine's dependency graph."""
+def model_of_part(engine: Engine, part: Problem, deadline: float) -> Distribution | None:
+    """Look for a model of one part of a network; a core is easiest to fill in its chain-graph reading."""
+    has_core = part.reading is Reading.LITERAL and part.structure.core
+    for reading in (Reading.CHAIN, None) if has_core else (None,):
+        encoding = encode_tables(part, reading=reading)
+        until = (monotonic() + deadline) / 2.0 if reading is Reading.CHAIN else deadline
+        limits = Limits(TOLERANCE, until)
+        found = search(encoding, encoding.objective(TRUE, TRUE), limits, maximize=True)
+        if found.witness is not None and is_model(found.witness.distribution, engine):
+            return found.witness.distribution
+    return None
+
+
+def is_model(distribution: Distribution, engine: Engine, sentences: Iterable[Sentence] | None = None) -> bool:
+    """Check a distribution against all that a network says about its variables, or other sentences instead.
+
+    The independences are always those of the engine's dependency graph.
+    """
+    network = engine.network
+    seen = frozenset(x for factor in distribution.factors for x in factor.block)
+    said = network.sentences if sentences is None else sentences
+    known = Network(
+        network.variables,
+        tuple(s for s in said if seen.issuperset(s.scope)),
+        tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given))),
+    )
     graph = None if engine.markov is Markov.NONE else engine.graph
-    return violation(distribution, network, graph) <= FEASIBILITY
+    return violation(distribution, known, graph) <= FEASIBILITY

@@ -29,7 +29,7 @@ from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, is_model
 from credalog.inference.widening import Priced, Widening, span_of, widenings_of
 from credalog.inference.witness import distribution_at, ratio_values, tables_of
-from credalog.model import Network, Sentence
+from credalog.model import Sentence
 from credalog.problem import Problem, problem_of, relevant_part
 from credalog.program import Box, Floats, Outcome
 from credalog.solvers.highs import Linearization, Relaxation
@@ -187,12 +187,7 @@ class _Repair:
     def _is_admitted(self, distribution: Distribution) -> bool:
         """Check that the sentences, once widened, and all independences hold."""
         loose = [widened_for(distribution, one.sentence) for one in self.priced]
-        seen = {x for factor in distribution.factors for x in factor.block}
-        declared = tuple(
-            i for i in self.engine.network.independences if seen.issuperset((*i.left, *i.right, *i.given))
-        )
-        network = Network(self.engine.network.variables, (*self.kept, *loose), declared)
-        return is_model(distribution, network, self.engine)
+        return is_model(distribution, self.engine, [*self.kept, *loose])
 
     def _prove(self, leaf: _Leaf) -> float:
         """Cut the range of ratios until no leaf leaves room for a cheaper repair."""
