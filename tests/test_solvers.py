@@ -193,9 +193,12 @@ def test_ipopt_takes_a_program_with_a_single_context() -> None:
     program, objective = joint_program(INTERVALS), asked(INTERVALS, Query(A & B))
     ratios = program.ratios
     single = Ratios(
-        *(values[:1] for values in (ratios.lower, ratios.upper, ratios.at_vertex, ratios.of)),
-        ratios.numerator[:1],
-        ratios.denominator[:1],
+        ratios.lower[:1],
+        ratios.upper[:1],
+        ratios.at_vertex[:1],
+        ratios.of[:1],
+        sp.csr_array(ratios.numerator[:1]),
+        sp.csr_array(ratios.denominator[:1]),
     )
     start = np.full(4, 0.25)
     point = ipopt.improve(replace(program, ratios=single), objective, start, maximize=True)
