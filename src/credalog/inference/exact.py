@@ -324,13 +324,18 @@ class _Task:
         now = monotonic()
         finding = self._find(self.deadline if maximize else (now + self.deadline) / 2.0, maximize)
         if finding.ending is Ending.EMPTY:
-            if finding.warrant is Warrant.CLAIMED and self._is_possible():
+            if finding.warrant is Warrant.CLAIMED and self._is_doubtful():
                 return replace(finding, bound=float(maximize), ending=Ending.STOPPED)
             raise self._nothing()
         return self._rechecked(finding, maximize=maximize)
 
-    def _is_possible(self) -> bool:
-        """Tell whether some model gives the evidence positive probability, where nothing else is proved."""
+    def _is_doubtful(self) -> bool:
+        """Tell whether the solver's word that no model allows the evidence is better not repeated.
+
+        It is not where a model is known that does, nor where no model of the network is known at all.
+        """
+        if self.engine.is_consistent(self.options) is None:
+            return True
         encoding, _ = next(iter(self.encodings.values()))
         evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
         limits = Limits(self.options.tolerance, monotonic() + 2.0, root_only=True)
