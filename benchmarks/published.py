@@ -59,6 +59,7 @@ class Result:
     checked: int
     ends: int
     largest_gap: float
+    unwitnessed: float
     seconds: float
 
     @property
@@ -67,13 +68,12 @@ class Result:
 
     @property
     def gap(self) -> str:
-        return (
-            "proved"
-            if not self.consistent
-            else "none"
-            if self.exact == self.ends
-            else f"{self.largest_gap:.3f}"
-        )
+        """Say what is left open: the gap to a witness, or the width of an interval that has none."""
+        if not self.consistent:
+            return "proved"
+        if self.unwitnessed > 0.0:
+            return f"no model found; width {self.unwitnessed:.3f}"
+        return "none" if self.exact == self.ends else f"{self.largest_gap:.3f}"
 
 
 def run(path: Path, *, markov: Markov, timeout: float) -> Result:
@@ -93,7 +93,8 @@ def run(path: Path, *, markov: Markov, timeout: float) -> Result:
 
 def _result(path: Path, engine: Engine, answers: list[Answer] | None, seconds: float) -> Result:
     ends = [end for a in answers or () for end in (a.interval.lower, a.interval.upper)]
-    gaps = [1.0 if end.witnessed is None else end.gap for end in ends]
+    gaps = [end.gap for end in ends]
+    without = [a for a in answers or () if None in (a.lower_witnessed, a.upper_witnessed)]
     return Result(
         name=path.stem,
         folder=path.parent.name,
@@ -106,6 +107,7 @@ def _result(path: Path, engine: Engine, answers: list[Answer] | None, seconds: f
         checked=sum(end.warrant is Warrant.CHECKED for end in ends),
         ends=len(ends),
         largest_gap=max(gaps, default=0.0),
+        unwitnessed=max((a.upper - a.lower for a in without), default=0.0),
         seconds=seconds,
     )
 
