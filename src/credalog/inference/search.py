@@ -245,11 +245,12 @@ class _Search:
             self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
 
     def _prepare(self, root: _Node) -> None:
-        """Before the first cut look for a witness from afar, and narrow the ratios."""
-        remaining = max(self.limits.deadline - monotonic(), 0.1)
-        center = self.relaxation.center(self.objective, root.box, remaining)
-        if center is not None:
-            self._offer(self.witnesses.from_afar(center, maximize=self.maximize))
+        """Before the first cut look for a witness from afar, if there is none yet, and narrow the ratios."""
+        if self.best is None:
+            remaining = max(self.limits.deadline - monotonic(), 0.1)
+            center = self.relaxation.center(self.objective, root.box, remaining)
+            if center is not None:
+                self._offer(self.witnesses.from_afar(center, maximize=self.maximize))
         done = self.limits.root_only or self._incumbent() - root.bound <= self.limits.tolerance
         box = root.box if done else self._tighten(root.box)
         self._replace(root, inf, _Node(root.bound, next(self.numbers), box, root.basis))
