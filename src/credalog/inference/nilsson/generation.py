@@ -101,6 +101,11 @@ class Generation:
         return added
 
     @property
+    def worlds(self) -> int:
+        """Return how many different worlds were met."""
+        return int(self._truth.shape[1])
+
+    @property
     def remaining(self) -> float:
         """Return the seconds left."""
         return self.deadline - monotonic()
