@@ -134,8 +134,9 @@ HEADER = """# Best explanations
 Command: `python benchmarks/map.py --seconds {seconds:g}`. One process, one thread, {machine}, Python
 {python}. The cores were shared with other work, so times are upper bounds. "all given 2" is a full MAP with
 two variables observed to be true (the first of a fixed shuffle), "4" a marginal MAP of four variables.
-*tied*: assignments within 1e-4 of the best, relative; a plus says that more than are listed may tie. *nodes*: partial
-assignments taken up. A gap says by how much another assignment might still be better when the time ran out.
+*tied*: assignments within 1e-4 of the best, relative; a plus says that more than are listed may tie.
+*nodes*: partial assignments taken up. A gap says by how much another assignment might still be better when
+the time ran out.
 
 Many of the published random networks leave most conditional probabilities open. There every assignment has
 lower probability zero, so that maximin has nothing to choose by; the random polytrees have complete tables.
