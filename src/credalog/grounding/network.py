@@ -204,7 +204,7 @@ class Grounder:
                 raise GroundingTooLarge(
                     f"to ground the theory takes {needed}; the limit is {limit:,}",
                     place=self.theory.place(compiled.rule.source),
-                    advice="Add guards, make the domains smaller, or raise the limit: --limit N, ground(limit=...).",
+                    advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
                 )
             count += more
 
