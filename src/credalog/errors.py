@@ -18,6 +18,7 @@ __all__ = [
     "Place",
     "ProblemTooLarge",
     "UnknownName",
+    "unreadable",
 ]
 
 
@@ -57,6 +58,13 @@ class CredalogError(Exception):
         if self.advice:
             parts.append(f"  {self.advice}")
         return "\n".join(parts)
+
+
+def unreadable(path: object, error: OSError | UnicodeDecodeError) -> str:
+    """Say why a file cannot be read, without the operating system's numbers."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path} is not a text file in UTF-8"
+    return f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 class LanguageError(CredalogError):

@@ -85,7 +85,8 @@ def read_statement(text: str) -> tuple[str, Relation, float]:
     found = STATEMENT.fullmatch(text)
     if found is None:
         raise LanguageError(
-            f"{text!r} compares no probability with a number", advice="Write it like `P(a | b) >= 0.5`."
+            f"{text!r} is no comparison of a probability with a number by <= or >=",
+            advice="Write it like `P(a | b) >= 0.5`.",
         )
     return found["asked"], Relation(found["relation"]), float(Fraction(found["threshold"]))
 

@@ -325,7 +325,8 @@ class _Task:
         finding = self._find(self.deadline if maximize else (now + self.deadline) / 2.0, maximize)
         if finding.ending is Ending.EMPTY:
             if finding.warrant is Warrant.CLAIMED and self._is_doubtful():
-                return replace(finding, bound=float(maximize), ending=Ending.STOPPED)
+                bound, warrant = float(maximize), Warrant.CHECKED
+                return replace(finding, bound=bound, warrant=warrant, ending=Ending.STOPPED)
             raise self._nothing()
         return self._rechecked(finding, maximize=maximize)
 
@@ -367,6 +368,8 @@ class _Task:
             return self._search(Reading.LITERAL, deadline, maximize)
         now = monotonic()
         inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, root_only=small)
+        if inner.ending is Ending.INTERRUPTED:
+            return replace(inner, bound=float(maximize), warrant=Warrant.CHECKED)
         known = None if inner.ending is Ending.EMPTY else inner.witness
         outer = self._search(Reading.OUTER, deadline, maximize, known, root_only=small)
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):

@@ -24,7 +24,7 @@ from credalog.inference.answer import Options, Progress
 from credalog.inference.assignments import Assigned, Assignments
 from credalog.inference.exact import Engine
 from credalog.inference.search import Limits
-from credalog.logic import TRUE, Formula, Is, Variable, literals_of
+from credalog.logic import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.model import Query
 from credalog.numerics import Endpoint, Interval
 
@@ -176,7 +176,10 @@ def best_assignments(
     _open(engine, chosen, given, options)
     consistent = engine.is_consistent(replace(options, timeout=OPENING_SHARE * options.timeout))
     if consistent is False:
-        raise InconsistentNetwork("no distribution satisfies every sentence and every independence")
+        raise InconsistentNetwork(
+            "no distribution satisfies every sentence and every independence",
+            advice="Ask `credalog check` which sentences contradict each other.",
+        )
     numbers = [engine.network.variables.index(v) for v in chosen]
     assignments = Assignments(engine, numbers, given, is_consistent=bool(consistent))
     task = _Task(assignments, options, start)
@@ -209,9 +212,10 @@ def _chosen(engine: Engine, variables: Iterable[Variable] | None, given: Formula
 
 def _open(engine: Engine, chosen: tuple[Variable, ...], given: Formula, options: Options) -> None:
     """Ask a first posterior: where no model allows the evidence, this says so."""
-    if given != TRUE and chosen:
+    if given != TRUE:
         short = replace(options, timeout=OPENING_SHARE * options.timeout, tolerance=1.0, report=None)
-        answer = engine.query(Query(Is(chosen[0], chosen[0].values[-1]), given), short)
+        first = chosen[0] if chosen else scope(given)[0]
+        answer = engine.query(Query(Is(first, first.values[-1]), given), short)
         if answer.interrupted:
             raise KeyboardInterrupt
 

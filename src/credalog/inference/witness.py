@@ -29,6 +29,9 @@ __all__ = ["STEPS", "Candidate", "WitnessSearch", "ratio_values"]
 STEPS = 25
 """How many linear programs a thorough search for one witness may solve."""
 
+STEP_SECONDS = 3.0
+"""No step is worth more; and while a solver runs, Ctrl-C is not heard."""
+
 SMALLEST_RADIUS = 1e-7
 """A search whose steps have become smaller than this has converged."""
 
@@ -109,9 +112,9 @@ class WitnessSearch:
         return None if found is None else self._candidate(found, sign)
 
     def _linear(self, cost: Floats, point: Floats, ratios: Floats, radius: float) -> Floats | None:
-        remaining = max(self.deadline - monotonic(), 0.1)
+        seconds = min(max(self.deadline - monotonic(), 0.1), STEP_SECONDS)
         step = self._linearization.step
-        return step(cost, self.objective, point, ratios, radius=radius, timeout=remaining)
+        return step(cost, self.objective, point, ratios, radius=radius, timeout=seconds)
 
     def _candidate(self, point: Floats, sign: float) -> Candidate | None:
         """Read a distribution off a point.

@@ -48,6 +48,9 @@ from credalog.theory import (
 
 __all__ = ["Actions", "Fact", "Include"]
 
+LONGEST_RANGE = 10_000_000
+"""No domain written as a range has more elements than this."""
+
 
 @dataclass(frozen=True, slots=True)
 class Include:
@@ -181,7 +184,14 @@ class Actions:
         return _distinct(_given(elements))
 
     def interval(self, first: str, last: str) -> tuple[str, ...]:
-        return tuple(map(str, range(int(first), int(last) + 1)))
+        numbers = range(int(first), int(last) + 1)
+        if len(numbers) > LONGEST_RANGE:
+            raise Misstatement(
+                f"a range of {len(numbers)} elements is too long",
+                lexeme=last,
+                advice=f"Ranges have at most {LONGEST_RANGE} elements.",
+            )
+        return tuple(map(str, numbers))
 
     def predicates(self, *predicates: Predicate) -> tuple[Predicate, ...]:
         return predicates

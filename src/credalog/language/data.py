@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from credalog.errors import LanguageError, UnknownName
+from credalog.errors import LanguageError, UnknownName, unreadable
 from credalog.theory import Declaration, Domain, Function, Predicate, RandomFunction, Relation, Theory
 
 __all__ = ["Data", "extended"]
@@ -100,7 +100,7 @@ def _file(path: Path) -> Mapping[str, Rows]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise LanguageError(f"{path} cannot be read: {error}") from None
+        raise LanguageError(unreadable(path, error)) from None
     if path.suffix.lower() == ".csv":
         return {
             path.stem: [tuple(cell.strip() for cell in row) for row in csv.reader(text.splitlines()) if row]

@@ -15,7 +15,7 @@ from typing import Any, assert_never
 from lark.exceptions import UnexpectedInput
 
 from credalog.bulk import uncollected
-from credalog.errors import LanguageError, UnknownName
+from credalog.errors import LanguageError, UnknownName, unreadable
 from credalog.language.actions import Actions, Fact, Include
 from credalog.language.mistakes import explained
 from credalog.language.shapes import FORMULA, QUESTION, STATEMENT, Shapes
@@ -241,7 +241,7 @@ def _text_of(path: Path) -> str:
     except FileNotFoundError:
         raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Misstatement(f"{path} cannot be read: {error}", lexeme=path.name, kind=LanguageError) from None
+        raise Misstatement(unreadable(path, error), lexeme=path.name, kind=LanguageError) from None
 
 
 def _told_apart(rules: list[Rule], main_file: str) -> Iterator[Rule]:
