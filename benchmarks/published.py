@@ -13,6 +13,7 @@ import platform
 import resource
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import floor
 from pathlib import Path
 from time import monotonic
 
@@ -72,7 +73,7 @@ class Result:
         if not self.consistent:
             return "proved"
         if self.unwitnessed > 0.0:
-            return f"no model found; width {self.unwitnessed:.3f}"
+            return f"no witness; width {self.unwitnessed:.3f}"
         return "none" if self.exact == self.ends else f"{self.largest_gap:.3f}"
 
 
@@ -147,7 +148,8 @@ def totals(results: Sequence[Result]) -> list[str]:
 def _total(name: str, found: Iterable[Result]) -> str:
     found = list(found)
     exact, checked, ends = (sum(getattr(r, field) for r in found) for field in ("exact", "checked", "ends"))
-    share = f"{100 * exact / ends:.1f} %" if ends else ""
+    # Rounded down: only all of them are 100 %.
+    share = f"{floor(1000 * exact / ends) / 10:.1f} %" if ends else ""
     wrong = sum(not r.consistent for r in found)
     seconds = sum(r.seconds for r in found)
     return f"| {name} | {len(found)} | {wrong} | {exact} of {ends} | {share} | {checked} | {seconds:.0f} s |"
