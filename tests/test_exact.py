@@ -277,3 +277,15 @@ def test_a_long_chain_is_answered_at_both_ends() -> None:
     answer: Answer = query(Network(tuple(x.variable for x in xs), tuple(sentences)), Query(xs[-1]), FINE)
     assert answer.status is Status.EXACT
     assert (answer.lower, answer.upper) == pytest.approx((low, high), abs=2e-6)
+
+
+def test_other_solvers_claim_or_attain_but_prove_nothing() -> None:
+    lcn = credalog.parse(
+        "0.6 <= P(a & b)\nP(a | c) <= 0.2\nP(a | !c) <= 0.8\nP(b | d) <= 0.7\nP(b | !d) <= 0.3"
+    )
+    claimed = lcn.query("P(a | b)", method="scip").interval
+    assert (claimed.lower.bound, claimed.upper.bound) == pytest.approx((6 / 7, 1.0), abs=1e-4)
+    assert claimed.lower.warrant is Warrant.CLAIMED
+    local = lcn.query("P(c)", method="ipopt").interval.upper
+    assert local.bound == 1.0
+    assert local.witnessed is None or local.witnessed == pytest.approx(1 / 3, abs=1e-6)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ASKING", "add_effort", "answer_json", "write_answers"]
 
-METHODS = ("auto", "factorized", "sets", "joint", "nilsson")
+METHODS = ("auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt")
 PROPAGATIONS = ("bp", "sound")
 CONDITIONS = ("local", "global", "none")
 COLUMNS = (

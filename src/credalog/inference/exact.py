@@ -33,6 +33,7 @@ from credalog.factorization import Reading, ancestors, factorize, in_one_clique
 from credalog.inference import credal, likelihood, sets
 from credalog.inference.answer import Answer, Options, Progress
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.inference.witness import STEPS, WitnessSearch
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
 from credalog.markov import DependencyGraph, Markov, dependency_graph
 from credalog.model import Network, Query
@@ -114,6 +115,8 @@ class Engine:
             "factorized": self._factorized,
             "sets": self._by_sets,
             "joint": self._jointly,
+            "scip": self._by_solver,
+            "ipopt": self._by_solver,
             "nilsson": self._by_columns,
         }
         if options.method not in methods:
@@ -150,17 +153,7 @@ class Engine:
         lower = task.end(maximize=False)
         interrupted = lower.ending is Ending.INTERRUPTED
         upper = UNSEARCHED if interrupted else task.end(maximize=True)
-        interval = Interval(_endpoint(lower), _endpoint(upper))
-        return Answer(
-            asked,
-            interval,
-            interval.status(options.tolerance),
-            "joint" if jointly else "factorized",
-            monotonic() - start,
-            None if lower.witness is None else lower.witness.distribution,
-            None if upper.witness is None else upper.witness.distribution,
-            interrupted or upper.ending is Ending.INTERRUPTED,
-        )
+        return _answer(asked, lower, upper, options, "joint" if jointly else "factorized", start)
 
     def _free(self, asked: Query, options: Options) -> Answer:
         """Answer in Nilsson's logic: on a junction tree, or by columns where its tables are too large."""
@@ -186,6 +179,13 @@ class Engine:
 
     def _jointly(self, asked: Query, options: Options) -> Answer:
         return self._factorized(asked, options, jointly=True)
+
+    def _by_solver(self, asked: Query, options: Options) -> Answer:
+        """Hand the paper's joint program to another solver: SCIP for a claim, IPOPT for witnesses alone."""
+        start = monotonic()
+        task = _Task(self, asked, options, start, jointly=True)
+        lower, upper = (task.by_solver(options.method, maximize=maximize) for maximize in (False, True))
+        return _answer(asked, lower, upper, options, options.method, start)
 
     @cached_property
     def _credal(self) -> credal.CredalNetwork | None:
@@ -345,6 +345,38 @@ class _Task:
             return False
         return found.witness.distribution.probability(self.asked.given) > SMALLEST_EVIDENCE
 
+    def by_solver(self, name: str, *, maximize: bool) -> Finding:
+        """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
+        encoding, objective = self._bounded_mass(*self._encode(self.part.problem.reading))
+        seconds = max((self.deadline - monotonic()) / (1.0 if maximize else 2.0), 0.1)
+        bound, warrant, point = float(maximize), Warrant.CHECKED, None
+        if name == "scip":
+            from credalog.solvers import scip
+
+            claim = scip.solve(
+                encoding.program,
+                objective,
+                maximize=maximize,
+                timeout=seconds,
+                tolerance=self.options.tolerance,
+            )
+            point = claim.point
+            if np.isfinite(claim.bound):
+                bound, warrant = claim.bound, Warrant.CLAIMED
+        else:
+            from credalog.solvers import ipopt
+
+            center = Relaxation(encoding.program).center(objective, encoding.program.ratios.box, seconds)
+            if center is not None:
+                point = ipopt.improve(encoding.program, objective, center, maximize=maximize, timeout=seconds)
+        found = None
+        if point is not None:
+            search_ = WitnessSearch(encoding, objective, self.deadline)
+            found = search_.from_point(point, maximize=maximize, steps=STEPS)
+        witness = None if found is None else Witness(found.distribution, found.value)
+        finding = Finding(bound, witness, Ending.STOPPED, warrant, 0, None)
+        return self._rechecked(finding, maximize=maximize)
+
     def seek(self) -> Finding:
         """Look for any model of the part."""
         return self._find(self.deadline, maximize=True)
@@ -456,6 +488,22 @@ class _Task:
             return replace(finding, witness=None)
         value = distribution.probability(self.asked.claim, self.asked.given)
         return replace(finding, witness=Witness(distribution, value))
+
+
+def _answer(
+    asked: Query, lower: Finding, upper: Finding, options: Options, method: str, start: float
+) -> Answer:
+    interval = Interval(_endpoint(lower), _endpoint(upper))
+    return Answer(
+        asked,
+        interval,
+        interval.status(options.tolerance),
+        method,
+        monotonic() - start,
+        None if lower.witness is None else lower.witness.distribution,
+        None if upper.witness is None else upper.witness.distribution,
+        Ending.INTERRUPTED in (lower.ending, upper.ending),
+    )
 
 
 def tighter(first: Answer, second: Answer, tolerance: float) -> Answer:
