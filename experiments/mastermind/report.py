@@ -129,8 +129,8 @@ in the paper's standard deviations.
 - ProbLog: the `problog` package answers {boards} boards; its posterior of every code is within {problog:.0e}
   of the closed form.
 - The general engine reads the board in [`puzzle.lcn`](puzzle.lcn) as text, and is asked for the posterior of
-  a set of codes after some of its rounds. They agree where the engine's bounds enclose the fast path's
-  interval and the values its witnesses attain lie inside; EXACT means that the two meet.
+  a set of codes after some of its rounds. They agree where, up to the tolerances of
+  both, the engine's bounds enclose the fast path's interval and the values its witnesses attain lie inside.
 
 | Rounds | Codes | Fast path | Engine, bounds | Engine, witnessed | Status | Agree |
 |---|---|---|---|---|---|---|
