@@ -110,6 +110,8 @@ def _answer(arguments: Namespace, asking: Asking) -> int:
         try:
             for answer in asking(watch):
                 found.append(answer_json(answer))
+                if arguments.witnesses:
+                    found[-1].update(_witnesses(answer))
                 if watch.is_interrupted:
                     return INTERRUPTED
         except KeyboardInterrupt:
@@ -137,6 +139,14 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "method": answer.method,
         "seconds": answer.seconds,
     }
+
+
+def _witnesses(answer: Answer) -> dict[str, Any]:
+    """Return the models that attain the ends, as conditional tables."""
+    from credalog.cli.diagnose import tables_json
+
+    ends = {"lower_witness": answer.lower_witness, "upper_witness": answer.upper_witness}
+    return {name: None if model is None else tables_json(model) for name, model in ends.items()}
 
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
@@ -206,6 +216,9 @@ def add_effort(parser: ArgumentParser, methods: Sequence[str] = METHODS) -> None
     )
     parser.add_argument(
         "--jobs", type=positive(int), default=1, metavar="N", help="work in N processes (default 1)"
+    )
+    parser.add_argument(
+        "--witnesses", action="store_true", help="with --json, add the models that attain the ends"
     )
     add_json(parser)
 

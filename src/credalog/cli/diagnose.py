@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from credalog.lcn import LCN
     from credalog.model import Sentence
 
-__all__ = ["DIAGNOSING", "add_diagnosis", "diagnosis_code", "diagnosis_json", "diagnosis_text"]
+__all__ = ["DIAGNOSING", "add_diagnosis", "diagnosis_code", "diagnosis_json", "diagnosis_text", "tables_json"]
 
 HOLDING = (
     Column("sentence"),
@@ -75,7 +75,7 @@ def diagnosis_json(found: Diagnosis) -> dict[str, Any]:
     """Return a diagnosis as the object that `--json` writes."""
     return {
         "verdict": found.verdict.name,
-        "model": None if found.model is None else _tables_json(found.model),
+        "model": None if found.model is None else tables_json(found.model),
         "conflict": None if found.conflict is None else _conflict_json(found.conflict),
         "repair": None if found.repair is None else _repair_json(found.repair),
         "seconds": found.seconds,
@@ -323,7 +323,7 @@ def _entropy_json(found: MaximumEntropy, queries: Sequence[dict[str, Any]]) -> d
         "at_most": found.at_most,
         "seconds": found.seconds,
         "queries": list(queries),
-        "tables": _tables_json(found.distribution) if found.distribution is not None else None,
+        "tables": tables_json(found.distribution) if found.distribution is not None else None,
     }
 
 
@@ -338,7 +338,8 @@ def _entropy_text(found: MaximumEntropy) -> str:
     )
 
 
-def _tables_json(distribution: Distribution) -> list[dict[str, Any]]:
+def tables_json(distribution: Distribution) -> list[dict[str, Any]]:
+    """Return a distribution as conditional tables."""
     from credalog.inference.tables import conditional_tables
 
     return [
@@ -378,7 +379,7 @@ def _table_lines(factor: Factor) -> Iterator[str]:
 def _export(distribution: Distribution, path: str) -> None:
     """Write the model as JSON where the file's name asks for it, else as sentences."""
     if path.endswith(".json"):
-        write_json(_tables_json(distribution), path)
+        write_json(tables_json(distribution), path)
         return
     from credalog.inference.tables import point_network
     from credalog.language import unparse_network
