@@ -198,7 +198,7 @@ class Generation:
         proved = master.prove(cost, claim, self.pricer)
         if proved is not None and proved > best.bound:
             return Least(proved, Warrant.CHECKED, best.model)
-        return Least(float(claim.multipliers[-1]), Warrant.CLAIMED, best.model)
+        return Least(float(claim.multipliers[-1]) - PRECISION, Warrant.CLAIMED, best.model)
 
 
 def _is_settled(found: Least) -> bool:
