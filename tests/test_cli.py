@@ -426,13 +426,14 @@ def test_control_c_ends_with_130_and_the_bounds_reached():
 
 
 def test_after_an_interruption_no_other_search_begins():
+    usual = signal.getsignal(signal.SIGINT)
     with Watch() as watch:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             watch(Progress("upper", 0.9, None, 1.0))
     assert watch.is_interrupted
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is usual
 
 
 # Small things.
