@@ -158,3 +158,9 @@ def test_the_model_asks_in_its_own_words():
     model = credalog.parse(CHAIN)
     assert model.explain("P(b)").answer.query == model.question("P(b)")
     assert model.measure("P(b)", "P(a)", within=0.01).within == Fraction(1, 100)
+
+
+def test_a_notebook_shows_the_interval_without_each_sentence_that_matters() -> None:
+    shown = credalog.parse("s1: 0.2 <= P(a) <= 0.3\ns2: 0.1 <= P(c) <= 0.9").explain("P(a)")._repr_html_()
+    assert "without s1" in shown
+    assert "without s2" not in shown

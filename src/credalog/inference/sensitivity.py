@@ -77,6 +77,16 @@ class Explanation:
         moving = (one for one in self.influences if one.upper_move > 0.0)
         return tuple(sorted(moving, key=lambda one: -one.upper_move))
 
+    def _repr_html_(self) -> str:
+        from credalog.language import unparse_query
+        from credalog.rendering import Bar, as_html
+
+        bars = [Bar(unparse_query(self.answer.query), self.answer.interval, "as it stands")]
+        moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
+        moving.sort(key=lambda one: -max(one.lower_move, one.upper_move))
+        bars += [Bar(f"without {one.sentence.name}", one.answer.interval) for one in moving]
+        return as_html(bars, note=f"{len(self.silent)} other sentences cannot matter.")
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
