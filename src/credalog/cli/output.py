@@ -14,9 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from credalog.errors import CredalogError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Column", "Json", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
 
@@ -30,6 +33,9 @@ NOISE = 1e-8
 
 ESSENTIAL = 9
 """The rank of a column that is shown even where a terminal has no room for it."""
+
+GAP = 2
+"""The spaces between two columns of a table."""
 
 CELLS = 24
 """The length of the bar that stands for the interval from 0 to 1."""
@@ -117,26 +123,47 @@ class Column:
 def write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Write a table as wide as the terminal allows, and as it needs where nobody looks."""
     from rich.console import Console
-    from rich.table import Table
 
     console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False, markup=False, emoji=False)
-    shown = _fitting(columns, rows, console.width)
+    needed = _widths(columns, rows)
+    shown = _fitting(columns, needed, console.width)
+    if sum(needed[i] + GAP for i in shown) - GAP > console.width:
+        _write_folded(console, [columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
+        return
+    aligned = [(i, str.ljust if columns[i].justify == "left" else str.rjust, needed[i]) for i in shown]
+    header = _line([pad(columns[i].heading, width) for i, pad, width in aligned])
+    console.print(header, style="bold", soft_wrap=True)
+    # A hundred thousand rows are no layout problem: written one by one, they take a second.
+    sys.stdout.writelines(f"{_line([pad(row[i], width) for i, pad, width in aligned])}\n" for row in rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return (" " * GAP).join(cells).rstrip()
+
+
+def _write_folded(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Write a table whose first column is broken into lines, for want of room."""
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for i in shown:
-        table.add_column(columns[i].heading, justify=columns[i].justify, no_wrap=i > 0, overflow="fold")
+    for i, column in enumerate(columns):
+        table.add_column(column.heading, justify=column.justify, no_wrap=i > 0, overflow="fold")
     for row in rows:
-        table.add_row(*(row[i] for i in shown))
+        table.add_row(*row)
     console.print(table)
 
 
-def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return how wide each column has to be."""
+    headings = [column.heading for column in columns]
+    return [max(map(len, texts)) for texts in zip(headings, *rows, strict=True)]
+
+
+def _fitting(columns: Sequence[Column], needed: Sequence[int], width: int) -> list[int]:
     """Return the columns to show: all but the least important ones for which there is no room."""
-    needed = [
-        max(len(text) for text in texts) for texts in zip([c.heading for c in columns], *rows, strict=True)
-    ]
     shown = list(range(len(columns)))
     for i in sorted(shown, key=lambda i: columns[i].rank):
-        if sum(needed[j] + 2 for j in shown) - 2 <= width or columns[i].rank == ESSENTIAL:
+        if sum(needed[j] + GAP for j in shown) - GAP <= width or columns[i].rank == ESSENTIAL:
             break
         shown.remove(i)
     return shown
