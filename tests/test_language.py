@@ -50,6 +50,7 @@ def bounds(text: str) -> tuple[Fraction, Fraction]:
         ("P(a) = 1/3", "1/3", "1/3"),
         ("5% <= P(a) <= 12.5%", "1/20", "1/8"),
         ("P(a) ≥ .25", "1/4", "1"),
+        ("0.1 ⩽ P(a) ⩽ 0.2", "1/10", "1/5"),
         ("P(a) <= 1e-3", "0", "1/1000"),
         ("2 P(a) <= 1", "0", "1/2"),
         ("1 - P(a) <= 0.3", "7/10", "1"),
@@ -104,6 +105,8 @@ def test_a_label_is_optional_and_remembered_with_file_and_line() -> None:
         ("a implies b", Implies(a, b)),
         ("a -> b", Implies(a, b)),
         ("a → b", Implies(a, b)),
+        ("a ⇒ b", Implies(a, b)),
+        ("a ⇔ b", Iff(a, b)),
         ("a iff b", Iff(a, b)),
         ("a <-> b", Iff(a, b)),
         ("a ↔ b", Iff(a, b)),
@@ -406,6 +409,121 @@ def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
     assert "smokes" in caught.value.advice
     assert caught.value.place is not None
     assert caught.value.place.column == 12
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "advice", "column"),
+    [
+        ("P(a|b|a)", "a second bar", "P((a | b) | c)", 6),
+        ("P(a) >= 0.5", "a question has no bounds", "credalog decide FILE 'P(a) >= 0.5'", 6),
+        ("P(a | b) ≤ 0.5", "a question has no bounds", "credalog decide", 10),
+        ("P(a", "a parenthesis is opened and not closed", "Add )", 2),
+        ("P(a);", "a semicolon", "Leave it out", 5),
+        ("P(a, b)", "a comma", "P(a and b", 4),
+        ("P(Sm(Bob))", "there is no Bob in Person", "Person has Tim, Tom.", 6),
+        ("P(Sm(Tam))", "there is no Tam in Person", "Did you mean", 6),
+        ("P(Sm(Tim,Tom))", "Sm is used with 2 arguments", "Sm(Person)", 3),
+    ],
+)
+def test_a_mistake_in_a_question_is_placed_there(
+    question: str, message: str, advice: str, column: int
+) -> None:
+    lcn = credalog.parse("domain Person = {Tim, Tom}\npredicate Sm(Person), a, b\nP(a | b) >= 0.1")
+    with pytest.raises(CredalogError) as caught:
+        lcn.query(question)
+    assert message in caught.value.message
+    assert advice in caught.value.advice
+    assert f"\n  in the question, column {column}\n    {question}\n" in str(caught.value)
+
+
+def test_a_question_about_nothing_is_told_what_there_is() -> None:
+    with pytest.raises(UnknownName, match="The sentences speak of rain, wet"):
+        credalog.parse("P(rain | wet) >= 0.1").query("P(zebra)")
+
+
+def test_a_mistake_in_evidence_is_placed_in_the_formula() -> None:
+    for observed, column in (("zebra", 1), ("a and", 6)):
+        with pytest.raises(CredalogError, match=f"in the formula, column {column}\n"):
+            credalog.parse("P(a) >= 0.1").map(given=observed)
+
+
+RULES = """domain Person
+domain Town = {Bath}
+predicate Sm(Person)
+relation Near(Person, Person)
+function home(Person) in Town
+near: forall x, y in Person, Near(x, y): P(Sm(x) <-> Sm(y)) >= 0.8
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "message", "place"),
+    [
+        (
+            {"Person.csv": "Tim\n", "Near.csv": "Tim,Tim\nTim,Tam\n"},
+            "Tam is not in Person",
+            (2, 5, "Tim,Tam"),
+        ),
+        ({"Near.csv": "Person,Person\nTim,Tam\nTim\n"}, "a row of 1, not 2", (3, 1, "Tim")),
+        ({"Sm.csv": "Tim\n"}, "Sm, which is random", (1, 1, "Tim")),
+        ({"Nea.csv": "Tim,Tim\n"}, "Nea, which is not declared", (1, 1, "Tim,Tim")),
+        (
+            {"all.json": '{"Person": ["Tim"],\n "Near": [["Tim", "Tam"]]}'},
+            "Tam is not in Person",
+            (2, 20, ' "Near": [["Tim", "Tam"]]}'),
+        ),
+        (
+            {"all.json": '{"Person": ["Tim"],\n "home": {"Tim": "Bth"}}'},
+            "Bth is not in Town",
+            (2, 19, ' "home": {"Tim": "Bth"}}'),
+        ),
+        (
+            {"all.json": '{"Person": ["Tim"],\n"Near": [["Tim", "Tim"],\n["Tim"]]}'},
+            "a row of 1, not 2: Tim",
+            (3, 3, '["Tim"]]}'),
+        ),
+        ({"all.json": '{"Person":\n["Tim", 0.5]}'}, "contain 0.5", (2, 9, '["Tim", 0.5]}')),
+        ({"all.json": '{"Near":\n5}'}, "not a list", (1, 1, '{"Near":')),
+        ({"all.json": '{\n"Persn": ["Tim"]}'}, "Persn, which is not declared", (2, 1, '"Persn": ["Tim"]}')),
+        ({"all.json": '{"Person": [\n"Tim",]}'}, "is not JSON", (2, 7, '"Tim",]}')),
+    ],
+)
+def test_a_mistake_in_data_is_placed_in_the_data(
+    files: dict[str, str], message: str, place: tuple[int, int, str], tmp_path: Path
+) -> None:
+    (tmp_path / "rules.lcn").write_text(RULES)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(CredalogError) as caught:
+        credalog.load(tmp_path / "rules.lcn", data=[tmp_path / name for name in files])
+    assert message in caught.value.message
+    found = caught.value.place
+    assert found is not None
+    assert Path(found.file).name == list(files)[-1]
+    assert (found.line, found.column, found.text) == place
+
+
+def test_a_wrong_fact_of_the_text_is_not_blamed_on_the_data(tmp_path: Path) -> None:
+    (tmp_path / "Near.csv").write_text("Tim,Tim\n")
+    text = RULES.replace("domain Person\n", "domain Person = {Tim}\n") + "Near(Tim, Tam)\n"
+    with pytest.raises(UnknownName, match="Tam is not in Person") as caught:
+        credalog.parse(text, data=tmp_path / "Near.csv")
+    assert caught.value.place is not None
+    assert (caught.value.place.file, caught.value.place.line) == ("", 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("domian D = {a, b}", "domain"), ("Query P(a)", "query"), ("varible C in {a, b}", "variable")],
+)
+def test_a_misspelt_first_word_is_recognised(text: str, advice: str) -> None:
+    with pytest.raises(LanguageError, match=f"Did you mean {advice}?"):
+        credalog.parse(text)
+
+
+def test_a_mark_inside_quotes_is_not_taken_for_a_mistake() -> None:
+    with pytest.raises(LanguageError, match="a second bar"):
+        credalog.parse('P("it’s // a; b," | c | d) >= 0.1')
 
 
 @pytest.mark.parametrize("text", ["a", "query P(a)", "0.1 <= P(a)", ""])

@@ -6,7 +6,9 @@ members carry the exit code of the command line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 __all__ = [
     "CredalogError",
@@ -18,21 +20,28 @@ __all__ = [
     "Place",
     "ProblemTooLarge",
     "UnknownName",
+    "inside",
     "unreadable",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Point at one column of one line of a source text (lines and columns count from 1)."""
+    """Point at one column of one line of a source text (lines and columns count from 1).
+
+    `inside` names a text that has no lines and no file because it was just typed, such as "the question".
+    """
 
     line: int
     column: int = 1
     text: str = ""
     file: str = ""
+    inside: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.file or 'text'}, line {self.line}, column {self.column}"
+        where = f"at {self.file or 'text'}, line {self.line}, column {self.column}"
+        if self.inside:
+            where = f"in {self.inside}, column {self.column}"
         if not self.text:
             return where
         # Tabs stay tabs in the caret line, so that the caret stands under its character.
@@ -54,10 +63,21 @@ class CredalogError(Exception):
     def __str__(self) -> str:
         parts = [self.message]
         if self.place is not None:
-            parts.append(f"  at {self.place}")
+            parts.append(f"  {self.place}")
         if self.advice:
             parts.append(f"  {self.advice}")
         return "\n".join(parts)
+
+
+@contextmanager
+def inside(typed: str) -> Iterator[None]:
+    """Say of errors raised here that their place is in a text that was just typed, not in a file."""
+    try:
+        yield
+    except CredalogError as error:
+        if error.place is not None:
+            error.place = replace(error.place, inside=typed)
+        raise
 
 
 def unreadable(path: object, error: OSError | UnicodeDecodeError) -> str:

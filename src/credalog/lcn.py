@@ -168,7 +168,7 @@ class LCN:
 
     def formula(self, text: str) -> Formula:
         """Return the ground formula that a text denotes here."""
-        return self._grounder.formula(read_formula(text))
+        return self._grounder.formula(read_formula(text), text=text)
 
     def unparse(self) -> str:
         """Return the LCN as text that reads back as the same."""

@@ -385,7 +385,8 @@ class Theory:
     """Everything a text says: declarations and statements, each kind in the order written.
 
     `variables` and `sentences` are ground already: they were built in Python or read from another
-    format. `texts` maps each file to its text, so that an error found late can still point at its place.
+    format. `texts` maps each file to its text, so that an error found late can still point at its place;
+    `data` says of each name that data files extend where they do.
     """
 
     declarations: tuple[Declaration, ...] = ()
@@ -396,6 +397,7 @@ class Theory:
     queries: tuple[QueryRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    data: tuple[tuple[str, Source], ...] = field(default=(), compare=False)
 
     def labels(self) -> Iterator[str]:
         """Yield the labels of all sentences, repetitions included."""
@@ -418,7 +420,11 @@ class Theory:
         return place_of(lexeme, rest, line=source.line, file=source.file)
 
     def place_of_declaration(self, name: str, lexeme: str) -> Place | None:
-        """Point at a word of the statement that declares a name."""
+        """Point at a word of the data that extend a name, or else of the statement that declares it."""
+        for extended, source in self.data:
+            place = self.place(source, lexeme) if extended == name else None
+            if place is not None and lexeme in place.text:
+                return place
         words = "domain|predicate|proposition|variable|relation|function"
         declares = re.compile(rf"^[ \t]*(?:{words})\b.*?(?<!\w){re.escape(name)}(?!\w)", re.MULTILINE)
         for file, text in self.texts:

@@ -20,7 +20,7 @@ from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, Unk
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
 from credalog.grounding.signature import Signature, nearest
-from credalog.grounding.terms import Environment, Maker, Scope
+from credalog.grounding.terms import Environment, Maker, Scope, Unbound, listed
 from credalog.logic import (
     FALSE,
     TRUE,
@@ -128,7 +128,7 @@ class Grounder:
 
     def ground_queries(self, rule: QueryRule, text: str = "") -> Iterator[Query]:
         """Yield the instances of one query; `text` is what it was read from, if not part of the theory."""
-        with self._placing(rule.source, text):
+        with self._placing(rule.source, text, "the question"):
             instances, inner = self._patterns.guards.instances(rule.prefix, {})
             claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
             environment = self._environment()
@@ -139,9 +139,9 @@ class Grounder:
         """Return what the theory says was observed, as one formula."""
         return conjunction(self.formula(e.formula, e.source) for e in self.theory.evidence)
 
-    def formula(self, pattern: Pattern, source: Source | None = None) -> Formula:
+    def formula(self, pattern: Pattern, source: Source | None = None, text: str = "") -> Formula:
         """Return the ground formula of a pattern in which nothing is left to bind."""
-        with self._placing(source):
+        with self._placing(source, text, "the formula"):
             return _made(self._known(pattern, {}), self._environment())
 
     def _environment(self) -> Environment:
@@ -173,7 +173,9 @@ class Grounder:
         finally:
             unknown = self._patterns.forget_all_but(spoken_of)
         if unknown:
-            advice = nearest(unknown[0], self._patterns.variables) or "It occurs in no sentence."
+            known = list(self._patterns.variables)
+            others = f"The sentences speak of {listed(known)}." if known else "There are no sentences."
+            advice = nearest(unknown[0], known) or others
             found = f"there is no {unknown[0]}"
             raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
 
@@ -258,14 +260,21 @@ class Grounder:
         return tuple(found.values())
 
     @contextmanager
-    def _placing(self, source: Source | None, text: str = "") -> Iterator[None]:
+    def _placing(self, source: Source | None, text: str = "", inside: str = "") -> Iterator[None]:
         try:
             yield
+        except Unbound as error:
+            # Nothing can be bound in front of a question, so that an element must be meant.
+            raise self._placed(error.element if text else error, source, text, inside) from None
         except Misstatement as error:
-            raise self._placed(error, source, text) from None
+            raise self._placed(error, source, text, inside) from None
 
-    def _placed(self, error: Misstatement, source: Source | None, text: str = "") -> CredalogError:
-        return error.at(place_of(error.lexeme, text) if text else self.theory.place(source, error.lexeme))
+    def _placed(
+        self, error: Misstatement, source: Source | None, text: str = "", inside: str = ""
+    ) -> CredalogError:
+        if text:
+            return error.at(replace(place_of(error.lexeme, text), inside=inside))
+        return error.at(self.theory.place(source, error.lexeme))
 
 
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]

@@ -23,9 +23,12 @@ from credalog.theory import (
     Term,
 )
 
-__all__ = ["Bound", "Environment", "Maker", "Scope", "Terms", "Value", "applied"]
+__all__ = ["Bound", "Environment", "Maker", "Scope", "Terms", "Unbound", "Value", "applied", "listed"]
 
 T = TypeVar("T")
+
+SHOWN = 8
+"""So many elements of a domain are listed where a wrong one was named."""
 
 Environment: TypeAlias = list[str]
 """An instance: the element bound to each logical variable, by slot."""
@@ -75,6 +78,31 @@ def _maker(part: Any) -> Maker[Any]:
     if isinstance(part, int):
         return itemgetter(part)
     return part if callable(part) else lambda _environment: part
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write the first few of some names."""
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+
+
+class Unbound(Misstatement):
+    """A name is neither an element of the domain wanted, if any, nor bound by a quantifier."""
+
+    def __init__(self, name: str, sort: str, elements: Sequence[str]) -> None:
+        where = f"an element of {sort}" if sort else "an element of a domain"
+        super().__init__(
+            f"{name} is neither bound by a quantifier nor {where}",
+            lexeme=name,
+            advice=nearest(name, elements) or f"Bind it first: forall {name} in {sort or '...'}: ...",
+            kind=UnknownName,
+        )
+        self.element = Misstatement(
+            f"there is no {name} in {sort}" if sort else f"{name} is an element of no domain",
+            lexeme=name,
+            advice=nearest(name, elements) or (f"{sort} has {listed(elements)}." if elements else ""),
+            kind=UnknownName,
+        )
+        """The same complaint where nothing can be bound."""
 
 
 class Terms:
@@ -127,14 +155,7 @@ class Terms:
             raise Misstatement(
                 f"{name} is not in {sort}", lexeme=name, advice="Check the order of the arguments."
             )
-        known = self.signature.ranks(sort) if sort else ()
-        where = f"an element of {sort}" if sort else "an element of a domain"
-        raise Misstatement(
-            f"{name} is neither bound by a quantifier nor {where}",
-            lexeme=name,
-            advice=nearest(name, known) or f"Bind it first: forall {name} in {sort or '...'}: ...",
-            kind=UnknownName,
-        )
+        raise Unbound(name, sort, tuple(self.signature.ranks(sort)) if sort else ())
 
     def _function(self, name: str, arguments: tuple[Term, ...], scope: Scope, sort: str) -> Value:
         match self.signature[name]:

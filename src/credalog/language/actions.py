@@ -83,7 +83,7 @@ class _Sum(NamedTuple):
 _Side: TypeAlias = _Probability | _Sum
 
 
-_ORDERS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
+_ORDERS = {"≤": "<=", "≥": ">=", "⩽": "<=", "⩾": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
 _ONE, _ZERO = Fraction(1), Fraction(0)
 
 

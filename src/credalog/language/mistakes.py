@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from credalog.errors import LanguageError
-from credalog.language.shapes import QUESTION
+from credalog.language.shapes import QUESTION, STATEMENT
 from credalog.language.statements import Statement
 
 __all__ = ["MISTAKES", "Mistake", "explained"]
@@ -23,20 +24,78 @@ __all__ = ["MISTAKES", "Mistake", "explained"]
 class Mistake:
     """A mistake that people make: how it looks, what to say, and examples.
 
-    The caret goes under the group `here` of the form, or under its beginning.
+    The caret goes under the group `here` of the form, or under its beginning. Where `start` is set, only a
+    text of that kind can be mistaken so.
     """
 
     form: str
     message: str
     advice: str
     examples: tuple[str, ...]
+    start: str = ""
 
     def found_in(self, text: str) -> re.Match[str] | None:
         """Search a statement for the mistake."""
         return re.search(self.form, text, re.VERBOSE)
 
 
+BEGINNINGS = (
+    "domain",
+    "evidence",
+    "function",
+    "include",
+    "independent",
+    "predicate",
+    "proposition",
+    "query",
+    "relation",
+    "variable",
+)
+"""The words with which statements other than sentences begin."""
+
 MISTAKES = (
+    Mistake(
+        r"^ \s* (?P<here> // | -- | % | /\* ) | \s (?P<later> // | % \s )",
+        "a comment begins with #",
+        "Write # and the comment.",
+        (
+            "// a comment",
+            "-- a comment",
+            "% a comment",
+            "P(a) >= 0.1 // a comment",
+            "P(a) >= 0.1 % a comment",
+        ),
+    ),
+    Mistake(
+        r"(?P<here> [“”„‟«»‘’‚‛‹›`] )",
+        "a quotation mark is not a plain one",
+        'Write names with blanks in plain double quotes: "heavy rain".',
+        ("P(“heavy rain”) >= 0.1", "P(‘a’) >= 0.1", "P(`a`) >= 0.1", "“my rule”: P(a) >= 0.1"),
+    ),
+    Mistake(
+        r"^ (?! \s* include ) .*? (?<! [\w'] ) (?P<here> ' )",
+        "a single quote stands before a name",
+        'Write plain double quotes around a name, as in P("heavy rain"); a prime follows it: x\'.',
+        ("P('a') >= 0.1", "P(a | 'heavy rain') >= 0.1"),
+    ),
+    Mistake(
+        r"(?P<here> [–—‒―] )",
+        "a dash stands where a minus sign is meant",
+        "Write - for minus and -> for implication.",
+        ("P(a) – P(b) >= 0.1", "P(a —> b) >= 0.1"),
+    ),
+    Mistake(
+        r"(?P<here> ; ) \s* $",
+        "a semicolon stands at the end",
+        "Leave it out: each statement has a line of its own, and nothing ends it.",
+        ("P(a) >= 0.1;", "domain D = {a, b} ;", "query P(a);"),
+    ),
+    Mistake(
+        r"(?P<here> ; ) \s* (?: \w+ \s* : \s* )? (?: \d | P \s* \( | forall\b | query\b )",
+        "two statements stand on one line",
+        "Give each a line of its own; only `; tau=False` follows a semicolon.",
+        ("P(a) >= 0.1; P(b) >= 0.2", "P(a) >= 0.1; 0.2 <= P(b)", "P(a) >= 0.1 ; s: P(b) >= 0.2"),
+    ),
     Mistake(
         r"(?P<here> < \s+ = | > \s+ = )",
         "a comparison is written with a blank inside",
@@ -80,10 +139,16 @@ MISTAKES = (
         ("Pr(a) >= 0.1", "0.1 <= p(a) <= 0.2", "s: 0.1 <= Prob(a | b)"),
     ),
     Mistake(
-        r"\) \s* (?P<here> in | ∈ ) \s* \[",
-        "an interval is not written with brackets",
+        r"\) \s* (?P<here> in \b | ∈ | between \b | ~ | ≈ ) \s* [\[(\d.]",
+        "an interval is written with two comparisons",
         "Write lower <= P(...) <= upper.",
-        ("P(a) in [0.1, 0.2]", "P(a | b) ∈ [0,1]"),
+        (
+            "P(a) in [0.1, 0.2]",
+            "P(a | b) ∈ [0,1]",
+            "P(a) between 0.1 and 0.2",
+            "P(a) in 0.1..0.2",
+            "P(a) ~ 0.3",
+        ),
     ),
     Mistake(
         r"^ \s* query \s+ (?P<here> (?! P \b | forall \b | ∀ ) \S )",
@@ -108,6 +173,12 @@ MISTAKES = (
         "a domain is introduced by an equals sign",
         "Write domain Person = {Tim, Tom}, or domain Day = 1..7.",
         ("domain Person: {Tim, Tom}", "domain Person {Tim}", "domain Day in 1..7"),
+    ),
+    Mistake(
+        r"^ \s* (?: predicate | proposition ) \s .* [\w)] \s+ (?P<here> (?! symmetric \b ) \w )",
+        "two names stand beside each other",
+        "Separate them by a comma: predicate Sm(Person), Ca(Person).",
+        ("predicate a b", "proposition rain, wind wet", "predicate Q(D) R(D)"),
     ),
     Mistake(
         r"^ \s* variable \s+ [^={]* (?P<here> = ) \s* (?: \{ | -?\d )",
@@ -138,6 +209,23 @@ MISTAKES = (
         "the two sides of an independence are separated by a comma",
         "Write independent a, b | c.",
         ("independent a b", "independent a b | c"),
+    ),
+    Mistake(
+        r"^ (?: \s* \w+ \s* : )? \s* (?P<here> for \s+ (?: all | each | every ) | each | every ) \s+ \w",
+        "the quantifier is one word",
+        "Write forall x in Person: ...",
+        (
+            "for all x in D: P(Q(x)) >= 0.1",
+            "r: for each x in D: P(Q(x)) >= 0.1",
+            "every x in D: P(Q(x)) >= 0.1",
+        ),
+    ),
+    Mistake(
+        r"^ (?: \s* \w+ \s* : )? \s*"
+        r" (?P<here> (?! forall | query ) \w+ (?: \s* , \s* \w+ )* \s+ (?: in \b | ∈ ) [^:]* : )",
+        "the quantifier is missing",
+        "Write forall before it: forall x in Person: ...",
+        ("x in D: P(Q(x)) >= 0.1", "r: x, y in D: P(Q(x, y)) >= 0.1"),
     ),
     Mistake(
         r"(?: forall | exists | ∀ | ∃ ) \s+ \w+ (?: \s* , \s* \w+ )* \s* (?P<here> [:.] )",
@@ -171,12 +259,41 @@ MISTAKES = (
         "the sentence has no bounds",
         "Write 0.1 <= P(...) <= 0.2 to state, or query P(...) to ask.",
         ("P(a)", "s: P(a | b)", "forall x in D: P(Q(x))"),
+        STATEMENT,
     ),
     Mistake(
         r"\w \s+ (?P<here> is ) \s+ \w",
         "values are compared by an equals sign",
         "Write Color = red.",
         ("P(Color is red) >= 0.1",),
+    ),
+    Mistake(
+        r"(?P<here> \b if ) \s .+ \s then \b",
+        "`if` is not a word of the language",
+        "Write P(b | a) for b in the cases in which a, or P(a -> b) for the implication.",
+        ("P(if a then b) >= 0.1", "if a then b >= 0.1"),
+    ),
+    Mistake(
+        r"\s (?P<here> given ) \s",
+        "the condition follows a bar",
+        "Write P(a | b).",
+        ("P(a given b) >= 0.1",),
+    ),
+    Mistake(
+        r"\b P \s* \( (?: [^()|,] | \( [^()]* \) )* (?: \| (?: [^()|,] | \( [^()]* \) )* )? (?P<here> , )",
+        "a comma stands between formulas",
+        "Write `and`: P(a and b | c and d).",
+        ("P(a, b) >= 0.1", "P(a | b, c) >= 0.1", "P(Q(x, y), a) >= 0.1"),
+    ),
+    Mistake(
+        rf"^ (?! .* \b P \s* \( | \s* (?: {'|'.join(BEGINNINGS)} ) \b )"
+        r" \s* (?: \w+ \s* : \s* )? (?P<here> \S )"
+        r" (?: .* [<>=≤≥] \s* [\d./]+ %? $ | (?<= [\d.] ) [\d./]* %? \s* [<>=≤≥]"
+        r" | [\w\s(!¬~]* (?: $ | -> | → | <-> | [&^∧∨⊕] ) )",
+        "a formula stands there without P(...)",
+        "Write P(...) around it, and bounds: P(a -> b) >= 0.3.",
+        ("a -> b >= 0.3", "0.3 <= a", "s: !a <= 0.5", "forall x in D: Q(x) and R(x) >= 0.1", "a and b", "a"),
+        STATEMENT,
     ),
 )
 """Recognised by their form, the first that fits; what the brackets tell comes before all of them."""
@@ -210,8 +327,9 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
     return (
         _unbalanced(statement)
         or _unasked(statement, start)
-        or _recognised(statement)
+        or _recognised(statement, start)
         or _bar(error, statement)
+        or _misspelt(statement, start)
         or _neighbours(error, statement)
         or _unexpected(error, statement)
     )
@@ -241,21 +359,45 @@ def _unbalanced(statement: Statement) -> LanguageError | None:
 
 
 def _unasked(statement: Statement, start: str) -> LanguageError | None:
-    if start != QUESTION or re.match(r"\s*P\s*\(", statement.text):
+    if start != QUESTION:
         return None
-    return LanguageError(
-        "a question begins with P(",
-        place=statement.place(),
-        advice="Write P(claim) or P(claim | condition).",
-    )
+    if not re.match(r"\s*P\s*\(", statement.text):
+        return LanguageError(
+            "a question begins with P(",
+            place=statement.place(),
+            advice="Write P(claim) or P(claim | condition).",
+        )
+    if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
+        return LanguageError(
+            "a question has no bounds",
+            place=statement.place(bounds.start(1)),
+            advice="Leave them out to ask how low and how high it can be; to test whether they hold, ask"
+            f" `credalog decide FILE '{statement.text.strip()}'`.",
+        )
+    return None
 
 
-def _recognised(statement: Statement) -> LanguageError | None:
+def _recognised(statement: Statement, start: str) -> LanguageError | None:
+    # What stands in quotes is a name, whatever it looks like.
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', lambda quoted: f'"{"_" * (len(quoted[0]) - 2)}"', statement.text)
     for mistake in MISTAKES:
-        if found := mistake.found_in(statement.text):
+        if mistake.start in ("", start) and (found := mistake.found_in(text)):
             offset = next((found.start(name) for name, text in found.groupdict().items() if text is not None))
             return LanguageError(mistake.message, place=statement.place(offset), advice=mistake.advice)
     return None
+
+
+def _misspelt(statement: Statement, start: str) -> LanguageError | None:
+    """Recognise the first word of a statement by its likeness to one of the language."""
+    found = re.match(r"\s*(\w+)\s+[\w\"]", statement.text)
+    near = get_close_matches(found[1], BEGINNINGS, n=1, cutoff=0.75) if found and start == STATEMENT else []
+    if not found or not near or found[1] == near[0]:
+        return None
+    return LanguageError(
+        f"no statement begins with {found[1]}",
+        place=statement.place(found.start(1)),
+        advice=f"Did you mean {near[0]}?",
+    )
 
 
 def _bar(error: UnexpectedInput, statement: Statement) -> LanguageError | None:

@@ -15,7 +15,7 @@ from typing import Any, assert_never
 from lark.exceptions import UnexpectedInput
 
 from credalog.bulk import uncollected
-from credalog.errors import LanguageError, UnknownName, unreadable
+from credalog.errors import LanguageError, UnknownName, inside, unreadable
 from credalog.language.actions import Actions, Fact, Include
 from credalog.language.mistakes import explained
 from credalog.language.shapes import FORMULA, QUESTION, STATEMENT, Shapes
@@ -66,6 +66,7 @@ def _joined(theory: Theory, more: Theory) -> Theory:
         queries=theory.queries + more.queries,
         evidence=theory.evidence + more.evidence,
         texts=theory.texts + more.texts,
+        data=theory.data,
     )
 
 
@@ -81,13 +82,15 @@ def read_file(path: str | Path) -> Theory:
 
 def read_query(text: str) -> QueryRule:
     """Read a query, `P(claim)` or `P(claim | given)`."""
-    query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
+    with inside("the question"):
+        query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
     return replace(query, source=None)
 
 
 def read_formula(text: str) -> Pattern:
     """Read a formula."""
-    formula: Pattern = _Reading().value(Statement(text, 1), start=FORMULA)
+    with inside("the formula"):
+        formula: Pattern = _Reading().value(Statement(text, 1), start=FORMULA)
     return formula
 
 
