@@ -225,7 +225,7 @@ def scope(*formulas: Formula) -> tuple[Variable, ...]:
 def canonical(formula: Formula) -> Formula:
     """Sort and flatten the operands of commutative connectives, so that equal structure compares equal."""
     match formula:
-        case Truth() | Is():
+        case Truth() | Is() | Not(Is()):
             return formula
         case Not(operand):
             return Not(canonical(operand))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
+from functools import cached_property
 from math import inf, nextafter, prod
 from typing import NamedTuple, TypeAlias
 
@@ -83,7 +84,7 @@ class Factor:
     """Each sentence of a family conditions on one configuration: the form of a credal network."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FactorGraph:
     """The factors of a network, and their arrays."""
 
@@ -94,6 +95,11 @@ class FactorGraph:
     def __post_init__(self) -> None:
         for array in self.arrays:
             array.setflags(write=False)
+
+    @cached_property
+    def index(self) -> dict[Variable, int]:
+        """The number of each variable."""
+        return {v: i for i, v in enumerate(self.network.variables)}
 
     def names(self, factor: int) -> tuple[str, ...]:
         """Return the names of the sentences of a factor."""

@@ -122,27 +122,28 @@ def _clear_cycles(first: Indices, neighbour: Indices, edge: Indices, is_bridge: 
 def _disjoint_ancestry(start: Indices, parents: Indices, a: int, b: int, visited: Indices) -> bool:
     """Prove by a bounded search that a and b share no ancestor, themselves counted; False if it gave up.
 
-    `visited` holds -1 everywhere, before and after.
+    The search climbs from both in turn, since common ancestors are usually near. `visited` holds -1
+    everywhere, before and after.
     """
-    seen = np.empty(2 * MOST_ANCESTORS, dtype=np.int64)
-    count, disjoint = 0, True
-    for side in range(2):
-        first = count
-        seen[count] = a if side == 0 else b
-        disjoint = disjoint and visited[seen[count]] < 0
-        visited[seen[count]] = side
-        count += 1
-        cursor = first
-        while cursor < count and disjoint:
-            for y in parents[start[seen[cursor]] : start[seen[cursor] + 1]]:
-                if visited[y] < 0 and count - first < MOST_ANCESTORS:
-                    visited[y] = side
-                    seen[count] = y
-                    count += 1
-                elif visited[y] != side:
-                    disjoint = False
-            cursor += 1
-    visited[seen[:count]] = -1
+    seen = np.empty((2, MOST_ANCESTORS), dtype=np.int64)
+    seen[0, 0], seen[1, 0] = a, b
+    visited[a], visited[b] = 0, 1
+    count, cursor = np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    disjoint = a != b
+    while disjoint and (cursor < count).any():
+        for side in range(2):
+            if cursor[side] < count[side]:
+                x = seen[side, cursor[side]]
+                cursor[side] += 1
+                for y in parents[start[x] : start[x + 1]]:
+                    if visited[y] < 0 and count[side] < MOST_ANCESTORS:
+                        visited[y] = side
+                        seen[side, count[side]] = y
+                        count[side] += 1
+                    elif visited[y] != side:
+                        disjoint = False
+    visited[seen[0, : count[0]]] = -1
+    visited[seen[1, : count[1]]] = -1
     return disjoint
 
 
