@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,7 +18,10 @@ from credalog.cli import main
 from credalog.cli.app import COMMANDS
 from credalog.cli.output import CELLS, bar, shown_lower, shown_upper, write
 from credalog.cli.progress import Watch
-from credalog.inference.answer import Progress
+from credalog.errors import CredalogError
+from credalog.inference.answer import Answer, Progress
+from credalog.lcn import LCN
+from credalog.numerics import Status
 
 EXAMPLES = PROJECT / "examples"
 FIELDS = {
@@ -266,8 +270,52 @@ def test_impossible_evidence_has_its_own_exit_code(ask, written):
 
 def test_answers_found_before_a_failure_are_not_lost(ask, written):
     code, out, _ = ask("query", written("P(a) = 0\nP(b) = 0.5\n"), "P(b)", "P(b | a)", "--json")
+    answer, failure = json.loads(out)
     assert code == 4
-    assert [answer["query"] for answer in json.loads(out)] == ["P(b)"]
+    assert (answer["query"], answer["status"]) == ("P(b)", "EXACT")
+    assert (failure["query"], failure["status"], failure["exit_code"]) == ("P(b | a)", "FAILED", 4)
+
+
+def test_json_says_why_there_is_no_answer(ask, written):
+    code, out, err = ask("query", written("P(a) >= 0.6\nP(a) <= 0.5\n"), "P(a)", "--json")
+    (failure,) = json.loads(out)
+    assert (code, failure["query"], failure["exit_code"]) == (3, "P(a)", 3)
+    assert failure["error"] in err
+    assert "lower" not in failure
+
+
+def test_messages_that_cross_for_want_of_a_model_are_a_contradiction(ask, written):
+    code, out, err = ask("marginals", written("P(a) >= 0.6\nP(a) <= 0.4\n"), "--method", "bp")
+    assert (code, out) == (3, "")
+    assert "the messages to a cross: bp has no fixed point" in err
+    assert "contradict each other" in err
+
+
+def test_messages_that_cross_although_there_is_a_model_decide_nothing(ask, written):
+    # b and c copy the coin a, d is their conjunction: P(d) = 1/2, but bp takes b and c for independent.
+    copies = "P(b | a) = 1\nP(b | !a) = 0\nP(c | a) = 1\nP(c | !a) = 0\n"
+    both = "P(d | b and c) = 1\nP(d | b and !c) = 0\nP(d | !b and c) = 0\nP(d | !b and !c) = 0\n"
+    path = written(f"P(a) = 0.5\n{copies}{both}P(d) = 0.5\n")
+    code, out, err = ask("marginals", path, "--method", "bp", "--json")
+    assert code == 0
+    assert {one["status"] for one in json.loads(out)} == {"UNDECIDED"}
+    assert all(one["lower"] <= 0.5 <= one["upper"] for one in json.loads(out))
+    assert "no fixed point" in err
+
+
+def test_an_empty_file_is_told_how_to_begin(ask, written):
+    for text in ("", "# nothing yet\n\n"):
+        code, out, err = ask("check", written(text))
+        assert code == 0
+        assert "atoms          0" in out
+        assert re.search(r"^note: .*model\.lcn says nothing\. .* 0\.2 <= P\(a \| b\) <= 0\.3$", err.strip())
+    assert ask("check", written("P(a) >= 0.1\n"))[2] == ""
+
+
+def test_the_limit_on_grounding_holds_for_questions_too(ask, smokers: str):
+    code, out, err = ask("query", smokers, "P(Ca(Tim))", "--limit", "3")
+    assert (code, out) == (2, "")
+    assert re.search(r"\d+ sentences", err)
 
 
 def test_bad_text_is_shown_with_its_place_and_a_caret(ask, written):
@@ -319,6 +367,28 @@ def test_wrong_words_are_bad_input(words: tuple[str, ...], capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("querry", "a.lcn", "P(a)"), "Did you mean query?"),
+        (("maxnet", "a.lcn"), "Did you mean maxent?"),
+        (("a.lcn",), "A command comes first: credalog check a.lcn"),
+        (("query", "a.lcn", "P(a)", "--tolerence", "1"), "Did you mean --tolerance?"),
+        (("query", "a.lcn", "P(a)", "--timout=1"), "Did you mean --timeout?"),
+        (("run", "a.lcn", "--method", "factorised"), "Did you mean factorized?"),
+        (("graph", "a.lcn", "b.lcn"), "b.lcn is a word too many"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_misspelt_words_are_recognised(
+    words: tuple[str, ...], advice: str, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert advice in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("accident", "code", "words"),
     [
         (MemoryError(), 2, "out of memory"),
@@ -358,10 +428,18 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(CredalogError, match=r"out\.txt cannot be written: disk full"):
         write("new", str(target))
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_folder_is_not_taken_for_a_file(ask, smokers: str, tmp_path: Path):
+    for words in (("maxent", smokers), ("graph", smokers), ("ground", smokers)):
+        code, out, err = ask(*words, "-o", str(tmp_path))
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: {tmp_path} is a folder\n")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_written_file_has_the_usual_rights(tmp_path: Path):
@@ -395,6 +473,22 @@ def test_an_interrupted_query_shows_the_bounds_reached(ask, monkeypatch: pytest.
     assert (answer["query"], answer["status"]) == ("P(x)", "INTERRUPTED")
     assert (answer["lower"], answer["lower_witnessed"]) == (0.3, 0.35)
     assert (answer["upper"], answer["upper_witnessed"]) == (1.0, None)
+
+
+def test_an_answer_cut_short_has_the_status_interrupted(ask, monkeypatch: pytest.MonkeyPatch):
+    finished = LCN.query
+
+    def cut_short(*words: object, report, **options: object) -> Answer:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return replace(finished(*words, **options), status=Status.BOUNDED, interrupted=True)
+
+    monkeypatch.setattr("credalog.lcn.LCN.query", cut_short)
+    path = str(EXAMPLES / "parity.lcn")
+    code, out, _ = ask("query", path, "P(x)", "P(y)", "--json")
+    (answer,) = json.loads(out)
+    assert (code, answer["query"], answer["status"]) == (130, "P(x)", "INTERRUPTED")
+    assert " interrupted " in ask("query", path, "P(x)")[1]
 
 
 SLOW = """

@@ -7,10 +7,14 @@ evidence, 130 interrupted. A user never meets a traceback.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn
 
 from credalog.cli.ask import ASKING
 from credalog.cli.command import INTERRUPTED, Command
@@ -32,7 +36,9 @@ CODES = "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossib
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    chosen = _parser().parse_args(arguments)
+    chosen, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        chosen.parser.refuse(unknown)
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
@@ -58,8 +64,33 @@ def _failed(message: str, code: int) -> int:
     return code
 
 
+class _Parser(ArgumentParser):
+    """A parser of arguments that recognises what was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain about a word, and name the nearest that would have been understood."""
+        choice = re.search(r"invalid choice: '?(?P<word>[^']*?)'? \(choose from (?P<known>.*)\)", message)
+        advice = _advice(choice["word"], re.findall(r"[\w-]+", choice["known"])) if choice else ""
+        super().error(message + advice)
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Complain about arguments that the command does not have."""
+        wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
+        known = dict.fromkeys(re.findall(r"--[\w-]+", self.format_help()))
+        complaint = f"there is no option {wrong}" if wrong.startswith("-") else f"{wrong} is a word too many"
+        self.error(f"{complaint}{_advice(wrong.partition('=')[0], list(known))}")
+
+
+def _advice(word: str, known: Sequence[str]) -> str:
+    near = get_close_matches(word, known, n=1)
+    if near:
+        return f"\n  Did you mean {near[0]}?"
+    is_file = "check" in known and Path(word).suffix
+    return f"\n  A command comes first: credalog check {word}" if is_file else ""
+
+
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
+    parser = _Parser(
         prog="credalog",
         description="Probability bounds on logic formulas: read, explain and answer Logical Credal Networks.",
         epilog=CODES,
@@ -75,5 +106,5 @@ def _parser() -> ArgumentParser:
             formatter_class=RawDescriptionHelpFormatter,
         )
         command.arguments(own)
-        own.set_defaults(run=command.run)
+        own.set_defaults(run=command.run, parser=own)
     return parser

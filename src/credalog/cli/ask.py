@@ -8,25 +8,44 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_json, add_model, load_model, positive
-from credalog.cli.output import CELLS, Column, bar, shown_lower, shown_upper, write_json, write_table
+from credalog.cli.command import (
+    ANSWERED,
+    INTERRUPTED,
+    Command,
+    add_effort,
+    effort,
+    load_model,
+    note,
+    positive,
+)
+from credalog.cli.output import (
+    CELLS,
+    Column,
+    bar,
+    interval_json,
+    shown_lower,
+    shown_upper,
+    write_json,
+    write_table,
+)
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
     from credalog.inference.answer import Answer
     from credalog.lcn import LCN
+    from credalog.logic import Variable
     from credalog.model import Query
 
     Asking: TypeAlias = Callable[[Watch], Iterator[Answer]]
 
-__all__ = ["ASKING", "add_effort", "answer_json", "write_answers"]
+__all__ = ["ASKING", "answer_json", "write_answers"]
 
 METHODS = ("auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt")
 PROPAGATIONS = ("bp", "sound")
-CONDITIONS = ("local", "global", "none")
 COLUMNS = (
     Column("query"),
     Column("lower", "right"),
@@ -62,7 +81,9 @@ def marginals(arguments: Namespace) -> int:
     model = load_model(arguments)
     if arguments.method in PROPAGATIONS:
         return _answer(arguments, lambda watch: _propagated(model, arguments, watch))
-    return _answer(arguments, lambda watch: iter(model.marginals(**_effort(arguments), report=watch)))
+    return _answer(
+        arguments, lambda watch: iter(model.marginals(**effort(arguments, "method", "jobs"), report=watch))
+    )
 
 
 def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
@@ -72,29 +93,41 @@ def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answ
         markov=arguments.markov,
         report=watch.round,
     )
-    return iter(found.answers())
+    if found.crossed is None:
+        return iter(found.answers())
+    from credalog.numerics import VACUOUS
+
+    _tell_of_crossing(model, found.crossed, arguments)
+    return (replace(answer, interval=VACUOUS) for answer in found.answers())
 
 
-def _effort(arguments: Namespace) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "method", "markov", "jobs")}
+def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> None:
+    """Say that the paper's propagation has no fixed point; complain if that is because there is no model."""
+    note(
+        f"the messages to {crossed.name} cross: bp has no fixed point here, and its intervals say nothing.\n"
+        "  Crossing proves nothing by itself; try --method sound, or `credalog check`."
+    )
+    # The sound variant raises an error where its messages cross, because that does prove something.
+    without_evidence = type(model)(replace(model.theory, evidence=()))
+    without_evidence.propagate(variant="sound", markov=arguments.markov)
 
 
 def _asked(
     model: LCN, queries: Sequence[str | Query], arguments: Namespace, watch: Watch
 ) -> Iterator[Answer]:
     """Answer one question after the other, or several at once if there are processes to do it."""
-    effort = _effort(arguments)
+    limits = effort(arguments, "method", "jobs")
     if arguments.jobs == 1:
         for asked in queries:
             watch.begin(_written(asked))
-            yield model.query(asked, **effort, report=watch)
+            yield model.query(asked, **limits, report=watch)
     else:
         from joblib import Parallel, delayed
 
         # Reports do not cross from one process to another, so there is no progress to watch.
         watch.begin("all queries")
         parallel = Parallel(n_jobs=arguments.jobs, return_as="generator")
-        yield from parallel(delayed(model.query)(asked, **effort) for asked in queries)
+        yield from parallel(delayed(model.query)(asked, **limits) for asked in queries)
 
 
 def _written(asked: str | Query) -> str:
@@ -117,6 +150,10 @@ def _answer(arguments: Namespace, asking: Asking) -> int:
         except KeyboardInterrupt:
             found.append(_interrupted(watch))
             return INTERRUPTED
+        except CredalogError as error:
+            if arguments.json:
+                found.append(_unanswered(watch.question, error))
+            raise
         finally:
             write_answers(found, arguments)
     return ANSWERED
@@ -126,16 +163,10 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as the object that `--json` writes."""
     from credalog.language import unparse_query
 
-    lower, upper = answer.interval.lower, answer.interval.upper
     return {
         "query": unparse_query(answer.query),
-        "lower": lower.bound,
-        "upper": upper.bound,
-        "lower_witnessed": lower.witnessed,
-        "upper_witnessed": upper.witnessed,
-        "lower_warrant": lower.warrant.name,
-        "upper_warrant": upper.warrant.name,
-        "status": answer.status.name,
+        **interval_json(answer.interval),
+        "status": "INTERRUPTED" if answer.interrupted else answer.status.name,
         "method": answer.method,
         "seconds": answer.seconds,
     }
@@ -147,6 +178,11 @@ def _witnesses(answer: Answer) -> dict[str, Any]:
 
     ends = {"lower_witness": answer.lower_witness, "upper_witness": answer.upper_witness}
     return {name: None if model is None else tables_json(model) for name, model in ends.items()}
+
+
+def _unanswered(question: str, error: CredalogError) -> dict[str, Any]:
+    """Return what `--json` writes in the place of an answer that cannot be given."""
+    return {"query": question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
 
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
@@ -193,43 +229,24 @@ def _row(found: dict[str, Any]) -> Sequence[str]:
     )
 
 
-def add_effort(parser: ArgumentParser, methods: Sequence[str] = METHODS) -> None:
-    """Add how closely, how long, and in which way to work."""
-    add_model(parser)
-    parser.add_argument(
-        "--tolerance",
-        type=positive(float),
-        default=1e-4,
-        metavar="T",
-        help="the gap that counts as exact (default 1e-4)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=positive(float),
-        default=30.0,
-        metavar="S",
-        help="seconds for each query (default 30)",
-    )
+def _run_arguments(parser: ArgumentParser, methods: Sequence[str] = METHODS) -> None:
+    add_effort(parser)
     parser.add_argument("--method", choices=methods, default="auto", help="how to compute (default auto)")
-    parser.add_argument(
-        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
-    )
     parser.add_argument(
         "--jobs", type=positive(int), default=1, metavar="N", help="work in N processes (default 1)"
     )
     parser.add_argument(
         "--witnesses", action="store_true", help="with --json, add the models that attain the ends"
     )
-    add_json(parser)
 
 
 def _query_arguments(parser: ArgumentParser) -> None:
-    add_effort(parser)
+    _run_arguments(parser)
     parser.add_argument("query", metavar="QUERY", nargs="+", help="a question such as 'P(a | b and not c)'")
 
 
 def _marginals_arguments(parser: ArgumentParser) -> None:
-    add_effort(parser, (*METHODS, *PROPAGATIONS))
+    _run_arguments(parser, (*METHODS, *PROPAGATIONS))
     parser.add_argument(
         "--window",
         type=int,
@@ -242,5 +259,5 @@ def _marginals_arguments(parser: ArgumentParser) -> None:
 ASKING = (
     Command("query", "bound the probability of formulas", _query_arguments, query),
     Command("marginals", "bound the probability of every variable", _marginals_arguments, marginals),
-    Command("run", "answer the query lines of a file", add_effort, run),
+    Command("run", "answer the query lines of a file", _run_arguments, run),
 )

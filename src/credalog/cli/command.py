@@ -6,24 +6,26 @@ more of them than this.
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
-    from credalog.model import Network
 
 __all__ = [
     "ANSWERED",
     "Command",
     "INTERRUPTED",
+    "add_effort",
     "add_json",
     "add_model",
     "add_output",
-    "ground_model",
+    "effort",
     "load_model",
+    "note",
     "positive",
 ]
 
@@ -31,6 +33,8 @@ Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
 INTERRUPTED = 130
+
+CONDITIONS = ("local", "global", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,27 @@ def positive(kind: type[Number]) -> Callable[[str], Number]:
     return read
 
 
+def add_effort(
+    parser: ArgumentParser,
+    *,
+    closely: str = "the gap that counts as exact (default 1e-4)",
+    long: str = "seconds for each query (default 30)",
+) -> None:
+    """Add the model, how closely to look at it and for how long, and which independences it implies."""
+    add_model(parser)
+    parser.add_argument("--tolerance", type=positive(float), default=1e-4, metavar="T", help=closely)
+    parser.add_argument("--timeout", type=positive(float), default=30.0, metavar="S", help=long)
+    parser.add_argument(
+        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
+    )
+    add_json(parser)
+
+
+def effort(arguments: Namespace, *more: str) -> dict[str, Any]:
+    """Return the arguments of `add_effort`, and more of them by name, as those of a question."""
+    return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
+
+
 def add_json(parser: ArgumentParser) -> None:
     """Add the choice of JSON."""
     parser.add_argument("--json", action="store_true", help="write JSON instead of text")
@@ -89,12 +114,18 @@ def add_output(parser: ArgumentParser) -> None:
 
 
 def load_model(arguments: Namespace) -> LCN:
-    """Read the model that the arguments name."""
+    """Read the model that the arguments name, and ground it within the limit that they set, if they do."""
     from credalog.lcn import load
+    from credalog.theory import Theory
 
-    return load(arguments.file, data=arguments.data)
+    model = load(arguments.file, data=arguments.data)
+    if model.theory == Theory():
+        note(f"{arguments.file} says nothing. A first sentence could be: 0.2 <= P(a | b) <= 0.3")
+    if arguments.limit is not None:
+        model.ground(limit=arguments.limit)
+    return model
 
 
-def ground_model(model: LCN, arguments: Namespace) -> Network:
-    """Ground a model within the limit that the arguments set."""
-    return model.ground() if arguments.limit is None else model.ground(limit=arguments.limit)
+def note(message: str) -> None:
+    """Tell the user something that is no error and no answer."""
+    print(f"note: {message}", file=sys.stderr)

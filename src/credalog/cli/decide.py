@@ -9,9 +9,18 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.ask import CONDITIONS
-from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_json, add_model, load_model, positive
-from credalog.cli.output import CELLS, Column, bar, shown_lower, shown_upper, write, write_json, write_table
+from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_effort, effort, load_model, positive
+from credalog.cli.output import (
+    CELLS,
+    Column,
+    bar,
+    interval_json,
+    shown_lower,
+    shown_upper,
+    write,
+    write_json,
+    write_table,
+)
 from credalog.cli.progress import Watch
 
 if TYPE_CHECKING:
@@ -54,10 +63,8 @@ def map_(arguments: Namespace) -> int:
             criterion=arguments.criterion,
             alpha=arguments.alpha,
             top=arguments.top,
-            timeout=arguments.timeout,
-            tolerance=arguments.tolerance,
-            markov=arguments.markov,
             report=watch,
+            **effort(arguments),
         )
     if arguments.json:
         write_json(_found_json(found))
@@ -90,18 +97,7 @@ def _ranked_json(one: RankedAssignment) -> dict[str, Any]:
     return {
         "assignment": {v.name: value for v, value in one.values.items()},
         "score": [one.score_lower, one.score_upper],
-        **_interval_json(one.interval),
-    }
-
-
-def _interval_json(interval: Interval) -> dict[str, Any]:
-    return {
-        "lower": interval.lower.bound,
-        "upper": interval.upper.bound,
-        "lower_witnessed": interval.lower.witnessed,
-        "upper_witnessed": interval.upper.witnessed,
-        "lower_warrant": interval.lower.warrant.name,
-        "upper_warrant": interval.upper.warrant.name,
+        **interval_json(one.interval),
     }
 
 
@@ -134,15 +130,7 @@ def decide(arguments: Namespace) -> int:
     with Watch() as watch:
         for statement in arguments.statement:
             watch.begin(statement)
-            found.append(
-                model.decide(
-                    statement,
-                    timeout=arguments.timeout,
-                    tolerance=arguments.tolerance,
-                    markov=arguments.markov,
-                    report=watch,
-                )
-            )
+            found.append(model.decide(statement, report=watch, **effort(arguments)))
             if watch.is_interrupted:
                 break
     if arguments.json:
@@ -156,7 +144,7 @@ def _decision_json(one: Decision) -> dict[str, Any]:
     return {
         "statement": str(one),
         "verdict": one.verdict.name,
-        **_interval_json(one.interval),
+        **interval_json(one.interval),
         "stage": one.stage,
         "seconds": one.seconds,
     }
@@ -172,22 +160,8 @@ def _decision_row(one: Decision) -> tuple[str, ...]:
 # ---- arguments ----------------------------------------------------------------------------------------
 
 
-def _add_limits(parser: ArgumentParser) -> None:
-    add_model(parser)
-    parser.add_argument(
-        "--tolerance",
-        type=positive(float),
-        default=1e-4,
-        metavar="T",
-        help="how closely to look (default 1e-4)",
-    )
-    parser.add_argument(
-        "--timeout", type=positive(float), default=30.0, metavar="S", help="seconds to work (default 30)"
-    )
-    parser.add_argument(
-        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
-    )
-    add_json(parser)
+def _add_effort(parser: ArgumentParser) -> None:
+    add_effort(parser, closely="how closely to look (default 1e-4)", long="seconds to work (default 30)")
 
 
 def _share(text: str) -> float:
@@ -201,7 +175,7 @@ def _share(text: str) -> float:
 
 
 def _map_arguments(parser: ArgumentParser) -> None:
-    _add_limits(parser)
+    _add_effort(parser)
     parser.add_argument(
         "--variables",
         nargs="+",
@@ -227,7 +201,7 @@ def _map_arguments(parser: ArgumentParser) -> None:
 
 
 def _decide_arguments(parser: ArgumentParser) -> None:
-    _add_limits(parser)
+    _add_effort(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="+", help="a comparison such as 'P(a | b) >= 0.5'"
     )

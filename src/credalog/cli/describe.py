@@ -13,7 +13,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, ground_model, load_model
+from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, load_model
 from credalog.cli.diagnose import add_diagnosis, diagnosis_code, diagnosis_json, diagnosis_text
 from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError, UnknownName
@@ -38,12 +38,11 @@ NOT_DIAGNOSED = f"  {'consistent':<15}not looked into: the network is large (giv
 
 def check(arguments: Namespace) -> int:
     """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
-    from credalog.markov import dependency_graph
     from credalog.summary import summarize
 
     model = load_model(arguments)
-    network = ground_model(model, arguments)
-    found = summarize(network, dependency_graph(network))
+    network = model.ground()
+    found = summarize(network, model.graph)
     queries = len(model.queries)
     diagnosis = _diagnosis(model, arguments)
     if arguments.json:
@@ -92,7 +91,7 @@ def _cycles(found: Summary) -> str:
 
 def ground(arguments: Namespace) -> int:
     """Write the ground network, as a text of the same language or as JSON."""
-    network = ground_model(load_model(arguments), arguments)
+    network = load_model(arguments).ground()
     if arguments.json:
         write_json(_network_json(network), arguments.output)
     else:
@@ -127,9 +126,8 @@ def _sentence_json(sentence: Sentence) -> dict[str, Any]:
 def graph(arguments: Namespace) -> int:
     """Draw the dependency graph."""
     from credalog import drawing
-    from credalog.markov import dependency_graph
 
-    drawn = dependency_graph(ground_model(load_model(arguments), arguments))
+    drawn = load_model(arguments).graph
     match arguments.form:
         case "json":
             write_json(_graph_json(drawn), arguments.output)
@@ -163,7 +161,7 @@ def independences(arguments: Namespace) -> int:
     """List the independences, those of the Markov condition and then those declared, as they are found."""
     from credalog import markov
 
-    network = ground_model(load_model(arguments), arguments)
+    network = load_model(arguments).ground()
     wanted = _wanted(network, arguments.variable)
     implied = markov.independences(markov.dependency_graph(network), wanted)
     declared = (one for one in network.independences if not wanted.keys().isdisjoint(one.left + one.right))

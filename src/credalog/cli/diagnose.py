@@ -11,9 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.ask import CONDITIONS, answer_json, write_answers
-from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, load_model, positive
-from credalog.cli.output import Column, shown_lower, shown_upper, write, write_json, write_table
+from credalog.cli.ask import answer_json, write_answers
+from credalog.cli.command import ANSWERED, Command, add_effort, add_output, effort, load_model, positive
+from credalog.cli.output import (
+    Column,
+    check_target,
+    shown_lower,
+    shown_upper,
+    write,
+    write_json,
+    write_table,
+)
 from credalog.errors import InconsistentNetwork
 
 if TYPE_CHECKING:
@@ -189,21 +197,14 @@ def _place(sentence: Sentence) -> str:
 def explain(arguments: Namespace) -> int:
     """Say which sentences hold the ends of an interval, and what a measurement would be worth."""
     model = load_model(arguments)
-    effort = _effort(arguments)
-    found = model.explain(arguments.query, most=arguments.most, **effort)
-    measured = [
-        model.measure(arguments.query, other, within=arguments.within, **effort)
-        for other in arguments.measure
-    ]
+    asked, limits = arguments.query, effort(arguments)
+    found = model.explain(asked, most=arguments.most, **limits)
+    measured = [model.measure(asked, other, within=arguments.within, **limits) for other in arguments.measure]
     if arguments.json:
         write_json(_explanation_json(found, measured))
     else:
         _write_explanation(found, measured, arguments)
     return ANSWERED
-
-
-def _effort(arguments: Namespace) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov")}
 
 
 def _explanation_json(found: Explanation, measured: Sequence[Measurement]) -> dict[str, Any]:
@@ -286,8 +287,11 @@ def _measurement_text(found: Measurement) -> str:
 
 def maxent(arguments: Namespace) -> int:
     """Find the model of greatest entropy, and answer queries under it."""
+    check_target(arguments.output)
     model = load_model(arguments)
-    found = model.maxent(**_effort(arguments))
+    for text in arguments.query:
+        model.question(text)
+    found = model.maxent(**effort(arguments))
     queries = [] if found.distribution is None else _probabilities(model, found, arguments.query)
     if found.distribution is not None and arguments.output is not None:
         _export(found.distribution, arguments.output)
@@ -391,25 +395,7 @@ def _export(distribution: Distribution, path: str) -> None:
 
 
 def _add_effort(parser: ArgumentParser) -> None:
-    add_model(parser)
-    parser.add_argument(
-        "--tolerance",
-        type=positive(float),
-        default=1e-4,
-        metavar="T",
-        help="the gap that counts as exact (default 1e-4)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=positive(float),
-        default=30.0,
-        metavar="S",
-        help="seconds for each interval, or for the model (default 30)",
-    )
-    parser.add_argument(
-        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
-    )
-    add_json(parser)
+    add_effort(parser, long="seconds for each interval, or for the model (default 30)")
 
 
 def _explain_arguments(parser: ArgumentParser) -> None:

@@ -21,7 +21,20 @@ from credalog.errors import CredalogError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Column", "Json", "bar", "shown_lower", "shown_upper", "write", "write_json", "write_table"]
+    from credalog.numerics import Interval
+
+__all__ = [
+    "Column",
+    "Json",
+    "bar",
+    "check_target",
+    "interval_json",
+    "shown_lower",
+    "shown_upper",
+    "write",
+    "write_json",
+    "write_table",
+]
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
@@ -53,17 +66,31 @@ def write(content: str | bytes, path: str | None) -> None:
 
 def _replace(target: Path, content: bytes) -> None:
     """Write beside the target first, so that a full disk or an interruption cannot leave half a file."""
+    check_target(str(target))
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            temporary.chmod(_usual_mode())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        # The system would name the temporary file.
+        raise CredalogError(f"{target} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def check_target(path: str | None) -> None:
+    """Complain about a path that cannot be written to; better before a long computation than after it."""
+    if path is None or path == "-":
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise CredalogError(f"{path} is a folder", advice=f"Name a file in it: {target / 'FILE'}")
     if not target.parent.is_dir():
         raise CredalogError(f"there is no folder {target.parent} to write {target.name} to")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        temporary.chmod(_usual_mode())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _usual_mode() -> int:
@@ -76,6 +103,18 @@ def _usual_mode() -> int:
 def write_json(value: Json, path: str | None = None) -> None:
     """Write a value as indented JSON."""
     write(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)
+
+
+def interval_json(interval: Interval) -> dict[str, Any]:
+    """Return an interval as the part of an object that `--json` writes."""
+    return {
+        "lower": interval.lower.bound,
+        "upper": interval.upper.bound,
+        "lower_witnessed": interval.lower.witnessed,
+        "upper_witnessed": interval.upper.witnessed,
+        "lower_warrant": interval.lower.warrant.name,
+        "upper_warrant": interval.upper.warrant.name,
+    }
 
 
 def shown_lower(value: float) -> str:
