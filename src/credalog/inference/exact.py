@@ -11,16 +11,17 @@ its clique, which every model satisfies. Inside: the chain-graph reading, each o
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import isfinite, prod
 from time import monotonic
 
 import numpy as np
 
 from credalog.certify import Checker
-from credalog.distribution import violation
+from credalog.distribution import Distribution, violation
 from credalog.encoding import Encoding, encode
 from credalog.errors import (
     CredalogError,
@@ -33,7 +34,7 @@ from credalog.factorization import Reading, ancestors, factorize, in_one_clique
 from credalog.inference import credal, likelihood, sets
 from credalog.inference.answer import Answer, Options, Progress
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
-from credalog.inference.witness import STEPS, WitnessSearch
+from credalog.inference.witness import LARGEST_SCOPE, STEPS, WitnessSearch
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
 from credalog.markov import DependencyGraph, Markov, dependency_graph
 from credalog.model import Network, Query
@@ -53,6 +54,9 @@ SMALLEST_EVIDENCE = 1e-14
 
 RARE = 1e3
 """Evidence that may be less probable than one over this is handled with scaled programs."""
+
+REMEMBERED = 8
+"""How many models of one part are kept as starts for other queries."""
 
 JOINT_LIMIT = 1 << 7
 """Up to this many worlds a cyclic network is not factorized at all."""
@@ -223,6 +227,11 @@ class Engine:
         return tuple(part for part in separate_parts(self.problem, needed) if part & anchors)
 
     @cached_property
+    def _models(self) -> dict[tuple[int, ...], deque[Distribution]]:
+        """Keep the latest models of each part: what attains one query is a start for the next."""
+        return {}
+
+    @cached_property
     def _verdicts(self) -> dict[frozenset[int], bool | None]:
         return {}
 
@@ -316,8 +325,8 @@ class _Task:
         self.start = start
         self.deadline = start + options.timeout
         self.part = engine.part(asked) if part is None else part
-        self.jointly = jointly or self.part.is_small_and_cyclic
-        self.encodings: dict[Reading, tuple[Encoding, Objective]] = {}
+        self.jointly = jointly
+        self.encodings: dict[tuple[Reading, bool], tuple[Encoding, Objective]] = {}
 
     def end(self, *, maximize: bool) -> Finding:
         """Find one end of the interval; the lower one may use half of the time that is left."""
@@ -335,19 +344,23 @@ class _Task:
 
         It is not where a model is known that does, nor where no model of the network is known at all.
         """
-        if self.engine.is_consistent(self.options) is None:
+        if self.engine.is_consistent(self.options) is None or self._is_allowed_by(self._known(maximize=True)):
             return True
-        encoding, _ = next(iter(self.encodings.values()))
+        *_, (encoding, _) = self.encodings.values()
         evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
         limits = Limits(self.options.tolerance, monotonic() + 2.0, root_only=True)
         found = self._rechecked(search(encoding, evidence, limits, maximize=True), maximize=True)
-        if found.witness is None:
+        return self._is_allowed_by(found.witness)
+
+    def _is_allowed_by(self, witness: Witness | None) -> bool:
+        """Tell whether a model gives the evidence more than the traces that rounding leaves."""
+        if witness is None:
             return False
-        return found.witness.distribution.probability(self.asked.given) > SMALLEST_EVIDENCE
+        return witness.distribution.probability(self.asked.given) > SMALLEST_EVIDENCE
 
     def by_solver(self, name: str, *, maximize: bool) -> Finding:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
-        encoding, objective = self._bounded_mass(*self._encode(self.part.problem.reading))
+        encoding, objective = self._encoded(self.part.problem.reading, jointly=True)
         seconds = max((self.deadline - monotonic()) / (1.0 if maximize else 2.0), 0.1)
         bound, warrant, point = float(maximize), Warrant.CHECKED, None
         if name == "scip":
@@ -382,33 +395,47 @@ class _Task:
         return self._find(self.deadline, maximize=True)
 
     def _find(self, deadline: float, maximize: bool) -> Finding:
-        if self._has_core:
-            return self._sandwich(deadline, maximize)
-        return self._search(self.part.problem.reading, deadline, maximize)
-
-    @property
-    def _has_core(self) -> bool:
         problem = self.part.problem
-        return problem.reading is Reading.LITERAL and bool(problem.structure.core) and not self.jointly
+        known = self._known(maximize)
+        if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
+            return self._sandwich(deadline, maximize, known)
+        jointly = self.part.is_small_and_cyclic
+        return self._search(problem.reading, deadline, maximize, known, jointly=jointly)
 
-    def _sandwich(self, deadline: float, maximize: bool) -> Finding:
+    def _sandwich(self, deadline: float, maximize: bool, known: Witness | None) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
         structure = self.part.problem.structure
         small = self.part.core_states <= CORE_LIMIT
         if small and tuple(sorted(structure.core)) in structure.components:
             # The core is one component: all readings are the same.
-            return self._search(Reading.LITERAL, deadline, maximize)
+            return self._literally(deadline, maximize, known)
         now = monotonic()
-        inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, root_only=small)
+        inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, known, root_only=small)
         if inner.ending is Ending.INTERRUPTED:
             return replace(inner, bound=float(maximize), warrant=Warrant.CHECKED)
-        known = None if inner.ending is Ending.EMPTY else inner.witness
+        known = known if inner.ending is Ending.EMPTY else inner.witness
+        if self.part.is_small_and_cyclic:
+            return self._literally(deadline, maximize, known)
         outer = self._search(Reading.OUTER, deadline, maximize, known, root_only=small)
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
-        literal = self._search(Reading.LITERAL, deadline, maximize, outer.witness)
+        literal = self._literally(deadline, maximize, outer.witness)
         better = min if maximize else max
         return replace(literal, bound=better(literal.bound, outer.bound))
+
+    def _literally(self, deadline: float, maximize: bool, known: Witness | None) -> Finding:
+        """Search with the whole core in one table; with everything in it where that is small."""
+        jointly = self.part.is_small_and_cyclic
+        return self._search(Reading.LITERAL, deadline, maximize, known, jointly=jointly)
+
+    def _known(self, maximize: bool) -> Witness | None:
+        """Return the best of the models that were found for the same part before."""
+        seen = prod(len(v.values) for v in self.asked.scope)
+        models = self.engine._models.get(self.part.kept, ()) if seen <= LARGEST_SCOPE else ()
+        values = [(model.probability(self.asked.claim, self.asked.given), model) for model in models]
+        found = [Witness(model, value) for value, model in values if isfinite(value)]
+        best = max if maximize else min
+        return best(found, key=lambda witness: witness.value, default=None)
 
     def _search(
         self,
@@ -418,15 +445,19 @@ class _Task:
         known: Witness | None = None,
         *,
         root_only: bool = False,
+        jointly: bool = False,
     ) -> Finding:
-        if reading not in self.encodings:
-            self.encodings[reading] = self._bounded_mass(*self._encode(reading))
-        encoding, objective = self.encodings[reading]
+        encoding, objective = self._encoded(reading, jointly or self.jointly)
         limits = Limits(self.options.tolerance, deadline, root_only, self._report(maximize))
-        return search(encoding, objective, limits, maximize=maximize, known=known)
+        return search(encoding, objective, limits, maximize=maximize, known=known, accepts=self._is_model)
 
-    def _encode(self, reading: Reading) -> tuple[Encoding, Objective]:
-        return self.part.encode_jointly(self.asked) if self.jointly else self.part.encode(self.asked, reading)
+    def _encoded(self, reading: Reading, jointly: bool) -> tuple[Encoding, Objective]:
+        key = reading, jointly
+        if key not in self.encodings:
+            part, asked = self.part, self.asked
+            encoded = part.encode_jointly(asked) if jointly else part.encode(asked, reading)
+            self.encodings[key] = self._bounded_mass(*encoded)
+        return self.encodings[key]
 
     def _bounded_mass(self, encoding: Encoding, objective: Objective) -> tuple[Encoding, Objective]:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved.
@@ -477,17 +508,30 @@ class _Task:
         if extends is None:
             return replace(finding, witness=None)
         distribution = finding.witness.distribution
-        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
-        seen = frozenset(self.part.problem.variables)
-        sentences = tuple(s for s in self.engine.network.sentences if seen.issuperset(s.scope))
-        declared = tuple(
-            i for i in self.engine.network.independences if seen.issuperset((*i.left, *i.right, *i.given))
-        )
-        known = Network(self.part.problem.variables, sentences, declared)
-        if violation(distribution, known, graph) > FEASIBILITY:
+        if not self._is_model(distribution):
             return replace(finding, witness=None)
         value = distribution.probability(self.asked.claim, self.asked.given)
         return replace(finding, witness=Witness(distribution, value))
+
+    def _is_model(self, distribution: Distribution) -> bool:
+        """Check a distribution against all that is said of the part; remember those that pass."""
+        models = self.engine._models.setdefault(self.part.kept, deque(maxlen=REMEMBERED))
+        if any(distribution is model for model in models):
+            return True
+        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
+        passed = violation(distribution, self._said, graph) <= FEASIBILITY
+        if passed:
+            models.append(distribution)
+        return passed
+
+    @cached_property
+    def _said(self) -> Network:
+        """Return what the network says about the variables of the part."""
+        seen = frozenset(self.part.problem.variables)
+        network = self.engine.network
+        sentences = tuple(s for s in network.sentences if seen.issuperset(s.scope))
+        declared = tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given)))
+        return Network(self.part.problem.variables, sentences, declared)
 
 
 def _answer(

@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from time import monotonic
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from credalog.numerics import Warrant, round_up
 from credalog.program import Box, Claim, Floats, Objective, Outcome
 from credalog.solvers.highs import Basis, Relaxation
 
-__all__ = ["Ending", "Finding", "Limits", "Witness", "search"]
+__all__ = ["Accepts", "Ending", "Finding", "Limits", "Witness", "search"]
 
 NARROW = 1e-10
 """A ratio's range below this width is not cut further."""
@@ -50,6 +51,10 @@ LARGEST_MASS = 1e4
 
 CLAIM_MARGIN = 1e-8
 """How far a bound that only the solver claims is moved outwards."""
+
+
+Accepts: TypeAlias = Callable[[Distribution], bool]
+"""Whoever decides whether a distribution is a model."""
 
 
 class Ending(Enum):
@@ -110,16 +115,26 @@ def search(
     *,
     maximize: bool,
     known: Witness | None = None,
+    accepts: Accepts | None = None,
 ) -> Finding:
-    """Find the least (or greatest) value of the objective's ratio, given a witness known already."""
-    return _Search(encoding, objective, limits, maximize, known).run()
+    """Find the least (or greatest) value of the objective's ratio, given a witness known already.
+
+    `accepts` is the last word on a witness; without it those that satisfy the program count.
+    """
+    return _Search(encoding, objective, limits, maximize, known, accepts).run()
 
 
 class _Search:
     """One search; inside it every value is multiplied by `sign`, so that less is better."""
 
     def __init__(
-        self, encoding: Encoding, objective: Objective, limits: Limits, maximize: bool, known: Witness | None
+        self,
+        encoding: Encoding,
+        objective: Objective,
+        limits: Limits,
+        maximize: bool,
+        known: Witness | None,
+        accepts: Accepts | None,
     ) -> None:
         self.encoding = encoding
         self.program = encoding.program
@@ -130,7 +145,8 @@ class _Search:
         self.relaxation = Relaxation(encoding.program)
         self.checker = Checker(encoding.program)
         self.witnesses = WitnessSearch(encoding, objective, limits.deadline)
-        self.best = known
+        self.best = self.known = known
+        self.accepts = accepts
         self.closed = inf
         self.warrant = Warrant.CHECKED
         self.root: Claim | None = None
@@ -225,11 +241,12 @@ class _Search:
         if self.root is None:
             self.root = claim
         bound = self._proved(claim, node.box, node.bound)
-        if claim.outcome is not Outcome.OPTIMAL:
-            self._replace(node, bound)
+        if claim.outcome is Outcome.STOPPED:
+            self._bisect(node)
             return
-        self._look(node, claim.point, bound)
-        if bound >= self._incumbent() - self.limits.tolerance:
+        if claim.outcome is Outcome.OPTIMAL and not self._suffices(bound):
+            self._look(node, claim.point, bound)
+        if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):
             self._replace(node, bound)
             return
         if node.number == 0:
@@ -237,21 +254,30 @@ class _Search:
         else:
             self._branch(_Node(bound, node.number, node.box, basis), claim.point)
 
+    def _suffices(self, bound: float) -> bool:
+        """Tell whether a leaf with this bound is within the tolerance of what is attained."""
+        return bound >= self._incumbent() - self.limits.tolerance
+
     def _look(self, node: _Node, point: Floats, bound: float) -> None:
         """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
         self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=1))
         is_power_of_two = (node.number & (node.number - 1)) == 0
-        if is_power_of_two and bound < self._incumbent() - self.limits.tolerance:
+        if is_power_of_two and not self._suffices(bound):
             self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
 
     def _prepare(self, root: _Node) -> None:
-        """Before the first cut look for a witness from afar, if there is none yet, and narrow the ratios."""
-        if self.best is None:
+        """Before the first cut look for a witness from elsewhere, and narrow the ratios.
+
+        From a model that was known before, if it is still the best; from the middle, if there is none.
+        """
+        if self.known is not None and self.best is self.known:
+            self._offer(self.witnesses.from_model(self.known.distribution, maximize=self.maximize))
+        elif self.best is None:
             remaining = max(self.limits.deadline - monotonic(), 0.1)
             center = self.relaxation.center(self.objective, root.box, remaining)
             if center is not None:
                 self._offer(self.witnesses.from_afar(center, maximize=self.maximize))
-        done = self.limits.root_only or self._incumbent() - root.bound <= self.limits.tolerance
+        done = self.limits.root_only or self._suffices(root.bound)
         box = root.box if done else self._tighten(root.box)
         self._replace(root, inf, _Node(root.bound, next(self.numbers), box, root.basis))
 
@@ -288,8 +314,16 @@ class _Search:
         return bool(claim.point[0] > LARGEST_MASS)
 
     def _offer(self, found: Candidate | None) -> None:
-        if found is not None and self.sign * found.value < self._incumbent():
-            self.best = Witness(found.distribution, found.value)
+        if found is None or not self._is_better(found):
+            return
+        if self.accepts is not None and not self.accepts(found.distribution):
+            found = self.witnesses.without_traces(found, maximize=self.maximize)
+            if found is None or not self._is_better(found) or not self.accepts(found.distribution):
+                return
+        self.best = Witness(found.distribution, found.value)
+
+    def _is_better(self, found: Candidate) -> bool:
+        return found.is_feasible and self.sign * found.value < self._incumbent()
 
     def _branch(self, node: _Node, point: Floats) -> None:
         """Cut the ratio whose two halves promise the better bounds, judged by solving or by experience."""
@@ -307,16 +341,27 @@ class _Search:
             self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
         self._replace(node, inf if best else node.bound, *best)
 
+    def _bisect(self, node: _Node) -> None:
+        """Halve the widest ratio of a leaf about which the solver says nothing."""
+        widths = node.box.upper - node.box.lower
+        ratio = int(np.argmax(widths)) if len(widths) else 0
+        if not len(widths) or widths[ratio] <= NARROW:
+            self._replace(node, node.bound)
+            return
+        boxes = self._cut(node.box, ratio, float(node.box.lower[ratio] + widths[ratio] / 2.0))
+        halves = (_Node(node.bound, next(self.numbers), box, None) for box in boxes)
+        self._replace(node, inf, *halves)
+
     def _replace(self, node: _Node, closed: float, *children: _Node) -> None:
         """Take a leaf off the open ones: it is closed with a bound, or its children take its place."""
         popped = heappop(self.open)
         assert popped.number == node.number
         self.closed = min(self.closed, closed)
         for child in children:
-            if child.bound < self._incumbent() - self.limits.tolerance:
-                heappush(self.open, child)
-            else:
+            if self._suffices(child.bound):
                 self.closed = min(self.closed, child.bound)
+            else:
+                heappush(self.open, child)
 
     def _candidates(self, box: Box, point: Floats) -> list[tuple[int, float]]:
         """Return the ratios on which contexts disagree, with the value to cut at, most promising first."""

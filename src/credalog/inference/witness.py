@@ -24,13 +24,19 @@ from credalog.program import Floats, Objective
 from credalog.solvers.highs import Linearization
 from credalog.solvers.ipopt import improve
 
-__all__ = ["STEPS", "Candidate", "WitnessSearch", "ratio_values"]
+__all__ = ["LARGEST_SCOPE", "STEPS", "Candidate", "WitnessSearch", "ratio_values"]
 
 STEPS = 25
 """How many linear programs a thorough search for one witness may solve."""
 
 STEP_SECONDS = 3.0
 """No step is worth more; and while a solver runs, Ctrl-C is not heard."""
+
+TRACE = 1e-7
+"""A share of the mass that may as well be nothing."""
+
+LARGEST_SCOPE = 1 << 13
+"""Tables larger than this are not read off a distribution found elsewhere."""
 
 SMALLEST_RADIUS = 1e-7
 """A search whose steps have become smaller than this has converged."""
@@ -83,6 +89,14 @@ class WitnessSearch:
             found = None
         return self.from_point(center if found is None else found, maximize=maximize, steps=STEPS)
 
+    def from_model(self, distribution: Distribution, *, maximize: bool) -> Candidate | None:
+        """Search from a distribution that was found elsewhere."""
+        point = marginals_of(self.encoding, distribution)
+        mass = 0.0 if point is None else float(self.objective.denominator @ point)
+        if point is None or mass <= 0.0:
+            return None
+        return self.from_point(point / mass, maximize=maximize, steps=STEPS)
+
     def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
         """Search from a point of the relaxation; return the best feasible candidate met."""
         sign = -1.0 if maximize else 1.0
@@ -105,18 +119,29 @@ class WitnessSearch:
                 radius *= 0.2
         return best
 
+    def without_traces(self, found: Candidate, *, maximize: bool) -> Candidate | None:
+        """Clear away the traces of mass that a solver's tolerances leave in a candidate.
+
+        A sentence whose condition has a trace of probability may be far from true under it.
+        """
+        sign = -1.0 if maximize else 1.0
+        most = np.where(found.point > TRACE * found.point[0], np.inf, 0.0)
+        return self._candidate(found.point, sign, most)
+
     def _step(self, here: Candidate, sign: float, radius: float) -> Candidate | None:
         cost = sign * self.objective.numerator
         ratios = ratio_values(self.encoding, here.point)
         found = self._linear(cost, here.point, ratios, radius)
         return None if found is None else self._candidate(found, sign)
 
-    def _linear(self, cost: Floats, point: Floats, ratios: Floats, radius: float) -> Floats | None:
+    def _linear(
+        self, cost: Floats, point: Floats, ratios: Floats, radius: float, most: Floats | None = None
+    ) -> Floats | None:
         seconds = min(max(self.deadline - monotonic(), 0.1), STEP_SECONDS)
         step = self._linearization.step
-        return step(cost, self.objective, point, ratios, radius=radius, timeout=seconds)
+        return step(cost, self.objective, point, ratios, radius=radius, timeout=seconds, most=most)
 
-    def _candidate(self, point: Floats, sign: float) -> Candidate | None:
+    def _candidate(self, point: Floats, sign: float, most: Floats | None = None) -> Candidate | None:
         """Read a distribution off a point.
 
         Inside a block of several variables the conditions do not hold by construction. With the ratios
@@ -125,7 +150,7 @@ class WitnessSearch:
         if self._has_inner_conditions:
             ratios = ratio_values(self.encoding, point)
             cost = sign * self.objective.numerator
-            held = self._linear(cost, point, ratios, 0.0)
+            held = self._linear(cost, point, ratios, 0.0, most)
             point = point if held is None else held
         distribution = distribution_at(self.encoding, point)
         tables = tables_of(self.encoding, distribution)
@@ -260,6 +285,25 @@ def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:
         parents = [number_of[v] for v in factor.parents]
         own = _aligned(factor.table, (*parents, *clique.block), clique, encoding.evidence)
         point[encoding.columns[number]] = table * own
+    return point
+
+
+def marginals_of(encoding: Encoding, distribution: Distribution) -> Floats | None:
+    """Read the table of every clique off a distribution over the same variables, however it is factorized.
+
+    None where evidence makes a clique's scope too large to be seen in full.
+    """
+    cliques, variables = encoding.factorization.cliques, encoding.problem.variables
+    scopes = [tuple(variables[x] for x in clique.scope) for clique in cliques]
+    if max(prod(len(v.values) for v in scope) for scope in scopes) > LARGEST_SCOPE:
+        return None
+    point = np.zeros(encoding.program.columns)
+    tables = distribution.marginals(scopes)
+    for clique, columns, table in zip(cliques, encoding.columns, tables, strict=True):
+        own = table
+        for axis, x in enumerate(clique.scope):
+            own = own.take([encoding.evidence[x]], axis=axis) if x in clique.fixed else own
+        point[columns] = own
     return point
 
 

@@ -22,6 +22,16 @@ __all__ = ["Basis", "Linearization", "Relaxation", "linear_model", "quiet_highs"
 RAY_SECONDS = 10.0
 """How long a second run may take that only fetches the proof of infeasibility."""
 
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
+"""HiGHS's numbers for its two simplex methods; the first is its default."""
+
+_CONCLUSIVE = (
+    highspy.HighsModelStatus.kOptimal,
+    highspy.HighsModelStatus.kInfeasible,
+    highspy.HighsModelStatus.kTimeLimit,
+)
+"""How a run may end without being worth repeating."""
+
 Basis = Any
 """HiGHS's own record of a basis, handed back to warm-start a neighbouring box."""
 
@@ -104,6 +114,8 @@ class Relaxation:
             highs.setOptionValue("presolve", "off")
             highs.setBasis(basis)
         run_for(highs, timeout)
+        if highs.getModelStatus() not in _CONCLUSIVE:
+            self._run_primal(timeout)
         if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
             return self._infeasible(scaling), None
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -117,6 +129,15 @@ class Relaxation:
         )
         return claim, highs.getBasis()
 
+    def _run_primal(self, timeout: float) -> None:
+        """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
+        highs = self._highs
+        highs.clearSolver()
+        highs.setOptionValue("presolve", "off")
+        highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        run_for(highs, timeout)
+        highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
+
     def _infeasible(self, scaling: _Scaling) -> Claim:
         """Fetch the Farkas ray, which presolve does not leave behind."""
         highs = self._highs
@@ -125,6 +146,8 @@ class Relaxation:
             highs.clearSolver()
             highs.setOptionValue("presolve", "off")
             run_for(highs, RAY_SECONDS)
+            if highs.getModelStatus() not in _CONCLUSIVE:
+                self._run_primal(RAY_SECONDS)
         _, exists, ray = highs.getDualRay()
         if not exists:
             return _nothing(self.program.columns, highs.getNumRow())
@@ -232,15 +255,19 @@ class Linearization:
         *,
         radius: float,
         timeout: float,
+        most: Floats | None = None,
     ) -> Floats | None:
-        """Return the best point of the linearized program in which no ratio moves more than the radius."""
+        """Return the best point of the linearized program in which no ratio moves more than the radius.
+
+        `most` bounds the columns from above.
+        """
         box = self.program.ratios
         least = np.maximum(np.minimum(box.lower - ratios, 0.0), -radius)
-        most = np.minimum(np.maximum(box.upper - ratios, 0.0), radius)
-        free = np.full(self.program.columns, np.inf), np.full(self._slack, np.inf)
+        greatest = np.minimum(np.maximum(box.upper - ratios, 0.0), radius)
+        free = np.full(self.program.columns, np.inf) if most is None else most
         columns = (
             np.concatenate([np.zeros(self.program.columns), least, np.zeros(self._slack)]),
-            np.concatenate([free[0], most, free[1]]),
+            np.concatenate([free, greatest, np.full(self._slack, np.inf)]),
         )
         price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
