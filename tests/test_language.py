@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credalog
+from conftest import PROJECT
 from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.language import read, unparse, unparse_network, unparse_sentence
 from credalog.language.mistakes import MISTAKES, Mistake
@@ -155,6 +156,19 @@ def test_words_of_the_language_may_begin_names() -> None:
     names = ["nothing", "android", "order", "inside", "iffy", "trueish", "forallx", "Pa", "domainx"]
     text = "\n".join(f"P({name}) >= 0.1" for name in names)
     assert [v.name for v in credalog.parse(text).variables] == names
+
+
+@pytest.mark.parametrize("word", ["in", "query", "domain", "where", "variable"])
+def test_words_of_the_language_may_be_names_where_nothing_else_can_be_meant(word: str) -> None:
+    assert only(f"P({word} | out) >= 0.5").claim == Variable(word).is_("true")
+
+
+@pytest.mark.parametrize("word", ["and", "or", "xor", "nand", "not", "implies", "iff", "forall", "exists"])
+def test_a_connective_is_a_name_only_in_quotes(word: str) -> None:
+    for text in (f"P({word}) >= 0.5", f"P(a and {word}) >= 0.5", f"P({word} | a) >= 0.5"):
+        with pytest.raises(LanguageError):
+            credalog.parse(text)
+    assert credalog.parse(f'P("{word}") >= 0.5').variables == (Variable(word),)
 
 
 def test_words_of_the_language_may_be_labels() -> None:
@@ -576,7 +590,7 @@ def test_a_damaged_statement_is_read_or_refused_and_nothing_worse(
 
 # ---- the documentation --------------------------------------------------------------------------------
 
-GUIDE = (Path(__file__).parent.parent / "docs" / "language.md").read_text(encoding="utf-8")
+GUIDE = (PROJECT / "docs" / "language.md").read_text(encoding="utf-8")
 
 
 def blocks(section: str, language: str = "") -> list[str]:
@@ -600,15 +614,10 @@ def test_the_guide_s_theories_and_questions_are_in_the_language() -> None:
     assert len(lcn.ground().independences) == 8
 
 
-def test_the_guide_s_data_and_python_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_guide_s_rules_for_data_are_those_shipped() -> None:
     (rules, *_) = [block for block in blocks("Several files") if block.startswith("domain")]
-    Path("rules.lcn").write_text(rules, encoding="utf-8")
-    Path("people.json").write_text('{"Person": ["Tim", "Tom"]}', encoding="utf-8")
-    Path("Near.csv").write_text("Tim,Tom\n", encoding="utf-8")
-    for section in ("Several files", "The same in Python"):
-        for block in blocks(section, "python"):
-            exec(block, {})
+    shipped = PROJECT / "examples" / "neighbours" / "rules.lcn"
+    assert credalog.parse(rules) == credalog.load(shipped)
 
 
 def test_the_guide_s_mistake_is_what_one_sees(tmp_path: Path) -> None:
@@ -616,8 +625,8 @@ def test_the_guide_s_mistake_is_what_one_sees(tmp_path: Path) -> None:
     message = shown.partition("error: ")[2].rstrip()
     sentence = message.splitlines()[2].strip()
     lines = [*blocks("First-order theories")[0].splitlines()[:5], "", sentence]
-    path = tmp_path / "smokers.lcn"
+    path = tmp_path / "misspelt.lcn"
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(UnknownName) as caught:
         credalog.load(path)
-    assert str(caught.value).replace(str(path), "smokers.lcn") == message
+    assert str(caught.value).replace(str(path), "misspelt.lcn") == message

@@ -116,7 +116,10 @@ def _interval_cells(interval: Interval) -> tuple[str, str, str]:
 
 def _conclusion(found: BestAssignments) -> str:
     """Say in a few lines what is proved."""
-    lines = [f"{found.summary}.", f"{found.nodes:,} partial assignments in {found.seconds:.2f} s."]
+    lines = [
+        f"{found.summary[:1].upper()}{found.summary[1:]}.",
+        f"{found.nodes:,} partial assignments in {found.seconds:.2f} s.",
+    ]
     return "\n" + "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,76 @@
+"""The documentation: every command shown runs and writes what is shown, and every piece of Python runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import credalog
+from conftest import PROJECT
+from credalog.cli import main
+
+PAGES = (PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md")), PROJECT / "examples" / "README.md")
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(?:\$ )?(?P<words>credalog .*)\n(?P<output>(?:(?!\$ |credalog ).*\n)*)", re.MULTILINE)
+INLINE = re.compile(r"(?<!`)`(?P<words>credalog [^`]* examples/[^`]*)`")
+MISTAKEN = "misspelt.lcn"
+"""A file that only shows a mistake; a test of the language shows the same mistake."""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    found = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [block["body"] for block in found if block["language"] == language]
+
+
+def commands() -> Iterator[object]:
+    for page in PAGES:
+        shown = [(one["words"], one["output"]) for b in blocks(page, "") for one in COMMAND.finditer(b)]
+        inline = [(one["words"], "") for one in INLINE.finditer(page.read_text(encoding="utf-8"))]
+        for words, output in shown + inline:
+            if MISTAKEN not in words:
+                yield pytest.param(words, output, id=f"{page.stem}: {words}")
+
+
+def timeless(text: str) -> list[str]:
+    """Return the lines of an output without what differs from run to run: seconds, and gaps near 0."""
+    text = re.sub(r" +\d+\.\d\d$| \d+\.\d\d s\.", " SECONDS", text, flags=re.MULTILINE)
+    return [re.sub(r" +\d+e[-+]\d+ ", " GAP ", line).rstrip() for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("words", "output"), list(commands()))
+def test_a_command_writes_what_is_shown(
+    words: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    assert main(shlex.split(words)[1:]) == 0
+    written = capsys.readouterr().out
+    assert written
+    assert not output.strip() or timeless(written) == timeless(output)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.stem)
+def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
+
+
+def test_there_is_something_to_try() -> None:
+    assert len(list(commands())) >= 8
+
+
+def test_the_network_of_the_front_page_is_the_example() -> None:
+    (shown,) = [block for block in blocks(PROJECT / "README.md", "") if block.startswith("domain")]
+    shipped = credalog.load(PROJECT / "examples" / "smokers.lcn")
+    assert credalog.parse(shown).sentences == shipped.sentences
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
