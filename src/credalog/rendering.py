@@ -1,8 +1,8 @@
-"""Intervals as pictures for notebooks.
+"""Results as pictures and tables for notebooks.
 
-Enters: labelled intervals. Leaves: an HTML table in which each interval is a bar from 0 to 1: dark where
-values are attained, light where they are only not excluded. Everything is inline, so that it survives being
-mailed.
+Enters: labelled intervals or probabilities, or rows of words. Leaves: an HTML table. An interval is a bar in
+it, from 0 to 1: dark where values are attained, light where they are only not excluded. Everything is inline,
+so that it survives being mailed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from math import ceil, floor
 
 from credalog.numerics import Endpoint, Interval
 
-__all__ = ["Bar", "as_html", "picture"]
+__all__ = ["Bar", "as_chances", "as_html", "as_words", "picture"]
 
 WIDTH, HEIGHT = 240, 14
 DECIMALS = 4
 NOISE = 1e-8
 """A bound this near to a shown decimal is shown as that decimal; any other is rounded outwards."""
+
+MOST = 200
+"""So many rows of a table are shown."""
 
 POSSIBLE, ATTAINED, THRESHOLD, FRAME = "#9ecae1", "#08519c", "#d62728", "#bbbbbb"
 
@@ -36,27 +39,57 @@ class Bar:
 
 def as_html(bars: Sequence[Bar], *, heading: str = "", note: str = "") -> str:
     """Return a table of bars under a heading, with a note below it."""
+    return _table(("", "lower", "upper", "0 … 1", ""), list(map(_row, bars)), heading, note)
+
+
+def as_words(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, heading: str = "", note: str = ""
+) -> str:
+    """Return a table of words under a heading, with a note below it."""
+    return _table(headings, [list(map(_words, row)) for row in rows], heading, note)
+
+
+def as_chances(chances: Sequence[tuple[str, float]], *, heading: str = "", note: str = "") -> str:
+    """Return a table of labelled probabilities, each with a bar as long as it is great."""
+    rows = [
+        [
+            _words(label),
+            f"<td>{chance:.{DECIMALS}f}</td>",
+            f"<td>{_drawing(_box(0.0, chance, ATTAINED))}</td>",
+        ]
+        for label, chance in chances
+    ]
+    return _table(("", "probability", "0 … 1"), rows, heading, note)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], heading: str, note: str) -> str:
+    """Return a table of finished cells; no more rows than a page can hold."""
     parts = [f"<p><b>{escape(heading)}</b></p>"] if heading else []
-    parts += ["<table>", _head(), *map(_row, bars), "</table>"]
+    names = "".join(f"<th>{escape(name)}</th>" for name in headings)
+    parts += [
+        "<table>",
+        f"<tr>{names}</tr>",
+        *(f"<tr>{''.join(row)}</tr>" for row in rows[:MOST]),
+        "</table>",
+    ]
+    parts += [f"<p>… and {len(rows) - MOST:,} more.</p>"] if len(rows) > MOST else []
     parts += [f"<p>{escape(note)}</p>"] if note else []
     return "\n".join(parts)
 
 
-def _head() -> str:
-    names = ("", "lower", "upper", "0 … 1", "")
-    return f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
+def _words(text: str) -> str:
+    return f'<td style="text-align:left">{escape(text)}</td>'
 
 
-def _row(bar: Bar) -> str:
+def _row(bar: Bar) -> Sequence[str]:
     lower, upper = bar.interval.lower, bar.interval.upper
-    cells = (
-        f'<td style="text-align:left">{escape(bar.label)}</td>',
+    return (
+        _words(bar.label),
         f'<td title="{escape(_warranty(lower))}">{_decimal(lower.bound, down=True)}</td>',
         f'<td title="{escape(_warranty(upper))}">{_decimal(upper.bound, down=False)}</td>',
         f"<td>{picture(bar.interval, threshold=bar.threshold)}</td>",
-        f'<td style="text-align:left">{escape(bar.remark)}</td>',
+        _words(bar.remark),
     )
-    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _warranty(end: Endpoint) -> str:
@@ -74,13 +107,18 @@ def _decimal(value: float, *, down: bool) -> str:
 def picture(interval: Interval, *, threshold: float | None = None) -> str:
     """Return the bar of an interval as an inline SVG, with a mark at the threshold if there is one."""
     lower, upper = interval.lower, interval.upper
-    parts = [_box(0.0, 1.0, "none", stroke=FRAME), _box(lower.bound, upper.bound, POSSIBLE)]
+    parts = [_box(lower.bound, upper.bound, POSSIBLE)]
     if lower.witnessed is not None and upper.witnessed is not None:
         parts.append(_box(lower.witnessed, upper.witnessed, ATTAINED))
     if threshold is not None:
         x = f"{threshold * WIDTH:.1f}"
         parts.append(f'<line x1="{x}" y1="0" x2="{x}" y2="{HEIGHT}" stroke="{THRESHOLD}" stroke-width="2"/>')
-    return f'<svg width="{WIDTH}" height="{HEIGHT}" role="img">{"".join(parts)}</svg>'
+    return _drawing(*parts)
+
+
+def _drawing(*parts: str) -> str:
+    frame = _box(0.0, 1.0, "none", stroke=FRAME)
+    return f'<svg width="{WIDTH}" height="{HEIGHT}" role="img">{frame}{"".join(parts)}</svg>'
 
 
 def _box(left: float, right: float, fill: str, *, stroke: str = "none") -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.ask import answer_json, write_answers
@@ -25,8 +24,8 @@ from credalog.cli.output import (
 from credalog.errors import InconsistentNetwork
 
 if TYPE_CHECKING:
-    from credalog.distribution import Distribution, Factor
-    from credalog.inference.consistency import Conflict, Culprit, Diagnosis, Repair
+    from credalog.distribution import Distribution
+    from credalog.inference.consistency import Conflict, Diagnosis, Repair
     from credalog.inference.entropy import MaximumEntropy
     from credalog.inference.sensitivity import Explanation, Influence, Measurement
     from credalog.lcn import LCN
@@ -117,17 +116,13 @@ def _repair_json(found: Repair) -> dict[str, Any]:
 
 
 def _sentence_json(sentence: Sentence) -> dict[str, Any]:
+    from credalog.language import said
+
     return {
         "label": sentence.label,
         "source": str(sentence.source) if sentence.source else None,
-        "text": _said(sentence),
+        "text": said(sentence),
     }
-
-
-def _said(sentence: Sentence) -> str:
-    from credalog.language import unparse_sentence
-
-    return unparse_sentence(replace(sentence, label="")).strip()
 
 
 def diagnosis_text(found: Diagnosis) -> str:
@@ -150,38 +145,23 @@ _VERDICTS = {
 
 
 def _conflict_lines(found: Conflict) -> Iterator[str]:
-    count = len(found.culprits)
-    if count == 1:
-        yield "This sentence alone contradicts the rest of the network's structure:"
-    elif found.is_minimal:
-        yield f"These {count} bounds contradict each other; without any one of them the others do not:"
-    else:
-        yield f"These {count} bounds contradict each other; whether fewer of them do was not decided:"
+    from credalog.language import said
+
+    yield f"{found.summary}:"
     for culprit in found.culprits:
-        yield f"  {_place(culprit.sentence)}{_bound(culprit)}"
+        yield f"  {_place(culprit.sentence)}{said(culprit.bound)}"
     yield "(Bounds are dropped, never arrows: the independences are those of the whole network.)"
 
 
-def _bound(culprit: Culprit) -> str:
-    """Write a sentence with only the bound that takes part in a conflict."""
-    from credalog.inference.widening import span_of
-
-    sentence = culprit.sentence
-    low, high = span_of(sentence)
-    if not culprit.by_upper:
-        return _said(replace(sentence, upper=max(high, sentence.upper)))
-    if not culprit.by_lower:
-        return _said(replace(sentence, lower=min(low, sentence.lower)))
-    return _said(sentence)
-
-
 def _repair_lines(found: Repair) -> Iterator[str]:
+    from credalog.language import said
+
     checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
     total = float(sum(change.widening for change in found.changes))
     price = "" if abs(total - found.price) < 1e-9 else f", at a price of {found.price:.6g},"
     yield f"Widening bounds by {total:.6g} in all{price} settles it{checked}:"
     for change in found.changes:
-        yield f"  {_place(change.before)}{_said(change.before)}  becomes  {_said(change.after)}"
+        yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
     yield f"No repair costs less than {found.at_least:.6g}."
 
 
@@ -253,6 +233,8 @@ def _write_explanation(found: Explanation, measured: Sequence[Measurement], argu
 
 
 def _write_holding(end: str, bound: str, held_by: Sequence[Influence]) -> None:
+    from credalog.language import said
+
     if not held_by:
         write(f"\nNo single sentence holds the {end} end, {bound}.\n", None)
         return
@@ -263,7 +245,7 @@ def _write_holding(end: str, bound: str, held_by: Sequence[Influence]) -> None:
             f"{one.lower_move if end == 'lower' else one.upper_move:.6f}",
             shown_lower(one.answer.lower),
             shown_upper(one.answer.upper),
-            _said(one.sentence),
+            said(one.sentence),
         )
         for one in held_by
     ]
@@ -298,7 +280,7 @@ def maxent(arguments: Namespace) -> int:
     if arguments.json:
         write_json(_entropy_json(found, queries))
     else:
-        write(_entropy_text(found), None)
+        write(f"{found}\n", None)
         _write_probabilities(queries)
         if found.distribution is not None and not queries and arguments.output is None:
             write("\n" + _tables_text(found.distribution), None)
@@ -331,17 +313,6 @@ def _entropy_json(found: MaximumEntropy, queries: Sequence[dict[str, Any]]) -> d
     }
 
 
-def _entropy_text(found: MaximumEntropy) -> str:
-    if found.distribution is None:
-        return f"No model was found within the limits; none has an entropy above {found.at_most:.6f} nats.\n"
-    if found.gap <= 0.0 or found.status.name == "EXACT":
-        return f"The greatest entropy is {found.entropy:.6f} nats (proved up to {found.gap:.0e}).\n"
-    return (
-        f"The best model found has an entropy of {found.entropy:.6f} nats; "
-        f"no model has more than {found.at_most:.6f}.\n"
-    )
-
-
 def tables_json(distribution: Distribution) -> list[dict[str, Any]]:
     """Return a distribution as conditional tables."""
     from credalog.inference.tables import conditional_tables
@@ -358,26 +329,10 @@ def tables_json(distribution: Distribution) -> list[dict[str, Any]]:
 
 
 def _tables_text(distribution: Distribution) -> str:
-    from credalog.inference.tables import conditional_tables
-
-    return "".join(line for table in conditional_tables(distribution) for line in _table_lines(table))
-
-
-def _table_lines(factor: Factor) -> Iterator[str]:
-    """Write a line for every configuration of the parents, and for every value but the first."""
-    from itertools import product
-
+    from credalog.inference.tables import chances
     from credalog.language import unparse_query
-    from credalog.logic import Is, conjunction
-    from credalog.model import Query
 
-    (x,) = factor.block
-    for configuration in product(*(parent.values for parent in factor.parents)):
-        cell = tuple(p.values.index(v) for p, v in zip(factor.parents, configuration, strict=True))
-        given = conjunction(Is(p, v) for p, v in zip(factor.parents, configuration, strict=True))
-        for i, value in enumerate(x.values):
-            if i > 0 or not x.is_proposition:
-                yield f"{unparse_query(Query(Is(x, value), given))} = {factor.table[(*cell, i)]:.6f}\n"
+    return "".join(f"{unparse_query(query)} = {chance:.6f}\n" for query, chance in chances(distribution))
 
 
 def _export(distribution: Distribution, path: str) -> None:

@@ -29,6 +29,7 @@ from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, find_model, parts_of
 from credalog.inference.repair import Cheapest, cheapest, widened_for
 from credalog.inference.widening import Priced, span_of
+from credalog.language import said
 from credalog.logic import TRUE
 from credalog.model import Network, Sentence
 from credalog.program import Outcome
@@ -78,6 +79,16 @@ class Culprit:
     by_lower: bool
     by_upper: bool
 
+    @property
+    def bound(self) -> Sentence:
+        """Return the sentence with only the bound that takes part in the conflict."""
+        low, high = span_of(self.sentence)
+        if not self.by_upper:
+            return replace(self.sentence, upper=max(high, self.sentence.upper))
+        if not self.by_lower:
+            return replace(self.sentence, lower=min(low, self.sentence.lower))
+        return self.sentence
+
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
@@ -94,6 +105,23 @@ class Conflict:
     def sentences(self) -> tuple[Sentence, ...]:
         """Return the sentences in the order of the network."""
         return tuple(culprit.sentence for culprit in self.culprits)
+
+    @property
+    def summary(self) -> str:
+        """Say what is proved of these sentences."""
+        if len(self.culprits) == 1:
+            return "This sentence alone contradicts the rest of the network's structure"
+        fewer = "without any one of them the others do not"
+        return (
+            f"These {len(self.culprits)} bounds contradict each other; "
+            f"{fewer if self.is_minimal else 'whether fewer of them do was not decided'}"
+        )
+
+    def _repr_html_(self) -> str:
+        from credalog.rendering import as_words
+
+        rows = [(culprit.sentence.name, said(culprit.bound)) for culprit in self.culprits]
+        return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +155,21 @@ class Repair:
         """Return how much cheaper another repair might be."""
         return max(0.0, self.price - self.at_least)
 
+    def _repr_html_(self) -> str:
+        from credalog.rendering import as_words
+
+        rows = [
+            (one.before.name, said(one.before), said(one.after), f"{float(one.widening):.6g}")
+            for one in self.changes
+        ]
+        doubt = "" if self.is_checked else " That a model then exists was not confirmed in time."
+        return as_words(
+            ("sentence", "says", "becomes", "wider by"),
+            rows,
+            heading=f"Widening bounds at a price of {self.price:.6g} settles it.",
+            note=f"No repair costs less than {self.at_least:.6g}.{doubt}",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -137,6 +180,11 @@ class Diagnosis:
     conflict: Conflict | None
     repair: Repair | None
     seconds: float
+
+    def _repr_html_(self) -> str:
+        verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
+        found = [part._repr_html_() for part in (self.conflict, self.repair) if part is not None]
+        return "\n".join([verdict, *found])
 
 
 def diagnose(

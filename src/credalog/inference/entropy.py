@@ -84,6 +84,29 @@ class MaximumEntropy:
         assert self.distribution is not None
         return self.distribution.probability(claim, given)
 
+    def __str__(self) -> str:
+        """Say what was found and what is proved."""
+        if self.distribution is None:
+            return f"No model was found in time; none has an entropy above {self.at_most:.6f} nats."
+        if self.status is Status.EXACT:
+            return f"The greatest entropy is {self.entropy:.6f} nats (proved up to {self.gap:.0e})."
+        return (
+            f"The best model found has an entropy of {self.entropy:.6f} nats; "
+            f"no model has more than {self.at_most:.6f}."
+        )
+
+    def _repr_html_(self) -> str:
+        from credalog.inference.tables import chances
+        from credalog.language import unparse_query
+        from credalog.rendering import as_chances
+
+        if self.distribution is None:
+            return f"<p>{self}</p>"
+        rows = [(unparse_query(query), chance) for query, chance in chances(self.distribution)]
+        is_best = self.status is Status.EXACT
+        heading = "The model of greatest entropy" if is_best else "The model of greatest entropy found"
+        return as_chances(rows, heading=heading, note=str(self))
+
 
 def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEntropy:
     """Find the model of greatest entropy."""

@@ -14,11 +14,11 @@ from math import floor
 import numpy as np
 
 from credalog.distribution import Distribution, Factor
-from credalog.logic import Is, conjunction
-from credalog.model import Network, Sentence
+from credalog.logic import Formula, Is, conjunction
+from credalog.model import Network, Query, Sentence
 from credalog.program import Floats
 
-__all__ = ["conditional_tables", "point_network"]
+__all__ = ["chances", "conditional_tables", "point_network"]
 
 DENOMINATOR = 10**12
 """Probabilities are written with twelve decimals."""
@@ -44,6 +44,22 @@ def _normalized(table: Floats) -> Floats:
     return divided
 
 
+def chances(distribution: Distribution) -> Iterator[tuple[Query, float]]:
+    """Yield P(x = value | configuration of the parents) for every variable; of a proposition, P(x) only."""
+    for factor in conditional_tables(distribution):
+        (x,) = factor.block
+        for configuration in np.ndindex(factor.table.shape[:-1]):
+            given = _configuration(factor, configuration)
+            for value, chance in zip(x.values, factor.table[configuration], strict=True):
+                if value != "false" or not x.is_proposition:
+                    yield Query(Is(x, value), given), float(chance)
+
+
+def _configuration(factor: Factor, states: tuple[int, ...]) -> Formula:
+    """Return what the parents are in one row of a table."""
+    return conjunction(Is(p, p.values[state]) for p, state in zip(factor.parents, states, strict=True))
+
+
 def point_network(distribution: Distribution) -> Network:
     """Return the Bayesian network whose only model is a distribution, up to the decimals written."""
     tables = conditional_tables(distribution)
@@ -55,8 +71,7 @@ def _sentences(factor: Factor) -> Iterator[Sentence]:
     """Yield a sentence for every value but the first, whose probability follows."""
     (x,) = factor.block
     for configuration in np.ndindex(factor.table.shape[:-1]):
-        states = zip(factor.parents, configuration, strict=True)
-        given = conjunction(Is(parent, parent.values[state]) for parent, state in states)
+        given = _configuration(factor, configuration)
         for value, chance in list(zip(x.values, factor.table[configuration], strict=True))[1:]:
             # Rounded down, so that the values of one row never add up to more than one.
             exact = Fraction(floor(float(chance) * DENOMINATOR), DENOMINATOR)

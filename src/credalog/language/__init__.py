@@ -8,6 +8,7 @@ from credalog.language.data import Data, extended
 from credalog.language.parse import read, read_file, read_formula, read_query
 from credalog.language.unparse import (
     lifted_independence,
+    said,
     unparse,
     unparse_formula,
     unparse_network,
@@ -23,6 +24,7 @@ __all__ = [
     "read_file",
     "read_formula",
     "read_query",
+    "said",
     "unparse",
     "unparse_formula",
     "unparse_network",

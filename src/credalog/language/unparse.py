@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -46,6 +47,7 @@ from credalog.theory import (
 
 __all__ = [
     "lifted_independence",
+    "said",
     "unparse",
     "unparse_formula",
     "unparse_network",
@@ -99,6 +101,11 @@ def unparse_network(network: Network) -> str:
             independences=tuple(map(lifted_independence, network.independences)),
         )
     )
+
+
+def said(sentence: Sentence) -> str:
+    """Write what a ground sentence says, without its label."""
+    return unparse_sentence(replace(sentence, label="")).strip()
 
 
 def unparse_sentence(sentence: Sentence) -> str:
