@@ -38,6 +38,13 @@ class Place:
     file: str = ""
     inside: str = ""
 
+    @classmethod
+    def within(cls, text: str, offset: int, *, line: int = 1, file: str = "") -> Place:
+        """Point at the character with this offset in a text that begins on this line."""
+        start = text.rfind("\n", 0, offset) + 1
+        whole = text[start:].partition("\n")[0]
+        return cls(line + text.count("\n", 0, start), offset - start + 1, whole, file)
+
     def __str__(self) -> str:
         where = f"at {self.file or 'text'}, line {self.line}, column {self.column}"
         if self.inside:

@@ -14,7 +14,7 @@ from math import ceil, floor
 
 from credalog.numerics import Endpoint, Interval
 
-__all__ = ["Bar", "as_chances", "as_html", "as_words", "picture"]
+__all__ = ["Bar", "as_chances", "as_html", "as_words", "decimal", "picture"]
 
 WIDTH, HEIGHT = 240, 14
 DECIMALS = 4
@@ -85,8 +85,8 @@ def _row(bar: Bar) -> Sequence[str]:
     lower, upper = bar.interval.lower, bar.interval.upper
     return (
         _words(bar.label),
-        f'<td title="{escape(_warranty(lower))}">{_decimal(lower.bound, down=True)}</td>',
-        f'<td title="{escape(_warranty(upper))}">{_decimal(upper.bound, down=False)}</td>',
+        f'<td title="{escape(_warranty(lower))}">{decimal(lower.bound, down=True)}</td>',
+        f'<td title="{escape(_warranty(upper))}">{decimal(upper.bound, down=False)}</td>',
         f"<td>{picture(bar.interval, threshold=bar.threshold)}</td>",
         _words(bar.remark),
     )
@@ -97,11 +97,12 @@ def _warranty(end: Endpoint) -> str:
     return f"{end.bound:.9g}, {end.warrant.value}; {attained}"
 
 
-def _decimal(value: float, *, down: bool) -> str:
-    scaled = value * 10**DECIMALS
+def decimal(value: float, *, down: bool, digits: int = DECIMALS) -> str:
+    """Write a bound so that what is written still holds: a lower one rounded down, an upper one up."""
+    scaled = value * 10**digits
     near = round(scaled)
     outwards = floor(scaled) if down else ceil(scaled)
-    return f"{(near if abs(scaled - near) <= NOISE * 10**DECIMALS else outwards) / 10**DECIMALS:.{DECIMALS}f}"
+    return f"{(near if abs(scaled - near) <= NOISE * 10**digits else outwards) / 10**digits:.{digits}f}"
 
 
 def picture(interval: Interval, *, threshold: float | None = None) -> str:

@@ -128,8 +128,7 @@ def place_of(lexeme: str, text: str, *, line: int = 1, file: str = "") -> Place:
     edge = r"\w" if lexeme[:1].isalnum() else r"[<>=!]"
     found = re.search(rf"(?<!{edge}){re.escape(lexeme)}(?!{edge})", text) if lexeme else None
     offset = found.start() if found else len(text) - len(text.lstrip())
-    start = text.rfind("\n", 0, offset) + 1
-    return Place(line + text.count("\n", 0, start), offset - start + 1, text[start:].partition("\n")[0], file)
+    return Place.within(text, offset, line=line, file=file)
 
 
 class Connective(Enum):

@@ -10,13 +10,14 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from credalog.errors import CredalogError
+from credalog.rendering import decimal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +43,7 @@ DIGITS = 6
 """How many decimals of a probability people are shown; JSON carries all of them."""
 
 NOISE = 1e-8
-"""A bound this near to a shown decimal is shown as that decimal; any other is rounded outwards."""
+"""An end this near to the border of a cell does not touch the next one."""
 
 ESSENTIAL = 9
 """The rank of a column that is shown even where a terminal has no room for it."""
@@ -119,19 +120,12 @@ def interval_json(interval: Interval) -> dict[str, Any]:
 
 def shown_lower(value: float) -> str:
     """Write a lower bound, rounded down."""
-    return _decimal(value, floor)
+    return decimal(value, down=True, digits=DIGITS)
 
 
 def shown_upper(value: float) -> str:
     """Write an upper bound, rounded up."""
-    return _decimal(value, ceil)
-
-
-def _decimal(value: float, outwards: Callable[[float], int]) -> str:
-    scaled = value * 10**DIGITS
-    near = round(scaled)
-    steps = near if abs(scaled - near) <= NOISE * 10**DIGITS else outwards(scaled)
-    return f"{steps / 10**DIGITS:.{DIGITS}f}"
+    return decimal(value, down=False, digits=DIGITS)
 
 
 def bar(lower: float, upper: float, attained: tuple[float, float] | None) -> str:

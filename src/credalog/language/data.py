@@ -47,14 +47,8 @@ class _Addition:
         for before, after in ((r"^|\[", r"\]|$"), (r"^|[\[,{]", r"[\],}]|$")):
             form = re.compile(rf'(?:{before})\s*"?(?P<here>{cells})"?\s*(?:{after})', re.MULTILINE)
             if row and (found := form.search(self.text, start)):
-                return _place(self.text, found.start("here"), self.source.file)
-        return _place(self.text, start, self.source.file)
-
-
-def _place(text: str, offset: int, file: str) -> Place:
-    line_start = text.rfind("\n", 0, offset) + 1
-    line = text[line_start:].partition("\n")[0]
-    return Place(text.count("\n", 0, offset) + 1, offset - line_start + 1, line, file)
+                return Place.within(self.text, found.start("here"), file=self.source.file)
+        return Place.within(self.text, start, file=self.source.file)
 
 
 def _offset(text: str, line: int) -> int:
@@ -162,8 +156,7 @@ def _json(text: str, path: Path) -> Mapping[str, Rows]:
     try:
         loaded = json.loads(text)
     except json.JSONDecodeError as error:
-        line = text.split("\n")[error.lineno - 1]
-        place = Place(error.lineno, error.colno, line, str(path))
+        place = Place.within(text, error.pos, file=str(path))
         raise LanguageError(f"{path} is not JSON: {error.msg.lower()}", place=place) from None
     if not isinstance(loaded, dict):
         raise LanguageError(

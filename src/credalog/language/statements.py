@@ -29,10 +29,7 @@ class Statement:
 
     def place(self, offset: int = 0) -> Place:
         """Point at the character with this offset in the statement's text."""
-        before = self.text[:offset]
-        line_start = before.rfind("\n") + 1
-        whole = self.text[line_start:].partition("\n")[0]
-        return Place(self.line + before.count("\n"), offset - line_start + 1, whole, self.file)
+        return Place.within(self.text, offset, line=self.line, file=self.file)
 
     def place_of(self, lexeme: str) -> Place:
         """Point at the first occurrence of a word, or else at the beginning."""
