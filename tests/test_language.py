@@ -352,6 +352,7 @@ function boss(Person) in Person = {Tim: Tom}
         ("P(a) < 0.3", "stated with <", "Bounds are closed", 6),
         ("P(a) != 0.3", "stated with !=", "Bounds are closed", 6),
         ("P(a) <= 1.2", "1.2 is not a probability", "1.2%", 9),
+        ("P(a) >= 1.3", "1.3 is not a probability", "1.3%", 9),
         ("P(a) <= 80", "80 is not a probability", "80%", 9),
         ("-0.1 <= P(a)", "-0.1 is not a probability", "between 0 and 1", 1),
         ("-0.3 >= P(a) - P(b) >= 0.2", "the lower bound 0.2 exceeds the upper bound -0.3", "Exchange", 24),
@@ -392,7 +393,9 @@ function boss(Person) in Person = {Tim: Tom}
         ("P(Color) >= 0.1", "Color is not true or false", "Color = red", 3),
         ("P(Shade(Tim) = Sm(Tim)) >= 0.1", "Sm is true or false", "<->", 16),
         ("P(Sm(Shade(Tim))) >= 0.1", "Shade is random", "", 6),
-        ("P(Colour = red) >= 0.1", "Colour is neither bound", "", 3),
+        ("P(Colour = red) >= 0.1", "Colour is neither bound", "Did you mean Color", 3),
+        ("P(Shade(Tim)) >= 0.1", "Shade is not true or false", "Shade(...) = ", 3),
+        ("P(RAIN) >= 0.1", "there is no proposition RAIN", "Did you mean rain", 3),
         ("P(Sm(boss(Tom))) >= 0.1", "its table does not give", "guard", 3),
         ("P(boss(Tim)) >= 0.1", "boss is not a predicate", "", 3),
         ("query P(Sm(Tin))", "Tin is neither bound", "Did you mean Tim", 12),
@@ -434,7 +437,9 @@ def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
         ("P(a", "a parenthesis is opened and not closed", "Add )", 2),
         ("P(a);", "a semicolon", "Leave it out", 5),
         ("P(a, b)", "a comma", "P(a and b", 4),
-        ("P(Sm(Bob))", "there is no Bob in Person", "Person has Tim, Tom.", 6),
+        ("P(Sm(Bob))", "there is no Bob in Person", "Person: Tim, Tom.", 6),
+        ("P(light = red)", "there is no variable and no element light", "Did you mean Light?", 3),
+        ("P(sky = red)", "there is no variable and no element sky", "Variables: Light.", 3),
         ("P(Sm(Tam))", "there is no Tam in Person", "Did you mean", 6),
         ("P(Sm(Tim,Tom))", "Sm is used with 2 arguments", "Sm(Person)", 3),
     ],
@@ -442,7 +447,8 @@ def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
 def test_a_mistake_in_a_question_is_placed_there(
     question: str, message: str, advice: str, column: int
 ) -> None:
-    lcn = credalog.parse("domain Person = {Tim, Tom}\npredicate Sm(Person), a, b\nP(a | b) >= 0.1")
+    declared = "domain Person = {Tim, Tom}\npredicate Sm(Person), a, b\nvariable Light in {red, green}\n"
+    lcn = credalog.parse(f"{declared}P(a | b) >= 0.1")
     with pytest.raises(CredalogError) as caught:
         lcn.query(question)
     assert message in caught.value.message

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from credalog.builder import Expression, Stated
 from credalog.errors import LanguageError, UnknownName
-from credalog.grounding import LIMIT, Grounder
+from credalog.grounding import LIMIT, Grounder, nearest
 from credalog.language import (
     Data,
     extended,
@@ -170,6 +170,14 @@ class LCN:
         """Return the ground formula that a text denotes here."""
         return self._grounder.formula(read_formula(text), text=text)
 
+    def variable(self, named: str | Variable) -> Variable:
+        """Return the ground variable of a name."""
+        name = (named if isinstance(named, str) else named.name).replace(" ", "")
+        if name not in self._by_name:
+            advice = nearest(name, self._by_name) or "`credalog graph FILE` lists all variables."
+            raise UnknownName(f"there is no variable {name}", advice=advice)
+        return self._by_name[name]
+
     def unparse(self) -> str:
         """Return the LCN as text that reads back as the same."""
         return unparse(self.theory)
@@ -275,7 +283,7 @@ class LCN:
         options = Options(tolerance, timeout, markov=_condition(markov), report=report)
         observed = self.formula(given) if isinstance(given, str) else given
         observed = conjunction((observed, self.evidence))
-        chosen = None if variables is None else [self._variable(v) for v in variables]
+        chosen = None if variables is None else [self.variable(v) for v in variables]
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = read_criterion(criterion)
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
@@ -395,13 +403,9 @@ class LCN:
         added = tuple(variable for variable in asked if variable not in self._mentioned)
         return replace(network, variables=network.variables + added) if added else network
 
-    def _variable(self, named: str | Variable) -> Variable:
-        """Return the ground variable of a name."""
-        name = (named if isinstance(named, str) else named.name).replace(" ", "")
-        found = next((v for v in self.ground().variables if v.name.replace(" ", "") == name), None)
-        if found is None:
-            raise UnknownName(f"there is no variable {name}", advice="`credalog graph FILE` lists them all.")
-        return found
+    @cached_property
+    def _by_name(self) -> dict[str, Variable]:
+        return {variable.name.replace(" ", ""): variable for variable in self.ground().variables}
 
     @cached_property
     def _mentioned(self) -> frozenset[Variable]:

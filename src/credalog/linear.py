@@ -70,8 +70,8 @@ def _of_one_claim(
             lower, upper = upper, lower
     low = _ZERO if lower is None else lower
     high = _ONE if upper is None else upper
-    if low < 0 or high > 1:
-        raise _no_probability(low if low < 0 else high)
+    if wrong := next((bound for bound in (low, high) if not 0 <= bound <= 1), None):
+        raise _no_probability(wrong)
     if low > high:
         raise _crossed(low, high)
     return NormalForm(((_ONE, claim),), low, high)

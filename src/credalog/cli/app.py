@@ -71,6 +71,8 @@ class _Parser(ArgumentParser):
         """Complain about a word, and name the nearest that would have been understood."""
         choice = re.search(r"invalid choice: '?(?P<word>[^']*?)'? \(choose from (?P<known>.*)\)", message)
         advice = _advice(choice["word"], re.findall(r"[\w-]+", choice["known"])) if choice else ""
+        if message.endswith("required: COMMAND"):
+            advice = "\n  `credalog --help` lists the commands."
         super().error(message + advice)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:

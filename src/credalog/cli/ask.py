@@ -32,7 +32,7 @@ from credalog.cli.output import (
     write_table,
 )
 from credalog.cli.progress import Watch
-from credalog.errors import CredalogError
+from credalog.errors import CredalogError, ImpossibleEvidence
 
 if TYPE_CHECKING:
     from credalog.inference.answer import Answer
@@ -153,6 +153,8 @@ def _answer(arguments: Namespace, asking: Asking) -> int:
         except CredalogError as error:
             if arguments.json:
                 found.append(_unanswered(watch.question, error))
+            if isinstance(error, ImpossibleEvidence) and watch.question:
+                error.message = f"{watch.question}: {error.message}"
             raise
         finally:
             write_answers(found, arguments)

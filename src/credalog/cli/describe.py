@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, load_model
 from credalog.cli.diagnose import add_diagnosis, diagnosis_code, diagnosis_json, diagnosis_text
 from credalog.cli.output import write, write_json
-from credalog.errors import CredalogError, UnknownName
+from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
     from credalog.inference.consistency import Diagnosis
@@ -161,33 +161,16 @@ def independences(arguments: Namespace) -> int:
     """List the independences, those of the Markov condition and then those declared, as they are found."""
     from credalog import markov
 
-    network = load_model(arguments).ground()
-    wanted = _wanted(network, arguments.variable)
-    implied = markov.independences(markov.dependency_graph(network), wanted)
+    model = load_model(arguments)
+    network = model.ground()
+    wanted = dict.fromkeys([model.variable(name) for name in arguments.variable] or network.variables)
+    implied = markov.independences(model.graph, wanted)
     declared = (one for one in network.independences if not wanted.keys().isdisjoint(one.left + one.right))
     found = chain(implied, declared)
     lines = _json_lines(found) if arguments.json else map(_independence_text, found)
     for line in lines:
         write(line, None)
     return ANSWERED
-
-
-def _wanted(network: Network, names: list[str]) -> dict[Variable, None]:
-    """Return the variables of these names, in their order; all of them where no name is given."""
-    known = {x.name.replace(" ", ""): x for x in network.variables}
-    try:
-        named = [known[name.replace(" ", "")] for name in names]
-    except KeyError as missing:
-        raise _unknown(str(missing.args[0]), known) from None
-    return dict.fromkeys(named or network.variables)
-
-
-def _unknown(name: str, known: Iterable[str]) -> UnknownName:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), 3)
-    advice = f"Did you mean {' or '.join(near)}?" if near else "`credalog graph FILE` lists all variables."
-    return UnknownName(f"there is no variable {name}", advice=advice)
 
 
 def _names(variables: Iterable[Variable]) -> list[str]:

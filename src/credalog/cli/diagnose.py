@@ -227,7 +227,8 @@ def _write_explanation(found: Explanation, measured: Sequence[Measurement], argu
     _write_holding("upper", shown_upper(found.answer.upper), found.holding_upper)
     tried, silent, untried = len(found.influences), len(found.silent), len(found.untried)
     rest = f"; {untried:,} less promising ones were not tried (--most)" if untried else ""
-    write(f"\n{tried:,} sentences were dropped in turn; {silent:,} cannot matter{rest}.\n", None)
+    dropped = "1 sentence was dropped" if tried == 1 else f"{tried:,} sentences were dropped in turn"
+    write(f"\n{dropped}; {silent:,} cannot matter{rest}.\n", None)
     for one in measured:
         write(_measurement_text(one), None)
 

@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never
 from credalog.errors import UnknownName
 from credalog.grounding.guards import Guards, Test, holds
 from credalog.grounding.signature import Signature, nearest
-from credalog.grounding.terms import Environment, Maker, Scope, Terms, Value, applied
+from credalog.grounding.terms import Environment, Maker, Scope, Terms, Value, applied, listed
 from credalog.logic import (
     BOOLEAN,
     FALSE,
@@ -117,10 +117,11 @@ class Patterns:
                 return _certain(self.guards.test(term, scope))
             case RandomFunction() as variable:
                 values = self.signature.values(variable)
+                shown = f"{term.name}(...)" if isinstance(term, Application) else term.name
                 raise Misstatement(
-                    f"{term.name} is not true or false; its values are {', '.join(values[:4])}",
+                    f"{term.name} is not true or false; its values are {listed(values)}",
                     lexeme=term.name,
-                    advice=f"Compare it with a value: {term.name} = {values[0]}.",
+                    advice=f"Compare it with a value: {shown} = {values[0]}.",
                 )
             case Function() | Domain():
                 raise Misstatement(f"{term.name} is not a predicate, so not a formula", lexeme=term.name)
@@ -285,7 +286,7 @@ class Patterns:
                 raise Misstatement(
                     f"{variable.name} has no value {term.name}",
                     lexeme=term.name,
-                    advice=nearest(term.name, values) or f"Its values are {', '.join(values)}.",
+                    advice=nearest(term.name, values) or f"Its values are {listed(values)}.",
                     kind=UnknownName,
                 )
             return term.name

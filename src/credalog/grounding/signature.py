@@ -31,7 +31,11 @@ __all__ = ["Signature", "nearest"]
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return advice that names the known names nearest to a wrong one."""
-    matches = get_close_matches(name, list(known), n=3, cutoff=0.5)
+    spellings: dict[str, list[str]] = {}
+    for each in known:
+        spellings.setdefault(each.lower(), []).append(each)
+    near = get_close_matches(name.lower(), list(spellings), n=3, cutoff=0.5)
+    matches = [spelt for each in near for spelt in spellings[each]]
     return f"Did you mean {' or '.join(matches)}?" if matches else ""
 
 
@@ -110,13 +114,17 @@ class Signature:
         """Return the values of a multi-valued variable."""
         return self.elements(variable.values) if isinstance(variable.values, str) else variable.values
 
+    def names(self, kinds: tuple[type[Declaration], ...]) -> list[str]:
+        """Return the declared names of some kinds."""
+        return [name for name, declaration in self._declared.items() if isinstance(declaration, kinds)]
+
     def unknown(
         self, name: str, what: str, kinds: tuple[type[Declaration], ...], *, advice: str
     ) -> Misstatement:
         """Return the complaint that a name was never introduced, with the nearest of the right kinds."""
-        known = [declared for declared, d in self._declared.items() if isinstance(d, kinds)]
         found = f"there is no {what} {name}"
-        return Misstatement(found, lexeme=name, advice=nearest(name, known) or advice, kind=UnknownName)
+        near = nearest(name, self.names(kinds))
+        return Misstatement(found, lexeme=name, advice=near or advice, kind=UnknownName)
 
     def arity(self, name: str, sorts: tuple[str, ...], found: int) -> None:
         """Complain unless a name is applied to as many terms as it was declared with."""

@@ -86,20 +86,20 @@ def listed(names: Sequence[str]) -> str:
 
 
 class Unbound(Misstatement):
-    """A name is neither an element of the domain wanted, if any, nor bound by a quantifier."""
+    """A name is neither an element of the domain wanted, if any, nor bound; `known` are like names."""
 
-    def __init__(self, name: str, sort: str, elements: Sequence[str]) -> None:
+    def __init__(self, name: str, sort: str, known: Sequence[str]) -> None:
         where = f"an element of {sort}" if sort else "an element of a domain"
         super().__init__(
             f"{name} is neither bound by a quantifier nor {where}",
             lexeme=name,
-            advice=nearest(name, elements) or f"Bind it first: forall {name} in {sort or '...'}: ...",
+            advice=nearest(name, known) or f"Bind it first: forall {name} in {sort or '...'}: ...",
             kind=UnknownName,
         )
         self.element = Misstatement(
-            f"there is no {name} in {sort}" if sort else f"{name} is an element of no domain",
+            f"there is no {name} in {sort}" if sort else f"there is no variable and no element {name}",
             lexeme=name,
-            advice=nearest(name, elements) or (f"{sort} has {listed(elements)}." if elements else ""),
+            advice=nearest(name, known) or (f"{sort or 'Variables'}: {listed(known)}." if known else ""),
             kind=UnknownName,
         )
         """The same complaint where nothing can be bound."""
@@ -155,7 +155,9 @@ class Terms:
             raise Misstatement(
                 f"{name} is not in {sort}", lexeme=name, advice="Check the order of the arguments."
             )
-        raise Unbound(name, sort, tuple(self.signature.ranks(sort)) if sort else ())
+        # In a comparison that wants no particular domain, a random variable may be meant.
+        known = self.signature.ranks(sort) if sort else self.signature.names((RandomFunction,))
+        raise Unbound(name, sort, tuple(known))
 
     def _function(self, name: str, arguments: tuple[Term, ...], scope: Scope, sort: str) -> Value:
         match self.signature[name]:
