@@ -253,6 +253,29 @@ def test_several_processes_give_the_same_answers(ask):
         assert one["upper"] == pytest.approx(other["upper"], abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("P(x) >= 0.5", "P(x) >= 0.5"),
+        ("P(x | y)<=1/4", "P(x | y) <= 0.25"),
+        ("P(x) ≥ 20%", "P(x) >= 0.2"),
+        ("P(x) ≤ .5", "P(x) <= 0.5"),
+        ("0.5 <= P(x)", "P(x) >= 0.5"),
+        ("12.5% ≥ P(x)", "P(x) <= 0.125"),
+    ],
+)
+def test_a_statement_to_decide_may_be_written_in_several_ways(ask, statement: str, shown: str):
+    code, out, _ = ask("decide", str(EXAMPLES / "parity.lcn"), statement, "--json")
+    assert (code, json.loads(out)[0]["statement"]) == (0, shown)
+
+
+@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= 1/0", "P(x) >= 1.2.3"])
+def test_what_is_no_comparison_with_a_number_is_not_decided(ask, statement: str):
+    code, out, err = ask("decide", str(EXAMPLES / "parity.lcn"), statement)
+    assert (code, out) == (2, "")
+    assert "is no comparison" in err
+
+
 # What goes wrong.
 
 

@@ -103,32 +103,6 @@ def test_an_interrupted_decision_is_undecided() -> None:
     assert found.verdict is Verdict.UNDECIDED or found.stage != "interrupted"
 
 
-@pytest.mark.parametrize(
-    ("statement", "relation", "threshold"),
-    [
-        ("P(a) >= 0.5", Relation.AT_LEAST, 0.5),
-        ("P(a)<=1/4", Relation.AT_MOST, 0.25),
-        ("P(a | b) ≥ 20%", Relation.AT_LEAST, 0.2),
-        ("P(a) ≤ .5", Relation.AT_MOST, 0.5),
-        ("0.5 <= P(a)", Relation.AT_LEAST, 0.5),
-        ("12.5% ≥ P(a)", Relation.AT_MOST, 0.125),
-    ],
-)
-def test_a_statement_may_be_written_in_several_ways(
-    statement: str, relation: Relation, threshold: float
-) -> None:
-    asked, found, number = read_statement(statement)
-    assert (asked[:3], found, number) == ("P(a", relation, threshold)
-
-
-@pytest.mark.parametrize(
-    "statement", ["P(a)", "P(a) >", "P(a) > 0.5", "P(a) >= 1/0", "P(a) >= 1.2.3", "P(a) = 1"]
-)
-def test_what_is_no_comparison_with_a_number_is_refused(statement: str) -> None:
-    with pytest.raises(LanguageError, match="is no comparison"):
-        read_statement(statement)
-
-
 def test_answers_and_decisions_show_themselves_as_bars_in_notebooks() -> None:
     answer = CHAIN.query("P(a | b)")._repr_html_()
     assert "P(a | b)" in answer and answer.count("<svg") == 1 and "exact" in answer

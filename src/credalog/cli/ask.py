@@ -81,9 +81,7 @@ def marginals(arguments: Namespace) -> int:
     model = load_model(arguments)
     if arguments.method in PROPAGATIONS:
         return _answer(arguments, lambda watch: _propagated(model, arguments, watch))
-    return _answer(
-        arguments, lambda watch: iter(model.marginals(**effort(arguments, "method", "jobs"), report=watch))
-    )
+    return _answer(arguments, lambda watch: iter(model.marginals(**_effort(arguments), report=watch)))
 
 
 def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
@@ -112,11 +110,15 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
     without_evidence.propagate(variant="sound", markov=arguments.markov)
 
 
+def _effort(arguments: Namespace) -> dict[str, Any]:
+    return effort(arguments, "method", "jobs")
+
+
 def _asked(
     model: LCN, queries: Sequence[str | Query], arguments: Namespace, watch: Watch
 ) -> Iterator[Answer]:
     """Answer one question after the other, or several at once if there are processes to do it."""
-    limits = effort(arguments, "method", "jobs")
+    limits = _effort(arguments)
     if arguments.jobs == 1:
         for asked in queries:
             watch.begin(_written(asked))

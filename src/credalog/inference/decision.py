@@ -39,10 +39,7 @@ SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
 
 
-NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:/[1-9]\d*|%)?"
-AT_LEAST, AT_MOST = ">=|=>|≥|⩾", "<=|=<|≤|⩽"
-STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*(?P<order>{AT_LEAST}|{AT_MOST})\s*(?P<threshold>{NUMBER})\s*")
-TURNED = re.compile(rf"\s*(?P<threshold>{NUMBER})\s*(?P<order>{AT_LEAST}|{AT_MOST})\s*(?P<asked>.+?)\s*")
+STATEMENT = re.compile(r"\s*(?P<asked>.+?)\s*(?P<relation>>=|<=)\s*(?P<threshold>\d[\d./]*|\.\d+)\s*")
 
 
 class Relation(Enum):
@@ -85,22 +82,13 @@ class Decision:
 
 def read_statement(text: str) -> tuple[str, Relation, float]:
     """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold."""
-    turned = TURNED.fullmatch(text)
-    found = turned or STATEMENT.fullmatch(text)
+    found = STATEMENT.fullmatch(text)
     if found is None:
         raise LanguageError(
             f"{text!r} is no comparison of a probability with a number by <= or >=",
             advice="Write it like `P(a | b) >= 0.5`.",
         )
-    is_at_least = (re.fullmatch(AT_LEAST, found["order"]) is not None) != (turned is not None)
-    threshold = found["threshold"]
-    exact = Fraction(threshold[:-1]) / 100 if threshold.endswith("%") else _fraction(threshold)
-    return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(exact)
-
-
-def _fraction(written: str) -> Fraction:
-    over, _, under = written.partition("/")
-    return Fraction(over) / Fraction(under or 1)
+    return found["asked"], Relation(found["relation"]), float(Fraction(found["threshold"]))
 
 
 def decide(
