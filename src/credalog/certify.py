@@ -18,6 +18,8 @@ With c = 0 a positive bound is a contradiction: the program has no point (Farkas
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -34,14 +36,18 @@ class Checker:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._inequalities = sp.csr_array(program.inequalities.T)
-        self._equalities = sp.csr_array(program.equalities.T)
-        self._numerator = sp.csr_array(program.ratios.numerator.T)
-        self._denominator = sp.csr_array(program.ratios.denominator.T)
-        parts = (self._inequalities, self._equalities, self._numerator, self._denominator)
-        self._sizes = tuple(abs(part) for part in parts)
+        ratios = program.ratios
+        rows = (program.inequalities, program.equalities, ratios.numerator, ratios.denominator)
+        self._columns = sp.csr_array(sp.vstack(rows, format="csr").T)
+        self._sizes = abs(self._columns)
         # Twice the ratios' terms, which stand in a lower and an upper row; a few more for the rest.
-        self._terms = 8.0 + 2.0 * sum(np.diff(part.indptr) for part in parts)
+        self._terms = 8.0 + 2.0 * np.diff(self._columns.indptr)
+        self._ends = np.cumsum([program.inequalities.shape[0], len(ratios.of), len(ratios.of)]).tolist()
+        starts, stops = np.array(program.tables).T
+        self._order = np.argsort(starts)
+        self._starts, self._lengths = starts[self._order], (stops - starts)[self._order]
+        if self._starts[0] != 0 or (np.cumsum(self._lengths) != stops[self._order]).any():
+            raise ValueError("every column belongs to one table")
 
     def lower_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
         """Prove a lower bound on the objective's ratio over the box."""
@@ -62,35 +68,33 @@ class Checker:
     def _bound(self, objective: Objective, box: Box, cost: Floats, multipliers: Floats) -> float:
         stated, low, high, equal, shift = self._split(multipliers)
         lower, upper = box.lower[self._program.ratios.of], box.upper[self._program.ratios.of]
-        weights = (stated, equal, low - high, upper * high - lower * low)
-        reduced = cost - shift * objective.denominator
-        reduced -= self._inequalities @ stated + self._equalities @ equal
-        reduced -= self._numerator @ weights[2] + self._denominator @ weights[3]
-        size = np.abs(cost) + abs(shift) * objective.denominator
-        sizes = (stated, np.abs(equal), low + high, upper * high + lower * low)
-        for matrix, weight in zip(self._sizes, sizes, strict=True):
-            size += matrix @ weight
+        weights = np.concatenate([stated, equal, low - high, upper * high - lower * low])
+        sizes = np.concatenate([stated, np.abs(equal), low + high, upper * high + lower * low])
+        reduced = cost - shift * objective.denominator - self._columns @ weights
+        size = np.abs(cost) + abs(shift) * objective.denominator + self._sizes @ sizes
         # terms * UNIT bounds the relative error of a sum of products; 4 covers the coefficients' rounding.
         safe = reduced - 4.0 * self._terms * UNIT * size
         if not np.isfinite(safe).all():
             # Multipliers that overflow, or are no numbers, prove nothing.
             return -np.inf
-        loss = 0.0
-        for (start, stop), mass in zip(self._program.tables, objective.mass_bounds, strict=True):
-            negative = np.minimum(safe[start:stop], 0.0)
-            least = float(negative.min())
-            if least < 0.0:
-                worst = round_down(least * mass)
-                if objective.column_bounds is not None:
-                    single = float(negative @ objective.column_bounds[start:stop])
-                    worst = max(worst, single * (1.0 + (stop - start + 2) * UNIT))
-                loss = round_down(loss + worst)
-        return round_down(shift + loss)
+        return round_down(shift + self._loss(np.minimum(safe, 0.0), objective))
+
+    def _loss(self, negative: Floats, objective: Objective) -> float:
+        """Bound negative @ x from below, table by table."""
+        least = np.minimum.reduceat(negative, self._starts)
+        masses = objective.mass_bounds[self._order]
+        # Where nothing is lost, an infinite mass does not matter.
+        products = np.multiply(least, masses, out=np.zeros(len(least)), where=least < 0.0)
+        losses = np.nextafter(products, -np.inf)
+        if objective.column_bounds is not None:
+            singly = np.add.reduceat(negative * objective.column_bounds, self._starts)
+            losses = np.maximum(losses, singly * (1.0 + (self._lengths + 2) * UNIT))
+        return round_down(fsum(losses))
 
     def _split(self, multipliers: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:
         """Take a claim's multipliers apart; those of inequalities count only where they are positive."""
-        contexts = len(self._program.ratios.of)
-        ends = np.cumsum([self._program.inequalities.shape[0], contexts, contexts])
-        stated, low, high, rest = np.split(multipliers, ends)
+        first, second, third = self._ends
+        stated, low, high = multipliers[:first], multipliers[first:second], multipliers[second:third]
+        rest = multipliers[third:]
         stated, low, high = (np.maximum(part, 0.0) for part in (stated, low, high))
         return stated, low, high, rest[:-1], float(rest[-1])

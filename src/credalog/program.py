@@ -66,7 +66,7 @@ class Box:
 class Program:
     """The cone of all x >= 0 with inequalities @ x >= 0, equalities @ x == 0, and the ratios.
 
-    `tables` are the column ranges none of which holds more than the whole mass, which the first one is.
+    `tables` divide the columns into ranges, none of which holds more than the whole mass: the first one.
     The origins tell whoever built the program where a row comes from; -1 is the structure itself.
     """
 

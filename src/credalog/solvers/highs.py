@@ -8,7 +8,7 @@ denominator in every context c. That relaxation is exact where a ratio's range i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from credalog.program import Box, Claim, Floats, Objective, Outcome, Program
 
-__all__ = ["Basis", "Linearization", "Relaxation", "linear_model", "quiet_highs", "run_for"]
+__all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for"]
 
 RAY_SECONDS = 10.0
 """How long a second run may take that only fetches the proof of infeasibility."""
@@ -36,6 +36,14 @@ Basis = Any
 """HiGHS's own record of a basis, handed back to warm-start a neighbouring box."""
 
 
+class _Rows(NamedTuple):
+    """A matrix by rows. Plain arrays: in small programs, a sparse matrix costs more to make than to solve."""
+
+    data: Floats
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True)
 class _Scaling:
     """Factors that bring columns of very different size to a common one; all one if nothing asks for it."""
@@ -44,19 +52,19 @@ class _Scaling:
     rows: Floats
 
     @classmethod
-    def of(cls, matrix: sp.csr_array, bounds: Floats | None) -> _Scaling:
+    def of(cls, matrix: _Rows, bounds: Floats) -> _Scaling:
         """Scale each column by its bound, then each row to a greatest entry of one."""
-        if bounds is None:
-            return cls(np.ones(matrix.shape[1]), np.ones(matrix.shape[0]))
         columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
-        largest = np.asarray(abs(matrix * columns[None, :]).max(axis=1).todense()).ravel()
-        return cls(columns, 1.0 / np.where(largest > 0.0, largest, 1.0))
+        sizes = np.append(np.abs(matrix.data) * columns[matrix.indices], 0.0)
+        # The last entry is there for empty rows at the end; what an empty row finds is another's.
+        largest = np.maximum.reduceat(sizes, matrix.indptr[:-1])
+        largest[(np.diff(matrix.indptr) == 0) | (largest <= 0.0)] = 1.0
+        return cls(columns, 1.0 / largest)
 
-    def applied(self, matrix: sp.csr_array) -> sp.csr_array:
+    def applied(self, matrix: _Rows) -> _Rows:
         """Return the scaled matrix."""
-        lengths = np.diff(matrix.indptr)
-        data = matrix.data * self.columns[matrix.indices] * np.repeat(self.rows, lengths)
-        return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        by_row = np.repeat(self.rows, np.diff(matrix.indptr))
+        return matrix._replace(data=matrix.data * self.columns[matrix.indices] * by_row)
 
 
 class Relaxation:
@@ -74,6 +82,7 @@ class Relaxation:
             sp.vstack([program.inequalities, shape, shape, program.equalities], format="csr")
         )
         self._first = program.inequalities.nnz
+        self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
         self._highs = quiet_highs()
 
     def minimize(
@@ -154,13 +163,15 @@ class Relaxation:
         return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.array(ray) * scaling.rows)
 
     def _model(self, cost: Floats, objective: Objective, box: Box) -> tuple[highspy.HighsLp, _Scaling]:
-        matrix, lower, upper = self._rows(objective, box)
-        scaling = _Scaling.of(matrix, objective.column_bounds)
+        matrix, rows = self._rows(objective, box), self._row_bounds(box)
         columns = np.zeros(self.program.columns), np.full(self.program.columns, np.inf)
-        rows = lower * scaling.rows, upper * scaling.rows
+        if objective.column_bounds is None:
+            return linear_model(cost, columns, matrix, rows), self._unscaled
+        scaling = _Scaling.of(matrix, objective.column_bounds)
+        rows = rows[0] * scaling.rows, rows[1] * scaling.rows
         return linear_model(cost * scaling.columns, columns, scaling.applied(matrix), rows), scaling
 
-    def _rows(self, objective: Objective, box: Box) -> tuple[sp.csr_array, Floats, Floats]:
+    def _rows(self, objective: Objective, box: Box) -> _Rows:
         """Fill in the box rows, whose nonzeros are always in the same places, and add the normalization."""
         norm = np.flatnonzero(objective.denominator)
         data = np.concatenate([self._matrix.data, objective.denominator[norm]])
@@ -168,9 +179,7 @@ class Relaxation:
         data[self._first : middle] = self._part - box.lower[self._context_of] * self._whole
         data[middle:last] = box.upper[self._context_of] * self._whole - self._part
         indices = np.concatenate([self._matrix.indices, norm])
-        indptr = np.append(self._matrix.indptr, len(data))
-        matrix = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.program.columns))
-        return matrix, *self._row_bounds(box)
+        return _Rows(data, indices, np.append(self._matrix.indptr, len(data)))
 
     def _row_bounds(self, box: Box) -> tuple[Floats, Floats]:
         of = self.program.ratios.of
@@ -205,11 +214,11 @@ def quiet_highs() -> highspy.Highs:
 
 
 def linear_model(
-    cost: Floats, columns: tuple[Floats, Floats], matrix: sp.csr_array, rows: tuple[Floats, Floats]
+    cost: Floats, columns: tuple[Floats, Floats], matrix: sp.csr_array | _Rows, rows: tuple[Floats, Floats]
 ) -> highspy.HighsLp:
     """Hand a linear program to HiGHS: minimize the cost with bounds on columns and rows."""
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
+    lp.num_col_, lp.num_row_ = len(cost), len(matrix.indptr) - 1
     lp.col_cost_ = cost
     lp.col_lower_, lp.col_upper_ = columns
     lp.row_lower_, lp.row_upper_ = rows
@@ -299,6 +308,32 @@ class Linearization:
         lower = np.concatenate([np.zeros(inequalities + equalities + len(of)), [1.0]])
         upper = np.concatenate([np.full(inequalities, np.inf), np.zeros(equalities + len(of)), [1.0]])
         return sp.csr_array(matrix), (lower, upper)
+
+
+def elastic_step(
+    cost: Floats,
+    slopes: Floats,
+    limits: tuple[Floats, Floats],
+    bounds: tuple[Floats, Floats],
+    *,
+    price: float,
+    timeout: float,
+) -> Floats | None:
+    """Return the step within bounds of least cost; limits on the slopes' rows may be missed at a price."""
+    rows, columns = slopes.shape
+    slack = sp.eye_array(rows, format="csr")
+    matrix = sp.csr_array(sp.hstack([sp.csr_array(slopes), slack, -slack], format="csr"))
+    ranges = (
+        np.concatenate([bounds[0], np.zeros(2 * rows)]),
+        np.concatenate([bounds[1], np.full(2 * rows, np.inf)]),
+    )
+    highs = quiet_highs()
+    highs.passModel(linear_model(np.concatenate([cost, np.full(2 * rows, price)]), ranges, matrix, limits))
+    run_for(highs, timeout)
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    step: Floats = np.array(highs.getSolution().col_value)[:columns]
+    return step
 
 
 def _unit_columns(rows: int, chosen: NDArray[np.intp]) -> sp.csr_array:
