@@ -240,6 +240,32 @@ def test_impossible_evidence_is_not_an_inconsistent_network() -> None:
     assert query(network, Query(B)).status is Status.EXACT
 
 
+def test_a_verdict_of_consistency_stands_on_a_checked_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the second pair of eyes accepts no model, a network is not called consistent."""
+    network = Network((A.variable, B.variable), (says(A | B, 0.5, 0.6), says(A, 0.2, 0.3)))
+    options = Options(timeout=1.0)
+    assert Engine(network).is_consistent(options) is True
+    monkeypatch.setattr("credalog.inference.exact.violation", lambda *_: 1.0)
+    assert Engine(network).is_consistent(options) is None
+
+
+def test_a_model_of_one_part_is_inside_what_another_reading_bounds() -> None:
+    """In a cycle of conditions with a cause outside, the chain-graph reading finds the model at the end."""
+    text = """
+    0.1 <= P(x) <= 0.2
+    0.2 <= P(y) <= 0.3
+    0.6 <= P(a | x) <= 0.9
+    0.5 <= P(b | y) <= 0.7
+    0.2 <= P(b | a) <= 0.3
+    0.4 <= P(c | b) <= 0.6
+    0.5 <= P(d | c) <= 0.7
+    0.3 <= P(b | d) <= 0.5
+    """
+    answer = credalog.parse(text).query("P(x)", timeout=10.0)
+    assert answer.status is Status.EXACT
+    assert answer.upper_witnessed == pytest.approx(0.2, abs=1e-6)
+
+
 def test_an_unknown_variable_is_an_error_and_never_zero() -> None:
     network = Network((A.variable,), (says(A, 0.1, 0.2),))
     with pytest.raises(UnknownName, match="zebra"):

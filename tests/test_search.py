@@ -7,7 +7,9 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf
 from time import monotonic
+from typing import Any
 
+import numpy as np
 import pytest
 
 from credalog.distribution import violation
@@ -16,11 +18,12 @@ from credalog.errors import CredalogError
 from credalog.factorization import Reading
 from credalog.inference.answer import Answer, Options
 from credalog.inference.exact import Engine, query
-from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.inference.search import Ending, Finding, Limits, Search, Witness, search
 from credalog.logic import TRUE, And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, propositions
 from credalog.model import Independence, Network, Query, Sentence
 from credalog.numerics import TOLERANCE, Status, Warrant
-from credalog.program import Objective
+from credalog.program import Box, Floats, Objective, Outcome
+from credalog.solvers.highs import Relaxation
 from random_networks import KINDS, random_case
 
 A, B, C, D = propositions("a b c d")
@@ -305,3 +308,47 @@ def test_a_vacuous_sentence_on_a_variable_of_its_own_changes_nothing(seed: int) 
     assert (before is None) == (after is None)
     if before is not None and after is not None and before.status is after.status is Status.EXACT:
         assert (after.lower, after.upper) == pytest.approx((before.lower, before.upper), abs=2 * TOLERANCE)
+
+
+# --- Who decides on a witness, and what a search does without a verdict -----------------------------------
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_witness_that_nobody_accepts_is_no_witness_and_the_bound_holds(maximize: bool) -> None:
+    limits = Limits(TOLERANCE, monotonic() + 1.0)
+    asked = encoded(TWO_ENDS, Query(C))
+    finding = search(*asked, limits, maximize=maximize, accepts=lambda _: False)
+    assert finding.witness is None
+    assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_search_that_stopped_is_taken_up_where_it_was(maximize: bool) -> None:
+    limits = Limits(1e-6, monotonic())
+    stopped = Search(*encoded(TWO_ENDS, Query(C)), limits, maximize, None, None)
+    first = stopped.run()
+    second = stopped.go_on(monotonic() + 20.0)
+    assert first.ending is Ending.STOPPED
+    assert second.ending is Ending.CLOSED
+    assert second.nodes > first.nodes
+    assert_encloses(first, maximize=maximize, truth=ENDS_OF_C[maximize])
+    assert second.bound == pytest.approx(ENDS_OF_C[maximize], abs=2e-6)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_leaf_without_a_verdict_is_cut_and_not_given_up(
+    maximize: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The solver is made to say nothing about every box that is still as wide as the first one."""
+    widths = encoded(TWO_ENDS, Query(C))[0].program.ratios
+    solve = Relaxation._solve
+
+    def silent(self: Relaxation, cost: Floats, objective: Objective, box: Box, *rest: Any) -> Any:
+        claim, basis = solve(self, cost, objective, box, *rest)
+        first = np.array_equal(box.lower, widths.lower) and np.array_equal(box.upper, widths.upper)
+        return (replace(claim, outcome=Outcome.STOPPED), None) if first else (claim, basis)
+
+    monkeypatch.setattr(Relaxation, "_solve", silent)
+    finding = found_in(TWO_ENDS, Query(C), maximize=maximize)
+    assert finding.ending is Ending.CLOSED
+    assert finding.bound == pytest.approx(ENDS_OF_C[maximize], abs=2e-4)

@@ -31,9 +31,9 @@ from credalog.errors import (
     UnknownName,
 )
 from credalog.factorization import Reading, ancestors, factorize, in_one_clique
-from credalog.inference import credal, likelihood, sets
+from credalog.inference import credal, likelihood, loglinear, sets
 from credalog.inference.answer import Answer, Options, Progress
-from credalog.inference.search import Ending, Finding, Limits, Witness, search
+from credalog.inference.search import Ending, Finding, Limits, Search, Witness, search
 from credalog.inference.witness import LARGEST_SCOPE, STEPS, WitnessSearch
 from credalog.logic import TRUE, Formula, Is, Variable, literals_of
 from credalog.markov import DependencyGraph, Markov, dependency_graph
@@ -151,12 +151,17 @@ class Engine:
         return folded.restored(smaller._factorized(folded.query, options), asked)
 
     def _factorized(self, asked: Query, options: Options, *, jointly: bool = False) -> Answer:
-        """Search on cliques; the lower end first, which leaves the upper one at least half of the time."""
+        """Search on cliques; the lower end first, which leaves the upper one at least half of the time.
+
+        What the upper end leaves in turn goes to the lower one, if that is not closed.
+        """
         start = monotonic()
         task = _Task(self, asked, options, start, jointly=jointly)
         lower = task.end(maximize=False)
         interrupted = lower.ending is Ending.INTERRUPTED
         upper = UNSEARCHED if interrupted else task.end(maximize=True)
+        if Ending.INTERRUPTED not in (lower.ending, upper.ending):
+            lower = task.resumed(lower)
         return _answer(asked, lower, upper, options, "joint" if jointly else "factorized", start)
 
     def _free(self, asked: Query, options: Options) -> Answer:
@@ -229,6 +234,11 @@ class Engine:
     @cached_property
     def _models(self) -> dict[tuple[int, ...], deque[Distribution]]:
         """Keep the latest models of each part: what attains one query is a start for the next."""
+        return {}
+
+    @cached_property
+    def _families(self) -> dict[tuple[int, ...], loglinear.LogLinear | None]:
+        """Keep the log-linear distributions of each part."""
         return {}
 
     @cached_property
@@ -326,12 +336,24 @@ class _Task:
         self.deadline = start + options.timeout
         self.part = engine.part(asked) if part is None else part
         self.jointly = jointly
+        self.searched: Search | None = None
         self.encodings: dict[tuple[Reading, bool], tuple[Encoding, Objective]] = {}
 
     def end(self, *, maximize: bool) -> Finding:
         """Find one end of the interval; the lower one may use half of the time that is left."""
         now = monotonic()
         finding = self._find(self.deadline if maximize else (now + self.deadline) / 2.0, maximize)
+        return self._settled(finding, maximize=maximize)
+
+    def resumed(self, lower: Finding) -> Finding:
+        """Take up the search for the lower end where it stopped, if there is time left."""
+        if lower.ending is not Ending.STOPPED or self.searched is None or monotonic() >= self.deadline:
+            return lower
+        found = self._settled(self.searched.go_on(self.deadline), maximize=False)
+        return replace(_tighter_bound(found, lower, maximize=False), witness=found.witness or lower.witness)
+
+    def _settled(self, finding: Finding, *, maximize: bool) -> Finding:
+        """Say why there is no model, or re-check the witness."""
         if finding.ending is Ending.EMPTY:
             if finding.warrant is Warrant.CLAIMED and self._is_doubtful():
                 bound, warrant = float(maximize), Warrant.CHECKED
@@ -408,8 +430,11 @@ class _Task:
         small = self.part.core_states <= CORE_LIMIT
         if small and tuple(sorted(structure.core)) in structure.components:
             # The core is one component: all readings are the same.
-            return self._literally(deadline, maximize, known)
+            return self._literally(deadline, maximize, self._tied(known, deadline, maximize))
         now = monotonic()
+        tied = self._tied(known, deadline, maximize)
+        if tied is not None and self._family is not None:
+            return self._literally(deadline, maximize, tied)
         inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, known, root_only=small)
         if inner.ending is Ending.INTERRUPTED:
             return replace(inner, bound=float(maximize), warrant=Warrant.CHECKED)
@@ -420,8 +445,27 @@ class _Task:
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
         literal = self._literally(deadline, maximize, outer.witness)
-        better = min if maximize else max
-        return replace(literal, bound=better(literal.bound, outer.bound))
+        return _tighter_bound(literal, outer, maximize=maximize)
+
+    def _tied(self, known: Witness | None, deadline: float, maximize: bool) -> Witness | None:
+        """Return a model found among the log-linear ones, where they suit the part and it is better."""
+        until = monotonic() + (deadline - monotonic()) / 4.0
+        found = None if self._family is None else self._family.witness(self.asked, until, maximize=maximize)
+        if found is None or not self._is_model(found):
+            return known
+        value = found.probability(self.asked.claim, self.asked.given)
+        is_better = known is None or (value > known.value if maximize else value < known.value)
+        return Witness(found, value) if is_better else known
+
+    @property
+    def _family(self) -> loglinear.LogLinear | None:
+        """Return the log-linear distributions of the part, unless it is so small that all ways are short."""
+        families, kept = self.engine._families, self.part.kept
+        if self.part.is_small_and_cyclic:
+            return None
+        if kept not in families:
+            families[kept] = loglinear.family_of(self.part.problem, self._said.sentences)
+        return families[kept]
 
     def _literally(self, deadline: float, maximize: bool, known: Witness | None) -> Finding:
         """Search with the whole core in one table; with everything in it where that is small."""
@@ -449,7 +493,9 @@ class _Task:
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly or self.jointly)
         limits = Limits(self.options.tolerance, deadline, root_only, self._report(maximize))
-        return search(encoding, objective, limits, maximize=maximize, known=known, accepts=self._is_model)
+        found = Search(encoding, objective, limits, maximize, known, self._is_model)
+        self.searched = self.searched if maximize else found
+        return found.run()
 
     def _encoded(self, reading: Reading, jointly: bool) -> tuple[Encoding, Objective]:
         key = reading, jointly
@@ -532,6 +578,12 @@ class _Task:
         sentences = tuple(s for s in network.sentences if seen.issuperset(s.scope))
         declared = tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given)))
         return Network(self.part.problem.variables, sentences, declared)
+
+
+def _tighter_bound(latest: Finding, other: Finding, *, maximize: bool) -> Finding:
+    """Give the latest finding the other's bound, and its warrant, where that is tighter."""
+    is_tighter = other.bound < latest.bound if maximize else other.bound > latest.bound
+    return replace(latest, bound=other.bound, warrant=other.warrant) if is_tighter else latest
 
 
 def _answer(

@@ -8,7 +8,7 @@ as the box shrinks, so the tree closes every gap given time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
@@ -26,7 +26,7 @@ from credalog.numerics import Warrant, round_up
 from credalog.program import Box, Claim, Floats, Objective, Outcome
 from credalog.solvers.highs import Basis, Relaxation
 
-__all__ = ["Accepts", "Ending", "Finding", "Limits", "Witness", "search"]
+__all__ = ["Accepts", "Ending", "Finding", "Limits", "Search", "Witness", "search"]
 
 NARROW = 1e-10
 """A ratio's range below this width is not cut further."""
@@ -42,6 +42,9 @@ PATIENCE = 4
 
 TIGHTENING_SHARE = 0.2
 """The share of the time that may go into narrowing ratios before the first cut."""
+
+LOOKING_SECONDS, LOOKING_SHARE = 0.5, 0.25
+"""How long, and which share of the time, the search may look for a better witness than it has."""
 
 SMALLEST_MASS = 1e-6
 """A ratio whose denominator may be smaller than this is not narrowed."""
@@ -121,11 +124,14 @@ def search(
 
     `accepts` is the last word on a witness; without it those that satisfy the program count.
     """
-    return _Search(encoding, objective, limits, maximize, known, accepts).run()
+    return Search(encoding, objective, limits, maximize, known, accepts).run()
 
 
-class _Search:
-    """One search; inside it every value is multiplied by `sign`, so that less is better."""
+class Search:
+    """One search, which can be taken up again where it stopped.
+
+    Inside it every value is multiplied by `sign`, so that less is better.
+    """
 
     def __init__(
         self,
@@ -147,19 +153,26 @@ class _Search:
         self.witnesses = WitnessSearch(encoding, objective, limits.deadline)
         self.best = self.known = known
         self.accepts = accepts
+        self.start, self.seconds_looking = monotonic(), 0.0
         self.closed = inf
         self.warrant = Warrant.CHECKED
         self.root: Claim | None = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         self.numbers = count()
-        self.open: list[_Node] = []
+        floor = -1.0 if maximize else 0.0
+        self.open = [_Node(floor, next(self.numbers), self.program.ratios.box, None)]
+
+    def go_on(self, deadline: float) -> Finding:
+        """Take up a search that stopped, until another deadline."""
+        self.limits = replace(self.limits, deadline=deadline)
+        self.witnesses.deadline = deadline
+        return self.run()
 
     def run(self) -> Finding:
         """Take the leaf with the weakest bound until the gap is closed or the time is up."""
-        floor = -1.0 if self.maximize else 0.0
-        heappush(self.open, _Node(floor, next(self.numbers), self.program.ratios.box, None))
         try:
-            self._explore(self.open[0])
+            if self.root is None:
+                self._explore(self.open[0])
             while self.open and not self._is_closed() and not self._is_over():
                 self._explore(self.open[0])
                 self._tell()
@@ -259,19 +272,43 @@ class _Search:
         return bound >= self._incumbent() - self.limits.tolerance
 
     def _look(self, node: _Node, point: Floats, bound: float) -> None:
-        """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
-        self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=1))
-        is_power_of_two = (node.number & (node.number - 1)) == 0
-        if is_power_of_two and not self._suffices(bound):
-            self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
+        """Take a point as a witness itself; search from it only where that is not enough, and seldom.
+
+        At first a model that was known before is the better start.
+        """
+        if self._may_look():
+            self._walk(point, steps=1)
+        is_time = (node.number & (node.number - 1)) == 0 and (node.number > 0 or self.known is None)
+        if is_time and not self._suffices(bound) and self._may_look():
+            self._walk(point, steps=STEPS)
+
+    def _may_look(self) -> bool:
+        """Tell whether to look for a better witness: where one is known, most of the time is for bounding."""
+        return self.best is None or self.seconds_looking <= self._allowance()
+
+    def _allowance(self) -> float:
+        return max(LOOKING_SECONDS, LOOKING_SHARE * (monotonic() - self.start))
+
+    def _walk(self, point: Floats, *, steps: int) -> None:
+        self._spend(lambda: self.witnesses.from_point(point, maximize=self.maximize, steps=steps))
+
+    def _spend(self, walk: Callable[[], Candidate | None]) -> None:
+        """Walk to a witness, within the allowance where one is known."""
+        start = monotonic()
+        allowed = inf if self.best is None else self._allowance()
+        self.witnesses.deadline = min(self.limits.deadline, start + allowed)
+        self._offer(walk())
+        self.witnesses.deadline = self.limits.deadline
+        self.seconds_looking += monotonic() - start
 
     def _prepare(self, root: _Node) -> None:
         """Before the first cut look for a witness from elsewhere, and narrow the ratios.
 
         From a model that was known before, if it is still the best; from the middle, if there is none.
         """
-        if self.known is not None and self.best is self.known:
-            self._offer(self.witnesses.from_model(self.known.distribution, maximize=self.maximize))
+        if self.known is not None and self.best is self.known and self._may_look():
+            model = self.known.distribution
+            self._spend(lambda: self.witnesses.from_model(model, maximize=self.maximize))
         elif self.best is None:
             remaining = max(self.limits.deadline - monotonic(), 0.1)
             center = self.relaxation.center(self.objective, root.box, remaining)
