@@ -1,10 +1,13 @@
 """Attack our own bounds with random networks, for as long as you like.
 
     python benchmarks/attack.py --minutes 30
+    python benchmarks/attack.py --minutes 30 --propagation
 
 Each network is small enough for brute force. A bound inside the truth, a witness outside it, a consistent
 network called inconsistent, an error of any kind: each is printed with the network in the `.lcn` language,
 so that it can become a test. The summary says how many answers were exact and how long both sides took.
+With `--propagation` the bounds of sound propagation are attacked instead, by networks that come with models:
+those of brute force, and larger ones that were drawn around models.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,6 +23,7 @@ from time import monotonic
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from awkward_networks import AWKWARD, Awkward, awkward_case, case_with_extremes
 from credalog.errors import CredalogError
 from credalog.inference.answer import Answer, Options
 from credalog.inference.exact import query
@@ -27,6 +31,7 @@ from credalog.language import unparse_network, unparse_query
 from credalog.markov import Markov
 from credalog.numerics import TOLERANCE
 from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
+from propagation_judging import accusations
 from random_networks import KINDS, LINEAR, Case, random_case
 
 
@@ -34,7 +39,7 @@ from random_networks import KINDS, LINEAR, Case, random_case
 class Trial:
     """One case: what the engine did, what is held against it, and what it cost."""
 
-    case: Case
+    case: Case | Awkward
     ending: str
     complaints: tuple[str, ...]
     seconds: float
@@ -73,11 +78,38 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
             yield random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
 
 
+def trials_of(arguments: argparse.Namespace) -> Iterator[Trial]:
+    """Put one case after the other to the engine, for ever."""
+    return (attempt(case, arguments) for case in cases(arguments))
+
+
+def trials_of_propagation(arguments: argparse.Namespace) -> Iterator[Trial]:
+    """Put networks with known models to sound propagation, for ever."""
+    for seed in count(arguments.first):
+        for kind in arguments.kinds:
+            drawn = random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
+            yield from judged(lambda drawn=drawn: case_with_extremes(drawn, arguments.oracle))
+        for kind in AWKWARD:
+            yield from judged(lambda kind=kind, seed=seed: awkward_case(kind, seed))
+
+
+def judged(draw: Callable[[], Awkward | None]) -> Iterator[Trial]:
+    """Draw a case and judge propagation's bounds on it; nothing where the case has no model."""
+    start = monotonic()
+    case = draw()
+    if case is not None:
+        drawn = monotonic()
+        held = tuple(accusations(case))
+        ending = "accused" if held else "contained"
+        yield Trial(case, ending, held, monotonic() - drawn, drawn - start)
+
+
 def show(trial: Trial) -> None:
     """Print what is held against an answer, with the network."""
     print(f"\n{trial.case}: {'; '.join(trial.complaints)}")
-    print(unparse_network(trial.case.network))
-    print(unparse_query(trial.case.query), flush=True)
+    print(unparse_network(trial.case.network), flush=True)
+    if isinstance(trial.case, Case):
+        print(unparse_query(trial.case.query), flush=True)
 
 
 def summarize(trials: list[Trial]) -> None:
@@ -107,15 +139,16 @@ def main() -> int:
     parser.add_argument("--oracle", type=float, default=2.0, help="seconds the oracle has for an end")
     parser.add_argument("--method", default="auto", choices=["auto", "factorized", "joint"])
     parser.add_argument("--markov", default="local", choices=["local", "none"])
+    parser.add_argument("--propagation", action="store_true", help="attack sound propagation")
     arguments = parser.parse_args()
     end, trials = monotonic() + 60.0 * arguments.minutes, list[Trial]()
     try:
-        for case in cases(arguments):
+        for trial in trials_of_propagation(arguments) if arguments.propagation else trials_of(arguments):
+            trials.append(trial)
+            if trial.complaints:
+                show(trial)
             if monotonic() > end:
                 break
-            trials.append(attempt(case, arguments))
-            if trials[-1].complaints:
-                show(trials[-1])
     except KeyboardInterrupt:
         pass
     summarize(trials)

@@ -498,13 +498,6 @@ def test_evidence_is_refused_where_its_meaning_is_undefined(net: Network, eviden
         propagate(net, evidence=evidence)
 
 
-def test_sound_propagation_refuses_more_evidence_than_a_window_holds() -> None:
-    atoms = [proposition(f"x{i}") for i in range(12)]
-    net = network(*(S(a, 0.2, 0.3) for a in atoms))
-    with pytest.raises(ProblemTooLarge):
-        propagate(net, variant="sound", evidence=conjunction(atoms[:9]))
-
-
 # --- The rest of the contract -------------------------------------------------------------------------------
 
 

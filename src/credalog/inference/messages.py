@@ -99,13 +99,14 @@ def multiplied(sets: Sequence[Messages], size: int) -> Messages:
 
 def _multiply(left: Messages, right: Messages) -> Messages:
     count = len(right.vectors)
-    if count == 1 and (right.vectors == 1).all():
-        return left
-    products = (left.vectors[:, None] * right.vectors[None]).reshape(-1, left.vectors.shape[1])
 
     def origin(i: int) -> Origin:
         return [], [(left, i // count), (right, i % count)]
 
+    if count == 1 and (right.vectors == 1).all():
+        # The choices behind it count even so: others may have made the evidence impossible.
+        return Messages(left.vectors, left.error + right.error, origin)
+    products = (left.vectors[:, None] * right.vectors[None]).reshape(-1, left.vectors.shape[1])
     return _pruned(products, left.error + right.error + ROUNDING, origin)
 
 

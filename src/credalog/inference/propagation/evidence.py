@@ -11,7 +11,8 @@ takes a prior to its posterior. Downwards, a parent sends the interval of its pr
 but that below the child. Each quantity is a ratio of linear functions in any one probability, so its
 extremes lie at corners.
 
-On a polytree the intervals are exact. With loops they are an estimate, neither inside nor outside.
+On a polytree the intervals are exact. With loops they are an estimate, neither inside nor outside. Polytrees
+whose variables have more than two values, or are assessed in other words, are left to set propagation.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from credalog.errors import CredalogError, ImpossibleEvidence
 from credalog.inference.propagation.factors import Arrays, FactorGraph, Floats, Indices
 from credalog.inference.propagation.kernels import compiled, corner_range, corner_weight
+from credalog.inference.propagation.polytrees import polytree_posterior
 from credalog.logic import World
 from credalog.markov import DependencyGraph
 
@@ -56,7 +58,8 @@ def posterior(
     max_iterations: int,
 ) -> Posterior:
     """Propagate evidence through a credal network, sweeping parents first and back until nothing changes."""
-    _require_credal(graph, dependencies)
+    if obstacle := _obstacle(graph, dependencies):
+        return _exact(graph, dependencies, evidence, obstacle)
     state = _initial(graph, evidence)
     order = np.array([x for members in dependencies.components() for x in members], dtype=np.int64)
     changes, rounds = [1.0, 1.0], 0
@@ -70,20 +73,27 @@ def posterior(
     return Posterior(lower, upper, rounds, max(changes[-2:]))
 
 
-def _require_credal(graph: FactorGraph, dependencies: DependencyGraph) -> None:
-    """Refuse a network in which P(x | e) has no meaning for these messages."""
+def _obstacle(graph: FactorGraph, dependencies: DependencyGraph) -> str:
+    """Say why P(x | e) has no meaning for the messages of 2U; nothing where it has."""
     heads = [factor.scope[-1] for factor in graph.factors]
-    advice = "Ask exact inference for this posterior, or sound propagation for bounds on it."
     if any(not factor.separate for factor in graph.factors) or any(n != 2 for n in graph.arrays.size):
-        raise CredalogError(
-            "Evidence is propagated only where every sentence bounds a proposition given all its parents.",
-            advice=advice,
-        )
+        return "Evidence is propagated only where every sentence bounds a proposition given all its parents."
     if len(set(heads)) < len(heads):
         name = graph.network.variables[next(v for v in heads if heads.count(v) > 1)].name
-        raise CredalogError(f"{name} is assessed twice, so its evidence cannot be propagated.", advice=advice)
-    if dependencies.is_cyclic:
-        raise CredalogError("Evidence is not propagated through cyclic networks.", advice=advice)
+        return f"{name} is assessed twice, so its evidence cannot be propagated."
+    return "Evidence is not propagated through cyclic networks." if dependencies.is_cyclic else ""
+
+
+def _exact(graph: FactorGraph, dependencies: DependencyGraph, evidence: World, obstacle: str) -> Posterior:
+    """Propagate sets instead of intervals, where that is exact; refuse anything else."""
+    found = polytree_posterior(graph.network, dependencies, evidence)
+    if found is None:
+        raise CredalogError(
+            obstacle,
+            advice="Without --method bp, `credalog query` and `credalog marginals` answer exactly;"
+            " --method sound bounds the posterior in any network.",
+        )
+    return Posterior(*found, 1, 0.0)
 
 
 def _initial(graph: FactorGraph, evidence: World) -> _State:
@@ -157,25 +167,31 @@ def _support(
     """Return the least or greatest support that a family gives one parent.
 
     N = Σ_u P(u)·(θ(1u)·α + (1-θ(1u))·(1-α)) for the parent true, D likewise for it false, and the support is
-    N/(N+D): each θ sits at the end that helps, all others at a corner.
+    N/(N+D): each θ sits at the end that helps, all others at a corner. Where this makes N = D = 0, the other
+    end may still make the evidence possible: then the support is 0 or 1, whichever is the worse. A corner
+    where it cannot is left out, since the support is constant on the way there; -1 if all corners are.
     """
     worlds, k = len(below), len(lower)
     bit = 1 << (k - 1 - parent)
-    best = 0.0 if most else 1.0
+    best = -1.0
     for corner in range(worlds):
         alpha = head[1] if corner & bit else head[0]
-        mass = np.zeros(2)
+        mass, spare = np.zeros(2), 0.0
         for world in range(worlds):
             true = 1 if world & bit else 0
             raised = (alpha >= 0.5) == (most == (true == 1))
-            theta = above[world] if raised else below[world]
+            theta, other = (above[world], below[world]) if raised else (below[world], above[world])
             weight = corner_weight(world, corner, lower, upper, parent)
             mass[true] += weight * (theta * alpha + (1.0 - theta) * (1.0 - alpha))
-        if mass[0] + mass[1] <= 0.0:
-            # Evidence impossible at this corner: next to it any ratio may occur.
-            return 1.0 if most else 0.0
-        value = mass[1] / (mass[0] + mass[1])
-        best = max(best, value) if most else min(best, value)
+            spare += weight * (other * alpha + (1.0 - other) * (1.0 - alpha))
+        if mass[0] + mass[1] > 0.0:
+            value = mass[1] / (mass[0] + mass[1])
+        elif spare > 0.0:
+            value = 0.0 if most else 1.0
+        else:
+            continue
+        if best < 0.0 or (value > best) == most:
+            best = value
     return best
 
 
@@ -202,6 +218,8 @@ def _update(a: Arrays, s: _State, f: int) -> float:
             value = 0.5
             if alpha[0] != 0.5 or alpha[1] != 0.5:
                 value = _support(below, above, lower, upper, i, alpha, side == 1)
+                if value < 0.0:
+                    return -1.0
             change = max(change, abs(value - float(s.support[side, first + i])))
             s.support[side, first + i] = value
     return change

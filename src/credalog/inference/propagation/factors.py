@@ -113,6 +113,10 @@ class FactorGraph:
             worlds //= 2
         return self.arrays.coefficient[start[factor] : start[factor + 1]].reshape(-1, worlds)
 
+    def edges(self, factor: int) -> slice:
+        """Return where the edges of a factor are kept."""
+        return slice(self.arrays.edge_start[factor], self.arrays.edge_start[factor + 1])
+
     def message_slots(self, factor: int) -> slice:
         """Return where the messages of a factor are kept."""
         a = self.arrays

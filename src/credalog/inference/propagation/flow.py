@@ -31,7 +31,7 @@ from credalog.inference.propagation.rounds import (
     incoming_box,
     take,
 )
-from credalog.inference.propagation.separation import mark_independent
+from credalog.inference.propagation.separation import mark_independent, mark_parents
 from credalog.inference.propagation.wide import wide_messages
 from credalog.inference.propagation.windows import Surroundings, widen
 from credalog.logic import TRUE, Formula, Is, Not, World, conjunction, literals_of
@@ -76,6 +76,7 @@ class _Plan:
     max_iterations: int
     began: float
     report: Report | None
+    markov: Markov
 
     @property
     def sound(self) -> bool:
@@ -111,25 +112,30 @@ def propagate(
     intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one
     may only tighten. `report` is called after every round.
     """
-    plan = _Plan(Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report)
+    plan = _Plan(
+        Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report, markov
+    )
     observed = _observed(network, evidence)
     if observed and not plan.sound:
         return _belief_posterior(network, plan, observed)
     if not plan.sound:
         graph = factor_graph(network, families=plan.variant is Variant.BP)
-        return _propagation(graph, plan, _resumed(graph, start))
+        if plan.variant is Variant.BP:
+            graph = mark_parents(graph)
+        return _propagation(graph, plan, _resumed(graph, plan, start))
     dependencies = dependency_graph(network)
     graph = _sound_graph(network, dependencies, window, markov)
-    found = _propagation(graph, plan, _resumed(graph, start))
+    found = _propagation(graph, plan, _resumed(graph, plan, start))
     if not observed:
         return found
     around = Surroundings.of(graph, dependencies, MOST_OBSERVED_WORLDS, implied=markov is not Markov.NONE)
-    lower, upper = sound_posterior(around, found.lower, found.upper, observed)
+    given = sound_posterior(around, found.lower, found.upper, observed, implied=markov is not Markov.NONE)
     return replace(
         found,
         evidence=_formula(observed),
-        lower=lower,
-        upper=upper,
+        lower=given.lower,
+        upper=given.upper,
+        undecided=given.undecided,
         seconds=perf_counter() - plan.began,
         messages=None,
     )
@@ -205,6 +211,7 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
         crossed=graph.network.variables[run.crossed] if run.crossed >= 0 else None,
         seconds=perf_counter() - plan.began,
         messages=messages,
+        markov=plan.markov,
     )
 
 
@@ -292,7 +299,7 @@ def _active(messages: Messages, tolerance: float) -> Indices:
     return active[np.argsort(-messages.change[active], kind="stable")]
 
 
-def _resumed(graph: FactorGraph, start: Propagation | None) -> Messages:
+def _resumed(graph: FactorGraph, plan: _Plan, start: Propagation | None) -> Messages:
     """Return the messages to begin with: those of an earlier result, or none.
 
     Every message of a network holds in one that only tightens it. A factor is asked again if its own
@@ -302,6 +309,7 @@ def _resumed(graph: FactorGraph, start: Propagation | None) -> Messages:
     if start is None:
         return messages
     _require_tightened(graph.network, start)
+    _require_same_assumptions(plan, start)
     earlier, old = start.graph, start.messages
     if old is None:
         return messages
@@ -312,6 +320,7 @@ def _resumed(graph: FactorGraph, start: Propagation | None) -> Messages:
         if g >= 0 and earlier.factors[g].kind == factor.kind:
             here, there = graph.message_slots(f), earlier.message_slots(g)
             messages.lower[here], messages.upper[here] = old.lower[there], old.upper[there]
+            messages.cause[graph.edges(f)] = old.cause[earlier.edges(g)]
             if np.array_equal(graph.coefficients(f), earlier.coefficients(g)):
                 pending[f] = old.change[g]
     hear_all(graph.arrays, messages, np.ones(len(graph.arrays.size), dtype=np.bool_), True)
@@ -322,7 +331,8 @@ def _resumed(graph: FactorGraph, start: Propagation | None) -> Messages:
 def _require_tightened(network: Network, start: Propagation) -> None:
     """Refuse to resume from a network that this one does not merely tighten."""
     earlier = start.graph.network
-    kept = network.variables == earlier.variables and all(
+    kept = network.variables == earlier.variables and set(earlier.independences) <= set(network.independences)
+    kept = kept and all(
         new.claims == old.claims
         and new.given == old.given
         and new.tau == old.tau
@@ -337,6 +347,16 @@ def _require_tightened(network: Network, start: Propagation) -> None:
         raise CredalogError(
             "Propagation can resume only from the same network, or from one with looser bounds.",
             advice="Start afresh: sentences were changed, removed, or tie variables anew.",
+        )
+
+
+def _require_same_assumptions(plan: _Plan, start: Propagation) -> None:
+    """Refuse to resume from messages that assumed more than this run may: they are no bounds for it."""
+    if start.variant is not plan.variant or start.markov not in (plan.markov, Markov.NONE):
+        raise CredalogError(
+            f"Messages of {start.variant.value} under the {start.markov.value} Markov condition are not valid"
+            f" for {plan.variant.value} under the {plan.markov.value} one.",
+            advice="Start afresh, or resume from a result of the same variant and condition.",
         )
 
 

@@ -15,6 +15,8 @@ so that no error of the pivoting can make it too narrow.
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 import numba
@@ -41,15 +43,34 @@ Floats = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., object])
 
 EPSILON = 2.0**-52
+UNDERFLOW = 1e-290
+"""More than what products too small for a float can add up to."""
 REDUCED_COST = 1e-11
 """How far a row may be violated before the simplex method pivots on it."""
 PIVOT = 1e-10
 """The least pivot that is divided by."""
 
 
+def _sources() -> str:
+    """Return a fingerprint of all modules with compiled functions."""
+    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return sha256(b"".join(text for text in texts if b"@compiled" in text)).hexdigest()
+
+
+SOURCES = _sources()
+
+
 def compiled(function: Function) -> Function:
-    """Compile a function with numba, once per machine: the result is kept on disk."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    """Compile a function with numba, once per machine: the result is kept on disk.
+
+    It is kept until any of these modules changes. By itself numba looks at the function's own file only, not
+    at those of the functions it calls, and would go on running their old code after a correction.
+    """
+    dispatcher = numba.njit(cache=True, nogil=True)(function)
+    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept._source_stamp = (kept._source_stamp, SOURCES)
+    return cast(Function, dispatcher)
 
 
 @compiled
@@ -102,7 +123,8 @@ def proves_empty(G: Floats, rows: int, ray: Floats) -> bool:
         for i in range(rows):
             total += ray[i] * G[i, j]
             size += abs(ray[i] * G[i, j])
-        if total <= 2.0 * (rows + 4) * EPSILON * size:
+        # Written so that a multiplier that is no number proves nothing; products may underflow.
+        if not total > 2.0 * (rows + 4) * EPSILON * size + UNDERFLOW:
             return False
     return True
 
@@ -117,7 +139,9 @@ def dual_bound(G: Floats, rows: int, c: Floats, y: Floats) -> float:
             if y[i] > 0.0:
                 total -= y[i] * G[i, j]
                 size += y[i] * abs(G[i, j])
-        bound = max(bound, total + 2.0 * (rows + 4) * EPSILON * size)
+        bound = max(bound, total + 2.0 * (rows + 4) * EPSILON * size + UNDERFLOW)
+        if not size < np.inf:
+            return np.inf
     return bound
 
 

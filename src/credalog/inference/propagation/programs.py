@@ -100,7 +100,8 @@ def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -
     """Compute the messages of a factor that has no closed form, target by target.
 
     A family is a table over its parents, any other factor a table over all its neighbours. The paper takes
-    the neighbours but the target as independent, and leaves out what the target itself has heard.
+    the neighbours but the target as independent, unless parents are marked, and leaves out what the target
+    itself has heard.
     """
     family = a.kind[f] == Kind.FAMILY
     t = program_of(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)
@@ -109,7 +110,7 @@ def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -
     below, above = (t.fixed[0].copy(), t.fixed[1].copy()) if family else (objective[0], objective[1])
     if family:
         restrict_head(t, below, above, box[0, -1], box[1, -1])
-    inner = box.copy()
+    inner, marked = box.copy(), t.product.any()
     i, feasible = 0, True
     for target in range(box.shape[1]):
         if target == t.slot[-1]:
@@ -121,8 +122,9 @@ def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -
                 copy_box(box, inner)
                 inner[0, t.slot[i] : t.slot[i + 1]] = 0.0
                 inner[1, t.slot[i] : t.slot[i + 1]] = 1.0
-                t.product[:] = True
-                t.product[i] = False
+                if not marked:
+                    t.product[:] = True
+                    t.product[i] = False
         possible = _solve_target(t, inner, objective, sound, out[:, target])
         feasible = feasible and possible
     return feasible

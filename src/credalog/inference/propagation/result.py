@@ -18,6 +18,7 @@ from credalog.inference.answer import Answer
 from credalog.inference.propagation.factors import FactorGraph, Floats
 from credalog.inference.propagation.rounds import Messages
 from credalog.logic import Formula, Variable
+from credalog.markov import Markov
 from credalog.model import Query
 from credalog.numerics import Endpoint, Interval, Status, Warrant, round_down, round_up
 
@@ -69,6 +70,9 @@ class Propagation:
     crossed: Variable | None
     seconds: float = field(compare=False)
     messages: Messages | None = field(repr=False, compare=False, default=None)
+    markov: Markov = Markov.LOCAL
+    undecided: tuple[Variable, ...] = ()
+    """The variables whose evidence did not fit into a window: nothing is said of them."""
 
     def __post_init__(self) -> None:
         for array in (self.lower, self.upper, *(self.messages or ())):
@@ -104,14 +108,16 @@ class Propagation:
         status = Status.BOUNDED if sound else Status.APPROXIMATE
         if self.crossed is not None:
             status = Status.UNDECIDED
+        undecided = set(self.undecided)
         for v, variable in enumerate(self.graph.network.variables):
+            ending = Status.UNDECIDED if variable in undecided else status
             for i, value in enumerate(variable.values):
                 if variable.is_proposition and value == "false":
                     continue
                 lower, upper = self._interval(v, i)
                 interval = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
                 query = Query(variable.is_(value), self.evidence)
-                yield Answer(query, interval, status, self.variant.value, self.seconds)
+                yield Answer(query, interval, ending, self.variant.value, self.seconds)
 
     def _interval(self, v: int, value: int) -> Bounds:
         slot = int(self.graph.arrays.variable_slot[v])

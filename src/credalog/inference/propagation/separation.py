@@ -27,7 +27,7 @@ from credalog.inference.propagation.factors import Arrays, FactorGraph, Indices,
 from credalog.inference.propagation.kernels import compiled
 from credalog.markov import DependencyGraph
 
-__all__ = ["mark_independent"]
+__all__ = ["mark_independent", "mark_parents"]
 
 MOST_ANCESTORS = 1000
 """How many ancestors of each variable a search visits before it gives up."""
@@ -43,6 +43,18 @@ def mark_independent(graph: FactorGraph, dependencies: DependencyGraph) -> Facto
     product = graph.arrays.product.copy()
     visited = np.full(len(cyclic), -1)
     _mark(graph.arrays, start, parents, cyclic, component, bridge, visited, product)
+    return replace(graph, arrays=graph.arrays._replace(product=product))
+
+
+def mark_parents(graph: FactorGraph) -> FactorGraph:
+    """Mark the parents in every table that speaks of one variable given others, as a polytree has them."""
+    product = graph.arrays.product.copy()
+    for f, factor in enumerate(graph.factors):
+        if factor.kind is Kind.TABLE:
+            sentences = [graph.network.sentences[i] for i in factor.sentences]
+            heads = {v for s in sentences for v in s.claim_scope}
+            if len(heads) == 1 and not any(heads & set(s.given_scope) for s in sentences):
+                product[graph.edges(f)] = [graph.network.variables[v] not in heads for v in factor.scope]
     return replace(graph, arrays=graph.arrays._replace(product=product))
 
 

@@ -13,11 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from credalog.inference.propagation.factors import Arrays, Floats, Kind
-from credalog.inference.propagation.kernels import all_rows, dual_bound, proves_empty
+from credalog.inference.propagation.kernels import all_rows, dual_bound, maximize, proves_empty
 from credalog.inference.propagation.programs import aim_at, aim_at_head, program_of, restrict_head
 from credalog.solvers.highs import linear_model, quiet_highs
 
-__all__ = ["wide_messages"]
+__all__ = ["LinearProgram", "wide_messages"]
+
+COMPILED = 32
+"""The largest number of worlds for which the compiled simplex method is the quicker one."""
 
 
 def wide_messages(a: Arrays, f: int, box: Floats) -> Floats | None:
@@ -25,10 +28,11 @@ def wide_messages(a: Arrays, f: int, box: Floats) -> Floats | None:
     family = bool(a.kind[f] == Kind.FAMILY)
     t = program_of(a, f, int(a.edge_start[f + 1] - a.edge_start[f]) - family)
     objective = np.empty((2, t.fixed.shape[1]))
-    below, above = t.fixed[0].copy(), t.fixed[-1].copy()
+    # A table may have no row at all; only a family has these two.
+    below, above = (t.fixed[0].copy(), t.fixed[1].copy()) if family else (objective[0], objective[1])
     if family:
         restrict_head(t, below, above, box[0, -1], box[1, -1])
-    program = _LinearProgram(all_rows(t, box[0], box[1], t.fixed.shape[1]))
+    program = LinearProgram(all_rows(t, box[0], box[1], t.fixed.shape[1]))
     out = np.empty_like(box)
     for target in range(box.shape[1]):
         if target == t.slot[-1]:
@@ -43,23 +47,37 @@ def wide_messages(a: Arrays, f: int, box: Floats) -> Floats | None:
     return out
 
 
-class _LinearProgram:
-    """Distributions p with G p <= 0, ready for one objective after another."""
+class LinearProgram:
+    """Distributions p with G p <= 0, ready for one objective after another.
+
+    Small programs are left to the compiled simplex method, others to HiGHS.
+    """
 
     def __init__(self, G: Floats) -> None:
         self._rows = G
         rows, worlds = G.shape
-        matrix = sp.csr_array(np.vstack([G, np.ones(worlds)]))
-        sides = np.append(np.full(rows, -np.inf), 1.0), np.append(np.zeros(rows), 1.0)
         # HiGHS's own annotations omit the dual ray.
-        self._highs: Any = quiet_highs()
-        self._highs.passModel(
-            linear_model(np.zeros(worlds), (np.zeros(worlds), np.full(worlds, np.inf)), matrix, sides)
-        )
+        self._highs: Any = None
+        if worlds > COMPILED:
+            matrix = sp.csr_array(np.vstack([G, np.ones(worlds)]))
+            sides = np.append(np.full(rows, -np.inf), 1.0), np.append(np.zeros(rows), 1.0)
+            self._highs = quiet_highs()
+            self._highs.passModel(
+                linear_model(np.zeros(worlds), (np.zeros(worlds), np.full(worlds, np.inf)), matrix, sides)
+            )
 
     def greatest(self, c: Floats) -> float | None:
         """Bound max c·p; None where no distribution is left, proved by Farkas' lemma."""
+        found = self.maximize(c)
+        return None if found is None else found[0]
+
+    def maximize(self, c: Floats) -> tuple[float, Floats] | None:
+        """Bound max c·p, with a distribution that comes near; None where there is none, as is proved."""
         rows, worlds = self._rows.shape
+        if self._highs is None:
+            p = np.empty(worlds)
+            bound, feasible = maximize(self._rows, rows, c, p)
+            return (bound, p) if feasible else None
         self._highs.changeColsCost(worlds, np.arange(worlds, dtype=np.int32), -c)
         self._highs.run()
         _, infeasible, ray = self._highs.getDualRay()
@@ -68,6 +86,7 @@ class _LinearProgram:
             for sign in (-1.0, 1.0)
         ):
             return None
-        duals = np.array(self._highs.getSolution().row_dual)
+        found = self._highs.getSolution()
+        duals, point = np.array(found.row_dual), np.array(found.col_value)
         y = np.maximum(-duals[:rows], 0.0) if len(duals) else np.zeros(rows)
-        return float(dual_bound(self._rows, rows, c, y))
+        return float(dual_bound(self._rows, rows, c, y)), point if len(point) else np.zeros(worlds)
