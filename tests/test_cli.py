@@ -210,6 +210,16 @@ def test_run_on_a_file_that_asks_nothing_says_how_to_ask(ask, written):
     assert "query P(" in err
 
 
+@pytest.mark.parametrize("method", ["auto", "bp", "sound"])
+def test_marginals_given_evidence_are_posteriors(ask, written, method):
+    path = written("0.2 <= P(a) <= 0.4\nP(b | a) = 0.9\nP(b | !a) = 0.3\n")
+    asked = ("marginals", path, "--method", method, "--evidence", "b", "--json")
+    first, _ = json.loads(ask(*asked)[1])
+    assert first["query"] == "P(a | b)"
+    # Bayes' rule at both ends: 0.18 / 0.42 and 0.36 / 0.54.
+    assert (first["lower"], first["upper"]) == pytest.approx((3 / 7, 2 / 3), abs=1e-6)
+
+
 def test_marginals_answer_for_every_proposition_and_every_value(ask, written):
     path = written("variable Color in {red, green}\nP(Color = red) = 0.3\nP(a) = 0.25\n")
     found = {one["query"]: one for one in json.loads(ask("marginals", path, "--json")[1])}

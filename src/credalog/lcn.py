@@ -198,6 +198,11 @@ class LCN:
         (query,) = self._grounder.ground_queries(rule, text)
         return replace(query, given=conjunction((query.given, self.evidence)))
 
+    def _observed(self, given: Formula | str) -> Formula:
+        """Return all that was observed: what is given now, and the evidence of the text."""
+        formula = self.formula(given) if isinstance(given, str) else given
+        return conjunction((formula, self.evidence))
+
     def query(
         self,
         asked: Asked,
@@ -219,6 +224,7 @@ class LCN:
     def marginals(
         self,
         *,
+        given: Formula | str = TRUE,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
         method: str = "auto",
@@ -234,9 +240,10 @@ class LCN:
         from credalog.inference.answer import Options
 
         options = Options(tolerance, timeout, method, _condition(markov), report if jobs == 1 else None)
+        observed = self._observed(given)
         if jobs == 1:
-            return exact.marginals(self.ground(), options, self.evidence)
-        asked = [Query(atom, self.evidence) for atom in exact.marginal_atoms(self.ground())]
+            return exact.marginals(self.ground(), options, observed)
+        asked = [Query(atom, observed) for atom in exact.marginal_atoms(self.ground())]
         return _shared_out(self.ground(), asked, options, jobs)
 
     def propagate(
@@ -244,6 +251,8 @@ class LCN:
         *,
         variant: str = "bp",
         window: int = 0,
+        given: Formula | str = TRUE,
+        schedule: str = "residual",
         tolerance: float = PROPAGATION_TOLERANCE,
         markov: str | Markov = Markov.LOCAL,
         start: Propagation | None = None,
@@ -256,7 +265,8 @@ class LCN:
             self.ground(),
             variant=variant,
             window=window,
-            evidence=self.evidence,
+            evidence=self._observed(given),
+            schedule=schedule,
             markov=_condition(markov),
             tolerance=tolerance,
             start=start,
@@ -281,8 +291,7 @@ class LCN:
         from credalog.inference.explanation import best_assignments, read_criterion
 
         options = Options(tolerance, timeout, markov=_condition(markov), report=report)
-        observed = self.formula(given) if isinstance(given, str) else given
-        observed = conjunction((observed, self.evidence))
+        observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in variables]
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = read_criterion(criterion)

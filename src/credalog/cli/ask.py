@@ -16,9 +16,11 @@ from credalog.cli.command import (
     INTERRUPTED,
     Command,
     add_effort,
+    add_evidence,
     effort,
     load_model,
     note,
+    observed,
     positive,
 )
 from credalog.cli.output import (
@@ -81,13 +83,17 @@ def marginals(arguments: Namespace) -> int:
     model = load_model(arguments)
     if arguments.method in PROPAGATIONS:
         return _answer(arguments, lambda watch: _propagated(model, arguments, watch))
-    return _answer(arguments, lambda watch: iter(model.marginals(**_effort(arguments), report=watch)))
+    given = observed(arguments)
+    return _answer(
+        arguments, lambda watch: iter(model.marginals(given=given, **_effort(arguments), report=watch))
+    )
 
 
 def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
     found = model.propagate(
         variant=arguments.method,
         window=arguments.window,
+        given=observed(arguments),
         markov=arguments.markov,
         report=watch.round,
     )
@@ -251,6 +257,7 @@ def _query_arguments(parser: ArgumentParser) -> None:
 
 def _marginals_arguments(parser: ArgumentParser) -> None:
     _run_arguments(parser, (*METHODS, *PROPAGATIONS))
+    add_evidence(parser)
     parser.add_argument(
         "--window",
         type=int,

@@ -20,12 +20,14 @@ __all__ = [
     "Command",
     "INTERRUPTED",
     "add_effort",
+    "add_evidence",
     "add_json",
     "add_model",
     "add_output",
     "effort",
     "load_model",
     "note",
+    "observed",
     "positive",
 ]
 
@@ -101,6 +103,22 @@ def add_effort(
 def effort(arguments: Namespace, *more: str) -> dict[str, Any]:
     """Return the arguments of `add_effort`, and more of them by name, as those of a question."""
     return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
+
+
+def add_evidence(parser: ArgumentParser) -> None:
+    """Add what was observed."""
+    parser.add_argument(
+        "--evidence",
+        action="append",
+        default=[],
+        metavar="FORMULA",
+        help="what was observed; may be repeated",
+    )
+
+
+def observed(arguments: Namespace) -> str:
+    """Return all that was observed as one formula."""
+    return " and ".join(f"({text})" for text in arguments.evidence) or "true"
 
 
 def add_json(parser: ArgumentParser) -> None:

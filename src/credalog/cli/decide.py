@@ -11,7 +11,17 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.command import ANSWERED, INTERRUPTED, Command, add_effort, effort, load_model, positive
+from credalog.cli.command import (
+    ANSWERED,
+    INTERRUPTED,
+    Command,
+    add_effort,
+    add_evidence,
+    effort,
+    load_model,
+    observed,
+    positive,
+)
 from credalog.cli.output import (
     CELLS,
     Column,
@@ -67,7 +77,7 @@ def map_(arguments: Namespace) -> int:
         watch.begin("best score")
         found = model.map(
             arguments.variables,
-            given=" and ".join(f"({text})" for text in arguments.evidence) or "true",
+            given=observed(arguments),
             criterion=arguments.criterion,
             alpha=arguments.alpha,
             top=arguments.top,
@@ -207,13 +217,7 @@ def _map_arguments(parser: ArgumentParser) -> None:
         metavar="X",
         help="the variables to assign (default: all that are not observed)",
     )
-    parser.add_argument(
-        "--evidence",
-        action="append",
-        default=[],
-        metavar="FORMULA",
-        help="what was observed; may be repeated",
-    )
+    add_evidence(parser)
     parser.add_argument(
         "--criterion", choices=CRITERIA, default="maximax", help="which interval is better (default maximax)"
     )
