@@ -22,7 +22,7 @@ import numpy as np
 
 from credalog.certify import Checker
 from credalog.distribution import Distribution, violation
-from credalog.encoding import Encoding, encode
+from credalog.encoding import Encoding
 from credalog.errors import (
     CredalogError,
     ImpossibleEvidence,
@@ -30,12 +30,13 @@ from credalog.errors import (
     ProblemTooLarge,
     UnknownName,
 )
-from credalog.factorization import Reading, ancestors, factorize, in_one_clique
-from credalog.inference import credal, likelihood, loglinear, sets
+from credalog.factorization import Reading, ancestors
+from credalog.inference import credal, elsewhere, likelihood, loglinear, sets
 from credalog.inference.answer import Answer, Options, Progress
+from credalog.inference.part import Part
 from credalog.inference.search import Ending, Finding, Limits, Search, Witness, search
-from credalog.inference.witness import LARGEST_SCOPE, STEPS, WitnessSearch
-from credalog.logic import TRUE, Formula, Is, Variable, literals_of
+from credalog.inference.witness import LARGEST_SCOPE
+from credalog.logic import TRUE, Formula, Is, Variable
 from credalog.markov import DependencyGraph, Markov, dependency_graph
 from credalog.model import Network, Query
 from credalog.numerics import FEASIBILITY, Endpoint, Interval, Status, Warrant, round_up
@@ -57,9 +58,6 @@ RARE = 1e3
 
 REMEMBERED = 8
 """How many models of one part are kept as starts for other queries."""
-
-JOINT_LIMIT = 1 << 7
-"""Up to this many worlds a cyclic network is not factorized at all."""
 
 CORE_LIMIT = 1 << 12
 """The literal core is formed as one table up to this many states."""
@@ -210,9 +208,9 @@ class Engine:
         relevant = relevance(network.parents, [question.target], question.observed)
         return asked.is_conditional or is_polytree(relevant)
 
-    def part(self, asked: Query) -> _Part:
+    def part(self, asked: Query) -> Part:
         """Return what bears on a query."""
-        return _Part(*relevant_part(self.problem, (self._number[v] for v in asked.scope)))
+        return Part(*relevant_part(self.problem, (self._number[v] for v in asked.scope)))
 
     def extends(self, kept: Iterable[int], options: Options) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""
@@ -248,7 +246,7 @@ class Engine:
     def _verdict(self, members: frozenset[int], options: Options) -> bool | None:
         if members not in self._verdicts:
             kept = tuple(sorted(members))
-            part = _Part(restrict(self.problem, kept), kept)
+            part = Part(restrict(self.problem, kept), kept)
             finding = _Task(self, Query(TRUE), options, monotonic(), part=part).seek()
             empty = finding.ending is Ending.EMPTY
             self._verdicts[members] = False if empty else None if finding.witness is None else True
@@ -258,62 +256,6 @@ class Engine:
         for variable in asked.scope:
             if variable not in self._number:
                 raise UnknownName(f"the network has no variable {variable.name}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What of a network bears on some variables, in numbers of its own."""
-
-    problem: Problem
-    kept: tuple[int, ...]
-
-    @property
-    def core_states(self) -> int:
-        """Return the size of the table that the literal core would need."""
-        return prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
-
-    @property
-    def is_small_and_cyclic(self) -> bool:
-        """Tell whether one table over everything is the simplest way through a core."""
-        structure = self.problem.structure
-        return bool(structure.core) and prod(structure.sizes) <= JOINT_LIMIT
-
-    def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
-        """Factorize and encode the part for one query."""
-        number = {v: i for i, v in enumerate(self.problem.variables)}
-        literals = literals_of(asked.given) or {}
-        entangled = self._entangled(reading)
-        evidence = {
-            number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in entangled
-        }
-        scopes = [s.scope for s in self.problem.all_statements]
-        scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
-        factorization = factorize(
-            self.problem.structure,
-            scopes,
-            query=[number[v] for v in asked.scope],
-            observed=frozenset(evidence),
-            reading=reading,
-        )
-        encoding = encode(self.problem, factorization, evidence)
-        return encoding, encoding.objective(asked.claim, asked.given)
-
-    def encode_jointly(self, asked: Query) -> tuple[Encoding, Objective]:
-        """Encode the part as one table over all its worlds."""
-        number = {v: i for i, v in enumerate(self.problem.variables)}
-        query = [number[v] for v in asked.scope]
-        whole = in_one_clique(self.problem.structure, query=query, reading=self.problem.reading)
-        encoding = encode(self.problem, whole, {})
-        return encoding, encoding.objective(asked.claim, asked.given)
-
-    def _entangled(self, reading: Reading) -> frozenset[int]:
-        """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
-        structure = self.problem.structure
-        if reading is Reading.FREE:
-            return frozenset(range(len(self.problem.variables)))
-        if reading is Reading.LITERAL:
-            return structure.core
-        return frozenset(x for component in structure.components if len(component) > 1 for x in component)
 
 
 class _Task:
@@ -326,7 +268,7 @@ class _Task:
         options: Options,
         start: float,
         *,
-        part: _Part | None = None,
+        part: Part | None = None,
         jointly: bool = False,
     ) -> None:
         self.engine = engine
@@ -383,33 +325,10 @@ class _Task:
     def by_solver(self, name: str, *, maximize: bool) -> Finding:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.part.problem.reading, jointly=True)
-        seconds = max((self.deadline - monotonic()) / (1.0 if maximize else 2.0), 0.1)
-        bound, warrant, point = float(maximize), Warrant.CHECKED, None
-        if name == "scip":
-            from credalog.solvers import scip
-
-            claim = scip.solve(
-                encoding.program,
-                objective,
-                maximize=maximize,
-                timeout=seconds,
-                tolerance=self.options.tolerance,
-            )
-            point = claim.point
-            if np.isfinite(claim.bound):
-                bound, warrant = claim.bound, Warrant.CLAIMED
-        else:
-            from credalog.solvers import ipopt
-
-            center = Relaxation(encoding.program).center(objective, encoding.program.ratios.box, seconds)
-            if center is not None:
-                point = ipopt.improve(encoding.program, objective, center, maximize=maximize, timeout=seconds)
-        found = None
-        if point is not None:
-            search_ = WitnessSearch(encoding, objective, self.deadline)
-            found = search_.from_point(point, maximize=maximize, steps=STEPS)
-        witness = None if found is None else Witness(found.distribution, found.value)
-        finding = Finding(bound, witness, Ending.STOPPED, warrant, 0, None)
+        now = monotonic()
+        deadline = self.deadline if maximize else (now + self.deadline) / 2.0
+        limits = Limits(self.options.tolerance, max(deadline, now + 0.1))
+        finding = elsewhere.find(name, encoding, objective, limits, maximize=maximize)
         return self._rechecked(finding, maximize=maximize)
 
     def seek(self) -> Finding:

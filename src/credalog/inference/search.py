@@ -281,6 +281,8 @@ class Search:
         is_time = (node.number & (node.number - 1)) == 0 and (node.number > 0 or self.known is None)
         if is_time and not self._suffices(bound) and self._may_look():
             self._walk(point, steps=STEPS)
+        if is_time and node.number > 0 and not self._suffices(bound) and self._may_look():
+            self._spend(lambda: self.witnesses.from_afar(point, maximize=self.maximize))
 
     def _may_look(self) -> bool:
         """Tell whether to look for a better witness: where one is known, most of the time is for bounding."""
