@@ -206,6 +206,23 @@ def test_ipopt_takes_a_program_with_a_single_context() -> None:
     assert objective.numerator @ point == pytest.approx(0.7, abs=1e-6)
 
 
+def test_ctrl_c_inside_ipopt_is_raised_once_ipopt_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
+    gradient, calls = ipopt._Nonlinear.gradient, []
+
+    def interrupted(self: ipopt._Nonlinear, x: np.ndarray, out: np.ndarray) -> None:
+        signal.raise_signal(signal.SIGINT)
+        calls.append(x)
+        gradient(self, x, out)
+
+    monkeypatch.setattr(ipopt._Nonlinear, "gradient", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), maximize=True)
+    assert 1 <= len(calls) < 5
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_without_ipopt_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipyopt", None)
     with pytest.raises(MissingLibrary, match="pip install"):

@@ -9,9 +9,9 @@ The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 
 from credalog.errors import MissingLibrary
 from credalog.program import Box, Floats, Objective, Program
+from credalog.solvers.interruption import deferred
 
 __all__ = ["improve", "spread"]
+
+_Settings: TypeAlias = dict[str, int | float | str]
 
 ACCEPTED = 1e-6
 """The largest violation of a row at which a point is worth handing out for repair."""
@@ -45,8 +48,7 @@ def improve(
     """Climb from a point to a local optimum of the ratio; return it, scaled to denominator 1, or None."""
     nonlinear = _Nonlinear(program, objective, maximize)
     bounds = program.ratios.box if box is None else box
-    problem = nonlinear.problem(bounds, timeout, iterations)
-    found, _, _ = problem.solve(nonlinear.start(start, bounds))
+    found = nonlinear.solve(start, bounds, timeout, iterations)
     point: Floats = np.maximum(0.0, found[: program.columns])
     mass = float(objective.denominator @ point)
     usable = np.isfinite(found).all() and mass > 0.0 and nonlinear.violation(found) <= ACCEPTED
@@ -67,8 +69,7 @@ def spread(
     all groups, of -x log(x / the row's sum).
     """
     nonlinear = _Entropic(program, groups)
-    problem = nonlinear.problem(program.ratios.box, timeout, iterations)
-    found, _, _ = problem.solve(nonlinear.start(start, program.ratios.box))
+    found = nonlinear.solve(start, program.ratios.box, timeout, iterations)
     usable = np.isfinite(found).all() and nonlinear.violation(found) <= ACCEPTED
     return np.maximum(0.0, found[: program.columns]) if usable else None
 
@@ -91,9 +92,21 @@ class _Nonlinear:
         self.part, self.whole = ratios.numerator.tocoo(), ratios.denominator.tocoo()
         self.count = self.linear.shape[0] + len(ratios.of)
 
-    def problem(self, box: Box, timeout: float, iterations: int) -> Any:
-        """Hand functions and bounds to IPOPT."""
+    def solve(self, start: Floats, box: Box, timeout: float, iterations: int) -> Floats:
+        """Run IPOPT from a point, and return the vector at which it stopped; Ctrl-C stops it too."""
         deadline = monotonic() + timeout
+        with deferred() as interruption:
+            # IPOPT's own limit counts the processor's time, of which a busy machine gives little.
+            problem = self._problem(
+                box,
+                lambda *_: monotonic() < deadline and not interruption.is_asked,
+                _options(timeout, iterations),
+            )
+            found: Floats = problem.solve(self.start(start, box))[0]
+        return found
+
+    def _problem(self, box: Box, goes_on: Callable[..., bool], options: _Settings) -> Any:
+        """Hand functions and bounds to IPOPT."""
         inequalities = self.program.inequalities.shape[0]
         lower, upper = np.zeros(self.count), np.zeros(self.count)
         upper[:inequalities] = np.inf
@@ -115,9 +128,8 @@ class _Nonlinear:
             self.rows,
             self.jacobian,
             self.hessian,
-            # IPOPT's own limit counts the processor's time, of which a busy machine gives little.
-            lambda *_: monotonic() < deadline,
-            ipopt_options=_options(timeout, iterations),
+            goes_on,
+            ipopt_options=options,
         )
 
     def start(self, point: Floats, box: Box) -> Floats:
@@ -249,7 +261,7 @@ def _triangle(group: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.int
     return np.tril_indices(group.shape[1]) if len(group) > 1 else (diagonal, diagonal)
 
 
-def _options(timeout: float, iterations: int) -> dict[str, int | float | str]:
+def _options(timeout: float, iterations: int) -> _Settings:
     return {
         "print_level": 0,
         "sb": "yes",

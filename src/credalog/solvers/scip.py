@@ -10,14 +10,11 @@ same whole share it. A ratio of which some optimum uses only the two ends become
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
-from types import FrameType
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +23,7 @@ import scipy.sparse as sp
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
 from credalog.program import Box, Floats, Objective, Outcome, Program
+from credalog.solvers.interruption import Interruption, held_back
 
 __all__ = ["GlobalClaim", "solve"]
 
@@ -186,9 +184,9 @@ class _Search:
 class _Watch(pyscipopt.Eventhdlr):
     """Lets Python look in whenever SCIP solved an LP: to report, and to stop when asked to."""
 
-    def __init__(self, report: Report | None, outward: float) -> None:
+    def __init__(self, report: Report | None, outward: float, interruption: Interruption) -> None:
         self.report, self.outward = report, outward
-        self.asked_to_stop = False
+        self.interruption = interruption
         self.last = monotonic()
 
     def eventinit(self) -> None:
@@ -197,31 +195,21 @@ class _Watch(pyscipopt.Eventhdlr):
 
     def eventexec(self, event: object) -> None:
         """Report at most every PAUSE, and pass a Ctrl-C on."""
-        if self.asked_to_stop:
+        if self.interruption.is_asked:
             self.model.interruptSolve()
         if self.report is not None and monotonic() >= self.last + PAUSE:
             self.last = monotonic()
             value = self.model.getPrimalbound() / SCALE if self.model.getNSols() else None
             self.report(_bound(self.model, self.outward), value)
 
-    def stop(self, _number: int, _frame: FrameType | None) -> None:
-        """Remember a Ctrl-C until SCIP can be told."""
-        self.asked_to_stop = True
-
 
 @contextmanager
 def _watched(model: pyscipopt.Model, report: Report | None, outward: float) -> Iterator[None]:
-    """Turn Ctrl-C into a stop of the search; only the main thread may."""
-    watch = _Watch(report, outward)
-    model.includeEventhdlr(watch, "watch", "reports and Ctrl-C")
-    if threading.current_thread() is not threading.main_thread():
+    """Look in now and then, and turn Ctrl-C into a stop of the search."""
+    with held_back() as interruption:
+        watch = _Watch(report, outward, interruption)
+        model.includeEventhdlr(watch, "watch", "reports and Ctrl-C")
         yield
-        return
-    before = signal.signal(signal.SIGINT, watch.stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _optimize(model: pyscipopt.Model) -> bool:
