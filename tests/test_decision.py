@@ -82,6 +82,31 @@ def test_statements_are_taken_apart() -> None:
         read_statement("P(a | b)")
 
 
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ("P(a) >= 1.2.3", 9),
+        ("P(a | b) <= 1/0", 13),
+        ("P(a) > 0.5", 6),
+        ("P(a => b)", 10),
+        ("1.2.3 <= P(a)", 1),
+        ("", 1),
+    ],
+)
+def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
+    with pytest.raises(LanguageError, match="no comparison") as caught:
+        CHAIN.decide(statement)
+    assert caught.value.place is not None
+    assert (caught.value.place.inside, caught.value.place.column) == ("the statement", column)
+    assert "P(a | b) >= 0.5" in caught.value.advice
+
+
+def test_statements_are_read_alike_however_they_are_written() -> None:
+    for statement in ("P(a) ≥ 20%", "0.2 <= P(a)", "1/5 ≤ P(a)", "P(a) => .2", "P(a)>=2/010"):
+        assert read_statement(statement) == ("P(a)", Relation.AT_LEAST, 0.2)
+    assert read_statement("12.5% ≥ P(a)") == ("P(a)", Relation.AT_MOST, 0.125)
+
+
 def test_a_threshold_that_is_no_probability_is_refused() -> None:
     with pytest.raises(CredalogError, match="no probability"):
         CHAIN.decide("P(a) >= 1.5")

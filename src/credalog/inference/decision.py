@@ -17,7 +17,7 @@ from enum import Enum
 from fractions import Fraction
 from time import monotonic
 
-from credalog.errors import CredalogError, InconsistentNetwork, LanguageError, ProblemTooLarge
+from credalog.errors import CredalogError, InconsistentNetwork, LanguageError, Place, ProblemTooLarge
 from credalog.factorization import Reading
 from credalog.inference import sets
 from credalog.inference.answer import Options, Progress
@@ -39,7 +39,11 @@ SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
 
 
-STATEMENT = re.compile(r"\s*(?P<asked>.+?)\s*(?P<relation>>=|<=)\s*(?P<threshold>\d[\d./]*|\.\d+)\s*")
+NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
+ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
+STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
+TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
+BEHIND = re.compile(rf"\s*(?:{ORDER}\s*)?")
 
 
 class Relation(Enum):
@@ -81,14 +85,28 @@ class Decision:
 
 
 def read_statement(text: str) -> tuple[str, Relation, float]:
-    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold."""
-    found = STATEMENT.fullmatch(text)
+    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold.
+
+    The number may be a fraction or a percentage, and may come first.
+    """
+    turned = TURNED.fullmatch(text)
+    found = turned or STATEMENT.fullmatch(text)
     if found is None:
         raise LanguageError(
-            f"{text!r} is no comparison of a probability with a number by <= or >=",
-            advice="Write it like `P(a | b) >= 0.5`.",
+            "this is no comparison of a probability with a number by <= or >=",
+            place=replace(Place.within(text, _astray(text)), inside="the statement"),
+            advice="Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`.",
         )
-    return found["asked"], Relation(found["relation"]), float(Fraction(found["threshold"]))
+    is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
+    threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
+    return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(threshold)
+
+
+def _astray(text: str) -> int:
+    """Return where a statement goes wrong: at its number, or at what stands where <= or >= should."""
+    start = len(text) - len(text.lstrip())
+    behind = None if text[start : start + 1].isdigit() else BEHIND.match(text, text.rfind(")") + 1)
+    return start if behind is None else behind.end()
 
 
 def decide(
