@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -24,7 +24,7 @@ from credalog.inference.propagation.separation import mark_independent
 from credalog.logic import TRUE, Formula, Is, Variable, conjunction, proposition, propositions, truth_table
 from credalog.markov import Markov, dependency_graph
 from credalog.model import Network, Query, Sentence
-from credalog.numerics import Status, Warrant
+from credalog.numerics import VACUOUS, Status, Warrant
 from random_networks import KINDS, random_case
 
 S = Sentence.of
@@ -379,6 +379,14 @@ def test_crossing_messages_of_the_papers_variant_only_say_that_no_fixed_point_wa
     assert found.crossed == A.variable
     assert not found.converged
     assert {answer.status for answer in found.answers()} == {Status.UNDECIDED}
+    assert {answer.interval for answer in found.answers()} == {VACUOUS}
+
+
+def test_messages_that_cross_by_a_rounding_still_give_an_interval() -> None:
+    found = propagate(network(S(A, 0.1, 0.2)))
+    by_a_trace = replace(found, lower=np.array([0.2 + 1e-12]), upper=np.array([0.2]))
+    (answer,) = by_a_trace.answers()
+    assert answer.lower == 0.2 < answer.upper == 0.2 + 1e-12
 
 
 def test_contradictory_conditionals_make_their_condition_impossible() -> None:

@@ -20,7 +20,7 @@ from credalog.inference.propagation.rounds import Messages
 from credalog.logic import Formula, Variable
 from credalog.markov import Markov
 from credalog.model import Query
-from credalog.numerics import Endpoint, Interval, Status, Warrant, round_down, round_up
+from credalog.numerics import VACUOUS, Endpoint, Interval, Status, Warrant, round_down, round_up
 
 __all__ = ["Propagation", "Round", "Variant"]
 
@@ -99,7 +99,10 @@ class Propagation:
         return _of_value(lower, upper, source, source.values.index(value))
 
     def answers(self) -> tuple[Answer, ...]:
-        """Return one answer per proposition, and one per value of every other variable."""
+        """Return one answer per proposition, and one per value of every other variable.
+
+        Where messages contradict each other nothing is known: every interval is then that between 0 and 1.
+        """
         return tuple(self._answers())
 
     def _answers(self) -> Iterator[Answer]:
@@ -114,8 +117,10 @@ class Propagation:
             for i, value in enumerate(variable.values):
                 if variable.is_proposition and value == "false":
                     continue
-                lower, upper = self._interval(v, i)
-                interval = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
+                # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+                lower, upper = sorted(self._interval(v, i))
+                known = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
+                interval = known if self.crossed is None else VACUOUS
                 query = Query(variable.is_(value), self.evidence)
                 yield Answer(query, interval, ending, self.variant.value, self.seconds)
 
