@@ -14,10 +14,15 @@ whichever is better. Every sum is computed in floating point with a bound on its
 the coefficients' own rounding included (each is a rational rounded once or twice), and rounded outwards.
 
 With c = 0 a positive bound is a contradiction: the program has no point (Farkas).
+
+Where nothing bounds the mass, only r >= 0 will do, to the last digit. `ExactChecker` asks for that, in
+rational arithmetic and on coefficients that were never rounded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from math import fsum
 
 import numpy as np
@@ -26,7 +31,7 @@ import scipy.sparse as sp
 from credalog.numerics import round_down
 from credalog.program import Box, Floats, Objective, Program
 
-__all__ = ["Checker"]
+__all__ = ["Checker", "ExactChecker"]
 
 UNIT = 2.0**-53
 
@@ -98,3 +103,69 @@ class Checker:
         rest = multipliers[third:]
         stated, low, high = (np.maximum(part, 0.0) for part in (stated, low, high))
         return stated, low, high, rest[:-1], float(rest[-1])
+
+
+class ExactChecker:
+    """Check rational multipliers against a program whose coefficients are known exactly."""
+
+    def __init__(self, program: Program) -> None:
+        if program.ratios.exact is None:
+            raise ValueError("the coefficients of the program have been rounded")
+        self._program, self._exact = program, program.ratios.exact
+        counts = program.inequalities.shape[0], len(program.ratios.of)
+        self.unequal = counts[0] + 2 * counts[1]
+        self._ends = counts[0], counts[0] + counts[1], self.unequal
+
+    def bound(
+        self,
+        objective: Objective,
+        box: Box,
+        cost: Floats,
+        multipliers: Mapping[int, Fraction],
+        shift: Fraction,
+    ) -> Fraction | None:
+        """Prove a lower bound on cost @ x where denominator @ x is 1; None where the multipliers prove none.
+
+        The multipliers are given by the numbers of their rows; `shift` is that of the normalization.
+        """
+        if any(weight < 0 for row, weight in multipliers.items() if row < self.unequal):
+            return None
+        whole = [Fraction(float(d)) for d in objective.denominator]
+        reduced = [Fraction(float(c)) - shift * d for c, d in zip(cost, whole, strict=True)]
+        for row, weight in multipliers.items():
+            for column, coefficient in self.row(row, box):
+                reduced[column] -= weight * coefficient
+        # A smaller shift makes up for what is negative, but only on columns that the normalization counts.
+        missed = [(-r, d) for r, d in zip(reduced, whole, strict=True) if r < 0]
+        if any(d <= 0 for _, d in missed):
+            return None
+        return shift - max((r / d for r, d in missed), default=Fraction(0))
+
+    def row(self, number: int, box: Box) -> list[tuple[int, Fraction]]:
+        """Return a row: inequalities first, then the box's lower rows, its upper rows, and the equalities."""
+        first, second, third = self._ends
+        if number < first:
+            return _decimals(self._program.inequalities, number)
+        if number >= third:
+            return _decimals(self._program.equalities, number - third)
+        is_lower, ratios = number < second, self._program.ratios
+        context = number - (first if is_lower else second)
+        ratio = int(ratios.of[context])
+        end = self._end(ratio, float((box.lower if is_lower else box.upper)[ratio]))
+        sign = 1 if is_lower else -1
+        part = [(j, sign * a) for j, a in _decimals(ratios.numerator, context)]
+        return part + [(j, -sign * end * a) for j, a in _decimals(ratios.denominator, context)]
+
+    def _end(self, ratio: int, value: float) -> Fraction:
+        """Return an end of a ratio's range: the program's own as it was before rounding, or a cut."""
+        lower, upper = self._exact[ratio]
+        if value == self._program.ratios.lower[ratio]:
+            return lower
+        return upper if value == self._program.ratios.upper[ratio] else Fraction(value)
+
+
+def _decimals(matrix: sp.csr_array, row: int) -> list[tuple[int, Fraction]]:
+    """Return a row's coefficients as the decimal numbers that they print as."""
+    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
+    entries = zip(matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True)
+    return [(column, Fraction(repr(value))) for column, value in entries]

@@ -49,6 +49,11 @@ def above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
+def is_printed_by(value: Fraction, rounded: float) -> bool:
+    """Tell whether a float, printed as a decimal number, is a rational to the last digit."""
+    return Fraction(repr(rounded)) == value
+
+
 class RatioKey(NamedTuple):
     """Which conditional probability a ratio is: P(left = states | given = configuration)."""
 
@@ -267,6 +272,7 @@ class _Encoder:
         self.ratio_of: dict[RatioKey, int] = {}
         self.of: list[int] = []
         self.numerator, self.denominator = _Rows(), _Rows()
+        self.is_decimal = True
 
     def run(self) -> Encoding:
         """Write all rows, then all ratios."""
@@ -434,8 +440,9 @@ class _Encoder:
         for g, configuration in enumerate(self._states(given, clique)):
             polytope = self.problem.polytopes[x].get(configuration)
             for normal in _normals(polytope) if polytope is not None else ():
+                rounded = self._rounded(normal)
                 for context in columns[g]:
-                    values = np.repeat(normal, context.shape[1])
+                    values = np.repeat(rounded, context.shape[1])
                     self._unequal(context.ravel(), values)
 
     def _state(self, statement: Statement) -> None:
@@ -449,12 +456,19 @@ class _Encoder:
             totals[_truth(claim, self.problem, scope, {})[given]] += weight
         columns = self.columns[number][given]
         if sentence.lower == sentence.upper:
-            self._equal(columns, (totals - sentence.lower).astype(float), statement.number)
+            self._equal(columns, self._rounded(totals - sentence.lower), statement.number)
             return
         if len(totals) and min(totals) < sentence.lower:
-            self._unequal(columns, (totals - sentence.lower).astype(float), statement.number)
+            self._unequal(columns, self._rounded(totals - sentence.lower), statement.number)
         if len(totals) and max(totals) > sentence.upper:
-            self._unequal(columns, (sentence.upper - totals).astype(float), statement.number)
+            self._unequal(columns, self._rounded(sentence.upper - totals), statement.number)
+
+    def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
+        """Round the coefficients of a row, and notice one that its float does not print as."""
+        exact = [Fraction(c) for c in coefficients]
+        rounded = np.array([float(c) for c in exact])
+        self.is_decimal = self.is_decimal and all(map(is_printed_by, exact, rounded.tolist()))
+        return rounded
 
     def _declare(self) -> None:
         for condition in self.problem.declared:
@@ -464,30 +478,31 @@ class _Encoder:
             self._mirror(number, condition)
 
     def _ratios(self) -> Ratios:
-        boxes = [self._box(key) for key in self.ratio_of]
+        exact = tuple(self._box(key) for key in self.ratio_of)
         free = self.problem.free_variables()
         at_vertex = [self._at_vertex(key, free) for key in self.ratio_of]
         return Ratios(
-            np.array([low for low, _ in boxes], dtype=float),
-            np.array([high for _, high in boxes], dtype=float),
+            np.array([below(low) for low, _ in exact], dtype=float),
+            np.array([above(high) for _, high in exact], dtype=float),
             np.array(at_vertex, dtype=bool),
             np.array(self.of, dtype=np.intp),
             self.numerator.matrix(self.width),
             self.denominator.matrix(self.width),
+            exact if self.is_decimal else None,
         )
 
     def _is_family(self, key: RatioKey) -> bool:
         return len(key.left) == 1 and key.given == self.problem.structure.parents[key.left[0]]
 
-    def _box(self, key: RatioKey) -> tuple[float, float]:
-        """Bound a ratio by its local polytope, rounding outwards."""
+    def _box(self, key: RatioKey) -> tuple[Fraction, Fraction]:
+        """Bound a ratio by its local polytope."""
         if not self._is_family(key):
-            return 0.0, 1.0
+            return Fraction(0), Fraction(1)
         polytope = self.problem.polytopes[key.left[0]].get(key.configuration)
         if polytope is None:
-            return 0.0, 1.0
+            return Fraction(0), Fraction(1)
         values = [vertex[key.states[0]] for vertex in vertices(polytope)]
-        return max(0.0, below(min(values))), min(1.0, above(max(values)))
+        return min(values), max(values)
 
     def _at_vertex(self, key: RatioKey, free: frozenset[int]) -> bool:
         """Tell whether some optimum has this ratio at an end: its theta is an interval of its own."""
@@ -495,7 +510,7 @@ class _Encoder:
         return self._is_family(key) and x in free and self.problem.structure.sizes[x] == 2
 
 
-def _normals(polytope: LocalPolytope) -> Iterator[Floats]:
+def _normals(polytope: LocalPolytope) -> Iterator[list[Fraction]]:
     """Yield the rows a with a @ theta >= 0 of a polytope that are not bounds on one value."""
     for row in polytope.rows:
         if polytope.size == 2 or sum(c != 0 for c in row.coefficients) <= 1:
@@ -503,4 +518,4 @@ def _normals(polytope: LocalPolytope) -> Iterator[Floats]:
         for sign, bound in ((1, row.lower), (-1, row.upper)):
             normal = [sign * (c - bound) for c in row.coefficients]
             if min(normal) < 0:
-                yield np.array([float(c) for c in normal])
+                yield normal

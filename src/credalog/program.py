@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +29,9 @@ class Ratios:
 
     Context c says: numerator[c] @ x == ratio[of[c]] * (denominator[c] @ x). This is the only nonlinear
     constraint a program has; an independence is its most common source. `lower` and `upper` are proved
-    bounds on each ratio, and `at_vertex` marks those of which some optimum uses only the two ends.
+    bounds on each ratio, and `at_vertex` marks those of which some optimum uses only the two ends. `exact`
+    are the same bounds before they were rounded; they are given only where every coefficient of the program
+    is the decimal number that its float prints as, so that nothing at all is lost to rounding.
     """
 
     lower: Floats
@@ -37,6 +40,7 @@ class Ratios:
     of: NDArray[np.intp]
     numerator: sp.csr_array
     denominator: sp.csr_array
+    exact: tuple[tuple[Fraction, Fraction], ...] | None = None
 
     @property
     def box(self) -> Box:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -21,8 +22,9 @@ import numpy as np
 from credalog.certify import Checker
 from credalog.distribution import Distribution
 from credalog.encoding import Encoding
+from credalog.inference.rational import exact_bound
 from credalog.inference.witness import STEPS, Candidate, WitnessSearch, ratio_values
-from credalog.numerics import Warrant, round_up
+from credalog.numerics import Warrant, round_down, round_up
 from credalog.program import Box, Claim, Floats, Objective, Outcome
 from credalog.solvers.highs import Basis, Relaxation
 
@@ -45,6 +47,9 @@ TIGHTENING_SHARE = 0.2
 
 LOOKING_SECONDS, LOOKING_SHARE = 0.5, 0.25
 """How long, and which share of the time, the search may look for a better witness than it has."""
+
+EXACT_SECONDS, EXACT_SHARE = 0.5, 0.25
+"""How long, and which share of the time, may go into proofs in rational arithmetic."""
 
 SMALLEST_MASS = 1e-6
 """A ratio whose denominator may be smaller than this is not narrowed."""
@@ -153,7 +158,7 @@ class Search:
         self.witnesses = WitnessSearch(encoding, objective, limits.deadline)
         self.best = self.known = known
         self.accepts = accepts
-        self.start, self.seconds_looking = monotonic(), 0.0
+        self.start, self.seconds_looking, self.seconds_exact = monotonic(), 0.0, 0.0
         self.closed = inf
         self.warrant = Warrant.CHECKED
         self.root: Claim | None = None
@@ -332,7 +337,8 @@ class Search:
                 return inf
             if np.isfinite(self.objective.mass_bounds[0]):
                 return known
-            self.warrant = Warrant.CLAIMED
+            if not self._is_exactly_empty(claim, box):
+                self.warrant = Warrant.CLAIMED
             return inf
         if claim.outcome is Outcome.STOPPED:
             return known
@@ -343,10 +349,36 @@ class Search:
         prove = self.checker.upper_bound if self.maximize else self.checker.lower_bound
         proved = self.sign * prove(self.objective, box, claim.multipliers)
         claimed = self.sign * claim.value - CLAIM_MARGIN
-        if proved >= claimed or np.isfinite(self.objective.mass_bounds[0]) or self._is_ill_scaled(claim):
+        if proved >= claimed or np.isfinite(self.objective.mass_bounds[0]):
+            return proved
+        exact = self._exactly(self.sign * self.objective.numerator, box, claim.multipliers)
+        if exact is not None and exact >= claimed:
+            return round_down(float(exact))
+        if self._is_ill_scaled(claim):
             return proved
         self.warrant = Warrant.CLAIMED
         return claimed
+
+    def _is_exactly_empty(self, claim: Claim, box: Box) -> bool:
+        """Tell whether rational multipliers prove that a box has no point."""
+        ray = claim.multipliers
+        if not ray[-1] > 0.0:
+            return False
+        nothing = np.zeros(self.program.columns)
+        exact = self._exactly(nothing, box, ray / ray[-1], shift=Fraction(1))
+        return exact is not None and exact > 0
+
+    def _exactly(
+        self, cost: Floats, box: Box, multipliers: Floats, shift: Fraction | None = None
+    ) -> Fraction | None:
+        """Prove a bound in rational arithmetic; after one failure all is a claim anyway."""
+        start = monotonic()
+        if self.program.ratios.exact is None or self.warrant is Warrant.CLAIMED:
+            return None
+        until = start + EXACT_SECONDS + EXACT_SHARE * (start - self.start) - self.seconds_exact
+        found = exact_bound(self.program, self.objective, box, cost, multipliers, deadline=until, shift=shift)
+        self.seconds_exact += monotonic() - start
+        return found
 
     def _is_ill_scaled(self, claim: Claim) -> bool:
         """Tell whether the evidence is so improbable at a point that the solver's tolerances drown it."""

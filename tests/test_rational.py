@@ -1,0 +1,148 @@
+"""Bounds where the evidence may be impossible: proved to the last digit, or only claimed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from credalog import Status, Warrant
+from credalog.certify import ExactChecker
+from credalog.distribution import Distribution, Factor
+from credalog.encoding import Encoding
+from credalog.factorization import Reading
+from credalog.inference.answer import Answer, Options
+from credalog.inference.exact import Engine, query
+from credalog.inference.rational import exact_bound
+from credalog.inference.search import Ending, Limits, search
+from credalog.inference.witness import marginals_of
+from credalog.logic import Formula, propositions
+from credalog.model import Network, Query, Sentence
+from credalog.program import Objective
+from credalog.solvers.highs import Relaxation
+
+A, B, C = propositions("a b c")
+VARIABLES = (A.variable, B.variable, C.variable)
+says = Sentence.of
+
+VANISHING = Network(
+    VARIABLES,
+    (
+        says(A, 0, 0.7),
+        says(B, 0.3, 0.4, given=A),
+        says(B, 0.1, 0.9, given=~A),
+        says(C, 0.2, 0.6, given=B),
+        says(C, 0.1, 0.3, given=~B),
+    ),
+)
+"""A chain in which a, and with it the evidence a, may be impossible."""
+
+
+def ask(network: Network, claim: Formula, condition: Formula) -> Answer:
+    return query(network, Query(claim, condition), Options(method="factorized", tolerance=1e-6))
+
+
+def encoded(network: Network, asked: Query) -> tuple[Encoding, Objective]:
+    return Engine(network).part(asked).encode(asked, Reading.LITERAL)
+
+
+@pytest.mark.parametrize(
+    ("claim", "condition", "lower", "upper"),
+    [
+        # P(c | a) = P(c | b) P(b | a) + P(c | !b) P(!b | a): 0.3 * 0.2 + 0.7 * 0.1 and 0.4 * 0.6 + 0.6 * 0.3.
+        pytest.param(C, A, 0.13, 0.42, id="downwards"),
+        pytest.param(B, A, 0.3, 0.4, id="one step"),
+        # P(b | a, c) = 1 / (1 + P(c | !b) P(!b | a) / (P(c | b) P(b | a))).
+        pytest.param(B, A & C, 0.06 / (0.06 + 0.21), 0.24 / (0.24 + 0.06), id="two observations"),
+    ],
+)
+def test_bounds_are_checked_though_the_evidence_may_vanish(
+    claim: Formula, condition: Formula, lower: float, upper: float
+) -> None:
+    answer = ask(VANISHING, claim, condition)
+    assert answer.status is Status.EXACT
+    assert answer.interval.lower.warrant is Warrant.CHECKED
+    assert answer.interval.upper.warrant is Warrant.CHECKED
+    assert answer.lower == pytest.approx(lower, abs=1e-6)
+    assert answer.upper == pytest.approx(upper, abs=1e-6)
+    assert answer.lower <= lower
+    assert answer.upper >= upper
+
+
+def model(chances: list[Fraction]) -> Distribution:
+    """Return the chain with P(a), P(b | !a), P(b | a), P(c | !b), P(c | b)."""
+    tables = [np.array([[1.0 - float(p), float(p)] for p in row]) for row in (chances[1:3], chances[3:])]
+    return Distribution(
+        (
+            Factor(VARIABLES[:1], (), np.array([1.0 - float(chances[0]), float(chances[0])])),
+            Factor(VARIABLES[1:2], VARIABLES[:1], tables[0]),
+            Factor(VARIABLES[2:], VARIABLES[1:2], tables[1]),
+        )
+    )
+
+
+RANGES = [(1, 70), (10, 90), (30, 40), (10, 30), (20, 60)]
+MODELS = st.tuples(*(st.integers(low, high) for low, high in RANGES)).map(
+    lambda found: [Fraction(n, 100) for n in found]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), chances=MODELS, maximize=st.booleans())
+def test_no_rational_multipliers_prove_a_bound_that_a_model_passes(
+    data: st.DataObject, chances: list[Fraction], maximize: bool
+) -> None:
+    encoding, objective = encoded(VANISHING, Query(C, A))
+    program = encoding.program
+    checker = ExactChecker(program)
+    rows = checker.unequal + program.equalities.shape[0]
+    weights = st.integers(-3, 3).map(lambda n: Fraction(n, 2))
+    drawn = data.draw(st.dictionaries(st.integers(0, rows - 1), weights, max_size=12))
+    allowed = {row: abs(w) if row < checker.unequal else w for row, w in drawn.items()}
+    cost = -objective.numerator if maximize else objective.numerator
+    bound = checker.bound(objective, program.ratios.box, cost, allowed, data.draw(weights))
+    point = marginals_of(encoding, model(chances))
+    assert point is not None
+    value = float(cost @ point) / float(objective.denominator @ point)
+    assert bound is None or float(bound) <= value + 1e-12
+
+
+def test_a_negative_weight_on_an_inequality_proves_nothing() -> None:
+    encoding, objective = encoded(VANISHING, Query(C, A))
+    checker = ExactChecker(encoding.program)
+    box, weights = encoding.program.ratios.box, {0: Fraction(-1)}
+    assert checker.bound(objective, box, objective.numerator, weights, Fraction(-9)) is None
+
+
+def test_what_the_solver_leaves_is_made_exact() -> None:
+    """The least P(c | a) of the chain's relaxation is 0.13, and the proof knows it as a fraction."""
+    encoding, objective = encoded(VANISHING, Query(C, A))
+    program = encoding.program
+    claim, _ = Relaxation(program).minimize(objective, program.ratios.box)
+    cost, until = objective.numerator, monotonic() + 10.0
+    bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, deadline=until)
+    assert bound == Fraction(13, 100)
+
+
+def test_coefficients_that_no_decimal_writes_are_not_taken_for_exact() -> None:
+    third = Network(VARIABLES, (says(A | B, Fraction(1, 3), Fraction(1, 2), tau=False), says(A, 0, 0.5)))
+    decimal = Network(VARIABLES, (says(A | B, "0.3", "0.5", tau=False), says(A, 0, 0.5)))
+    programs = [encoded(network, Query(A))[0].program for network in (third, decimal)]
+    assert [program.ratios.exact is None for program in programs] == [True, False]
+    with pytest.raises(ValueError, match="rounded"):
+        ExactChecker(programs[0])
+
+
+def test_evidence_that_no_model_allows_is_refuted_exactly() -> None:
+    """Models exist, all with P(a) = 0: the two sentences on b given a exclude each other."""
+    network = Network(
+        VARIABLES, (says(A, 0, 0.5), says(B, 0.1, 0.2, given=A), says(B & C, 0.5, 0.6, given=A, tau=False))
+    )
+    limits = Limits(1e-6, monotonic() + 10.0)
+    finding = search(*encoded(network, Query(C, A)), limits, maximize=True)
+    assert finding.ending is Ending.EMPTY
+    assert finding.warrant is Warrant.CHECKED
