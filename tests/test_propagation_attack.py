@@ -8,12 +8,12 @@ import pytest
 from awkward_networks import AWKWARD, awkward_case
 from credal_drawing import brute_force, draw_polytree
 from credalog.errors import CredalogError, ImpossibleEvidence
-from credalog.inference.propagation import propagate
+from credalog.inference.propagation import Schedule, propagate
 from credalog.inference.propagation.kernels import SOURCES, dual_bound, proves_empty
 from credalog.inference.propagation.rounds import ask_programs
 from credalog.logic import conjunction, disjunction, proposition, propositions
 from credalog.markov import Markov
-from credalog.model import Network, Sentence
+from credalog.model import Independence, Network, Sentence
 from credalog.numerics import Status
 from propagation_judging import accusations
 
@@ -53,6 +53,53 @@ def test_compiled_code_is_thrown_away_when_the_code_it_calls_has_changed() -> No
     """numba knows the file of a function only; `rounds` calls functions of `programs` and `kernels`."""
     stamp = ask_programs._cache._cache_file._source_stamp  # type: ignore[attr-defined]
     assert SOURCES in stamp
+
+
+@pytest.mark.parametrize("markov", list(Markov))
+def test_two_variables_declared_independent_are_taken_so_where_they_meet(markov: Markov) -> None:
+    """The tie makes a and b depend on each other; with P(a) = P(b) = 1/2, P(a and b) is 1/4 if declared."""
+    tied = network(
+        S(A, 0.5, 0.5),
+        S(B, 0.5, 0.5),
+        S(A & B, 0, 1),
+        S(C, 1, 1, given=A & B),
+        *(S(C, 0, 0, given=given) for given in (A & ~B, ~A & B, ~A & ~B)),
+    )
+    free = propagate(tied, variant="sound", markov=markov).interval(C.variable)
+    assert free == pytest.approx((0.0, 0.5), abs=1e-6)
+    declared = Network(tied.variables, tied.sentences, (Independence((A.variable,), (B.variable,)),))
+    found = propagate(declared, variant="sound", markov=markov).interval(C.variable)
+    assert found == pytest.approx((0.25, 0.25), abs=1e-6)
+
+
+def test_pairwise_declarations_are_not_taken_for_mutual_independence() -> None:
+    """Let c say whether coins a and b agree, or whether they differ: P(a and b and c) is 1/4, or 0."""
+    net = network(S(A, 0.5, 0.5), S(B, 0.5, 0.5), S(C, 0.5, 0.5), S(D, 1, 1, given=A & B & C))
+    pairs = ((A, B), (A, C), (B, C))
+    declared = tuple(Independence((x.variable,), (y.variable,)) for x, y in pairs)
+    ties = (S(A & B & C, 0, 1), S(D, 0, 0, given=~(A & B & C)))
+    found = propagate(Network(net.variables, (*net.sentences, *ties), declared), variant="sound")
+    lower, upper = found.interval(D.variable)
+    assert lower <= 0.0 + 1e-9
+    assert upper >= 0.25 - 1e-9
+
+
+@pytest.mark.parametrize("schedule", list(Schedule))
+def test_a_factor_hears_of_a_bound_that_is_better_than_its_own(schedule: Schedule) -> None:
+    """With P(c) = 0.077 (1 - P(b)) + P(b), known of c, b is known; with it a, though b has bounds from a."""
+    chain = network(
+        S(A, 0, 1),
+        S(B, 0.162, 0.162, given=A),
+        S(B, 0.633, 0.633, given=~A),
+        S(C, 1, 1, given=B),
+        S(C, 0.077, 0.077, given=~B),
+        S(C, 0.441, 0.476),
+    )
+    found = propagate(chain, variant="sound", schedule=schedule)
+    b = [(c - 0.077) / 0.923 for c in (0.441, 0.476)]
+    a = [(0.633 - p) / 0.471 for p in reversed(b)]
+    assert found.interval(B.variable) == pytest.approx(b, abs=1e-8)
+    assert found.interval(A.variable) == pytest.approx(a, abs=1e-8)
 
 
 # --- Warm starts --------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ proved, the bounds are [0, 1], and so they are, with a note, where the observati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,7 +36,7 @@ __all__ = ["MOST_OBSERVED_WORLDS", "Posteriors", "sound_posterior"]
 MOST_OBSERVED_WORLDS = 256
 """The largest table that a window around evidence may have."""
 MOST_RELATIVES = 1000
-"""How many ancestors of the evidence are searched for what separates it from a variable."""
+"""How many ancestors of the evidence, and of a variable, are searched for what separates them."""
 DINKELBACH_ROUNDS = 12
 
 
@@ -113,9 +113,10 @@ class _Conditioning:
 
     def _relevance(self, v: int) -> Relevance | None:
         """Find what bears on a variable given the evidence; None where independences are not known."""
-        if not self.implied or len(self._ancestral) > MOST_RELATIVES:
+        parents = self.surroundings.dependencies.parent_indices
+        if not self.implied or len(self._ancestral) > MOST_RELATIVES or not _few_ancestors(parents, v):
             return None
-        found = relevance(self.surroundings.dependencies.parent_indices, [v], self.observed)
+        found = relevance(parents, [v], self.observed)
         return found if self._cyclic.isdisjoint((*found.families, *found.separated)) else None
 
     def _requisite(self, relevant: Relevance) -> dict[int, int]:
@@ -157,6 +158,16 @@ class _Conditioning:
         rows = all_rows(program, self.lower[slots], self.upper[slots], worlds)
         values = np.indices(tuple(size)).reshape(len(scope), worlds)
         return _Window(LinearProgram(rows), dict(zip(scope, values, strict=True)))
+
+
+def _few_ancestors(parents: Sequence[Sequence[int]], v: int) -> bool:
+    """Tell whether a variable has few enough ancestors to be searched."""
+    found, frontier = {v}, [v]
+    while frontier and len(found) <= MOST_RELATIVES:
+        fresh = set(parents[frontier.pop()]) - found
+        found |= fresh
+        frontier.extend(fresh)
+    return len(found) <= MOST_RELATIVES
 
 
 @dataclass(frozen=True, slots=True)

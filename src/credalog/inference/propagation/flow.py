@@ -31,7 +31,7 @@ from credalog.inference.propagation.rounds import (
     incoming_box,
     take,
 )
-from credalog.inference.propagation.separation import mark_independent, mark_parents
+from credalog.inference.propagation.separation import mark_declared, mark_independent, mark_parents
 from credalog.inference.propagation.wide import wide_messages
 from credalog.inference.propagation.windows import Surroundings, widen
 from credalog.logic import TRUE, Formula, Is, Not, World, conjunction, literals_of
@@ -162,12 +162,14 @@ def _formula(observed: World) -> Formula:
 
 
 def _sound_graph(network: Network, dependencies: DependencyGraph, window: int, markov: Markov) -> FactorGraph:
-    """Write the factor graph with windows and with the independences that the Markov condition implies."""
+    """Write the factor graph with windows and with the independences that are implied or declared."""
     implied = markov is not Markov.NONE
     graph = factor_graph(network, silent=True)
     if window:
         graph = widen(graph, dependencies, window, implied=implied)
-    return mark_independent(graph, dependencies) if implied else graph
+    if implied:
+        graph = mark_independent(graph, dependencies)
+    return mark_declared(graph) if network.independences else graph
 
 
 def _belief_posterior(network: Network, plan: _Plan, observed: World) -> Propagation:

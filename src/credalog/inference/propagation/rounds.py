@@ -145,11 +145,15 @@ def hear(a: Arrays, m: Messages, v: int, sound: bool) -> float:
             m.cause[m.upper_edge[here]] = True
         for k in range(a.variable_start[v], a.variable_start[v + 1]):
             e = a.variable_edge[k]
-            # A factor's own message is no news to it.
-            lower = old[0] if old_edges[0] != e else m.best_lower[here] if sound else old[2]
-            upper = old[1] if old_edges[1] != e else m.best_upper[here] if sound else old[3]
             now = _incoming(a, m, e, slot, sound)
-            news = max(abs(now[0] - lower), abs(now[1] - upper))
+            lower, upper = old[0], old[1]
+            if not sound:
+                lower = old[2] if old_edges[0] == e else lower
+                upper = old[3] if old_edges[1] == e else upper
+            # A factor's own message is no news to it, even where sound propagation hands it back.
+            below = 0.0 if sound and m.lower_edge[here] == e else abs(now[0] - lower)
+            above = 0.0 if sound and m.upper_edge[here] == e else abs(now[1] - upper)
+            news = max(below, above)
             m.change[a.edge_factor[e]] = max(m.change[a.edge_factor[e]], news)
     return largest
 

@@ -27,7 +27,7 @@ from credalog.inference.propagation.factors import Arrays, FactorGraph, Indices,
 from credalog.inference.propagation.kernels import compiled
 from credalog.markov import DependencyGraph
 
-__all__ = ["mark_independent", "mark_parents"]
+__all__ = ["mark_declared", "mark_independent", "mark_parents"]
 
 MOST_ANCESTORS = 1000
 """How many ancestors of each variable a search visits before it gives up."""
@@ -43,6 +43,28 @@ def mark_independent(graph: FactorGraph, dependencies: DependencyGraph) -> Facto
     product = graph.arrays.product.copy()
     visited = np.full(len(cyclic), -1)
     _mark(graph.arrays, start, parents, cyclic, component, bridge, visited, product)
+    return replace(graph, arrays=graph.arrays._replace(product=product))
+
+
+def mark_declared(graph: FactorGraph) -> FactorGraph:
+    """Mark a pair that is declared independent in every factor that has no other independence to use.
+
+    Only a pair: of three variables that are pairwise independent, two may determine the third.
+    """
+    pairs = [
+        {graph.index[a], graph.index[b]}
+        for declared in graph.network.independences
+        if not declared.given
+        for a in declared.left
+        for b in declared.right
+    ]
+    product = graph.arrays.product.copy()
+    for f, factor in enumerate(graph.factors):
+        # Of a family only the parents are candidates: its local program speaks of them alone.
+        candidates = set(factor.scope[:-1] if factor.kind is Kind.FAMILY else factor.scope)
+        pair = next((pair for pair in pairs if pair <= candidates), None)
+        if pair is not None and product[graph.edges(f)].sum() < 2:
+            product[graph.edges(f)] = [v in pair for v in factor.scope]
     return replace(graph, arrays=graph.arrays._replace(product=product))
 
 
