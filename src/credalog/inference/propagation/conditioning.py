@@ -103,13 +103,18 @@ class _Conditioning:
             return certain, certain
         relevant = self._relevance(v)
         seen = dict(self.observed) if relevant is None else self._requisite(relevant)
-        if not seen:
-            return self.lower[self.slots(v)], self.upper[self.slots(v)]
+        unseen = self.lower[self.slots(v)], self.upper[self.slots(v)]
+        if not seen and not self._is_many_valued(relevant):
+            return unseen
         if relevant is not None and self._credal is not None and is_polytree(relevant):
             # What outgrows its limits may still fit into a window.
             with suppress(ProblemTooLarge):
                 return set_bounds(self._credal, v, seen)
-        return self._by_window(v, seen)
+        return self._by_window(v, seen) if seen else unseen
+
+    def _is_many_valued(self, relevant: Relevance | None) -> bool:
+        """Tell whether sets may say more than intervals even where no observation matters."""
+        return relevant is not None and any(len(self.values(x)) > 1 for x in relevant.families)
 
     def _relevance(self, v: int) -> Relevance | None:
         """Find what bears on a variable given the evidence; None where independences are not known."""
