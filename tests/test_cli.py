@@ -553,6 +553,65 @@ def test_control_c_ends_with_130_and_the_bounds_reached():
     assert (answer["upper"], answer["upper_witnessed"], answer["lower"]) == (0.9, 0.8, 0.0)
 
 
+NEVER_ENDING = """
+import sys, time
+from credalog.cli import main
+from credalog.inference.search import Search
+from credalog.solvers.ipopt import _Entropic
+
+def announce(seconds):
+    print("at work", file=sys.stderr, flush=True)
+    time.sleep(seconds)
+
+climb = _Entropic.value
+Search._explore = lambda *_: announce(60)
+_Entropic.value = lambda *words: announce(0.2) or climb(*words)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of this kind are POSIX")
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (("marginals", "M", "--method", "factorized"), "query"),
+        (("explain", "M", "P(c)"), "is_interrupted"),
+        (("explain", "M", "P(c)", "--measure", "P(a)"), "is_interrupted"),
+        (("check", "M"), "diagnosis"),
+        (("maxent", "L"), "is_interrupted"),
+    ],
+)
+def test_control_c_ends_every_command_at_once(tmp_path: Path, words: tuple[str, ...], key: str):
+    pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
+    local = "0.2 <= P(a) <= 0.4\n0.1 <= P(b) <= 0.3\n0.3 <= P(c | a and b) <= 0.7\n"
+    files = {"L": tmp_path / "local.lcn", "M": tmp_path / "mixed.lcn"}
+    files["L"].write_text(local)
+    files["M"].write_text(f"{local}0.3 <= P(c) <= 0.4\n0.4 <= P(d) <= 0.6\nP(d or e) <= 0.7\n")
+    command = [sys.executable, "-c", NEVER_ENDING, *(str(files.get(word, word)) for word in words), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr.readline() == "at work\n"
+        process.send_signal(signal.SIGINT)
+        out, complaints = process.communicate(timeout=20)
+    found = json.loads(out)
+    assert process.returncode == 130
+    assert set(complaints.splitlines()) <= {"at work"}
+    assert key in (found[0] if isinstance(found, list) else found)
+
+
+def test_interrupted_marginals_show_those_that_were_finished(ask, monkeypatch: pytest.MonkeyPatch):
+    finished, asked = LCN.query, []
+
+    def third_is_cut_short(*words: object, **options: object) -> Answer:
+        asked.append(words)
+        return replace(finished(*words, **options), interrupted=len(asked) == 3)
+
+    monkeypatch.setattr("credalog.lcn.LCN.query", third_is_cut_short)
+    code, out, _ = ask("marginals", str(EXAMPLES / "smokers.lcn"), "--json")
+    statuses = [one["status"] for one in json.loads(out)]
+    assert (code, len(statuses), statuses[-1]) == (130, 3, "INTERRUPTED")
+    assert "INTERRUPTED" not in statuses[:2]
+
+
 def test_after_an_interruption_no_other_search_begins():
     usual = signal.getsignal(signal.SIGINT)
     with Watch() as watch:

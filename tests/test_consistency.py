@@ -17,6 +17,7 @@ from credalog.inference.attribution import Attribution
 from credalog.inference.consistency import Conflict, Repair, Verdict, conflict, diagnose, repair
 from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, find_model
+from credalog.inference.search import Search
 from credalog.inference.widening import span_of, widenings_of
 from credalog.logic import TRUE
 from credalog.markov import Markov
@@ -290,3 +291,37 @@ def test_the_data_behind_a_model_is_a_distribution():
     for factor in model.factors:
         rows = factor.table.sum(axis=tuple(range(len(factor.parents), factor.table.ndim)))
         assert np.allclose(rows, 1.0)
+
+
+# --- Interruption ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "verdict"),
+    [
+        ("P(a) >= 0.3\nP(a or b) <= 0.7", "exact.Engine.is_consistent", Verdict.UNDECIDED),
+        ("P(a) >= 0.3\nP(a or b) <= 0.7", "consistency.find_model", Verdict.CONSISTENT),
+        ("P(a) <= 0.3\nP(a and b) >= 0.7", "consistency.conflict", Verdict.INCONSISTENT),
+        ("P(a) <= 0.3\nP(a and b) >= 0.7", "consistency.cheapest", Verdict.INCONSISTENT),
+    ],
+)
+def test_an_interrupted_diagnosis_keeps_what_was_found(
+    monkeypatch: pytest.MonkeyPatch, text: str, stage: str, verdict: Verdict
+):
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"credalog.inference.{stage}", stop)
+    found = diagnose(network_of(text), OPTIONS)
+    assert (found.is_interrupted, found.verdict) == (True, verdict)
+    assert (found.conflict is not None) == stage.endswith("cheapest")
+    assert found.model is found.repair is None
+
+
+def test_an_interrupted_search_for_a_model_is_not_taken_for_a_failed_one(monkeypatch: pytest.MonkeyPatch):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "_explore", stop)
+    with pytest.raises(KeyboardInterrupt):
+        find_model(Engine(network_of("P(a) >= 0.3\nP(a or b) <= 0.7")), OPTIONS)

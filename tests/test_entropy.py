@@ -14,6 +14,7 @@ from scipy.optimize import LinearConstraint, minimize
 import credalog
 from credalog.distribution import Distribution, Factor
 from credalog.errors import InconsistentNetwork
+from credalog.inference import entropy
 from credalog.inference.answer import Options
 from credalog.inference.entropy import entropy_of, maximum_entropy
 from credalog.inference.tables import conditional_tables, point_network
@@ -209,3 +210,26 @@ def test_public_networks_have_a_model_of_greatest_entropy(shared_data: Path):
         network = credalog.load(shared_data / f"lcn/benchmarks/real/{name}.lcn").ground()
         found = maximum_entropy(network, Options(timeout=20.0))
         assert found.status is Status.EXACT
+
+
+# --- Interruption ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("patience", [0, 1, 8, 30])
+def test_an_interrupted_search_keeps_model_and_bound(monkeypatch: pytest.MonkeyPatch, patience: int):
+    network = random_case("declared", 1, largest=3).network
+    best = maximum_entropy(network, LOCAL)
+    climb, left = entropy.spread, [None] * patience
+
+    def spread(*words: object, **options: object) -> object:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return climb(*words, **options)
+
+    monkeypatch.setattr(entropy, "spread", spread)
+    found = maximum_entropy(network, LOCAL)
+    assert found.is_interrupted and not left
+    assert found.entropy <= best.entropy + TOLERANCE and found.at_most >= best.entropy - 1e-9
+    assert (found.status is Status.UNDECIDED) == (found.distribution is None)
+    assert patience < 8 or found.distribution is not None

@@ -230,6 +230,19 @@ def test_an_unknown_or_observed_variable_is_refused() -> None:
         chain.map(criterion="minimin")
 
 
+def test_an_interrupted_comparison_searches_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def stop(search: object) -> None:
+        begun.append(search)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("credalog.inference.explanation._Search.run", stop)
+    found = parse(CHAIN).map(criterion="dominance")
+    assert len(begun) == 1
+    assert found.is_interrupted and not found.is_proved
+
+
 def test_an_interrupted_search_returns_what_it_knows() -> None:
     calls = 0
 

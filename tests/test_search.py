@@ -17,12 +17,14 @@ from credalog.encoding import Encoding
 from credalog.errors import CredalogError
 from credalog.factorization import Reading
 from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import Engine, query
+from credalog.inference.bounding import search_in_turn
+from credalog.inference.exact import Engine, marginals, query
 from credalog.inference.search import Ending, Finding, Limits, Search, Witness, search
 from credalog.logic import TRUE, And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, propositions
 from credalog.model import Independence, Network, Query, Sentence
 from credalog.numerics import TOLERANCE, Status, Warrant
 from credalog.program import Box, Floats, Objective, Outcome
+from credalog.solvers import scip
 from credalog.solvers.highs import Relaxation
 from random_networks import KINDS, random_case
 
@@ -181,6 +183,65 @@ def test_an_interrupted_query_answers_with_valid_bounds() -> None:
     full = query(TWO_ENDS, Query(A, C))
     assert answer.interrupted
     assert answer.lower <= full.lower_witnessed and answer.upper >= full.upper_witnessed
+
+
+def test_after_an_interrupted_marginal_no_other_is_searched() -> None:
+    calls = 0
+
+    def stop(_: object) -> None:
+        nonlocal calls
+        calls += 1
+        raise KeyboardInterrupt
+
+    answers = marginals(TWO_ENDS, Options(tolerance=1e-9, report=stop), C)
+    assert len(marginals(TWO_ENDS, given=C)) == len(TWO_ENDS.variables)
+    assert (len(answers), answers[-1].interrupted, calls) == (1, True, 1)
+
+
+def test_after_an_interrupted_reading_no_other_is_searched() -> None:
+    searched: list[Reading] = []
+
+    class Interrupted:
+        is_outer = False
+
+        def __init__(self, reading: Reading) -> None:
+            searched.append(reading)
+
+        def search(self, *_: object, **__: object) -> Finding:
+            return Finding(0.3, None, Ending.INTERRUPTED, Warrant.CLAIMED, 1, None)
+
+    readings = (Reading.CHAIN, Reading.OUTER)
+    found = search_in_turn(readings, Interrupted, Limits(1e-4, 0.0), maximize=True)  # type: ignore[arg-type]
+    assert searched == [Reading.CHAIN]
+    # What is proved of some models only is no bound.
+    assert (found.ending, found.bound, found.warrant) == (Ending.INTERRUPTED, 1.0, Warrant.CHECKED)
+
+
+def test_when_scip_is_interrupted_at_one_end_it_does_not_begin_at_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked_for: list[bool] = []
+
+    def stopped(*_: object, maximize: bool, **__: object) -> scip.GlobalClaim:
+        asked_for.append(maximize)
+        return scip.GlobalClaim(Outcome.STOPPED, 0.0, interrupted=True)
+
+    monkeypatch.setattr(scip, "solve", stopped)
+    answer = query(TWO_ENDS, Query(A, C), Options(method="scip"))
+    assert answer.interrupted
+    assert asked_for == [False]
+
+
+def test_an_interrupted_verdict_is_not_remembered_as_undecided() -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    engine = Engine(TWO_ENDS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Search, "_explore", stop)
+        with pytest.raises(KeyboardInterrupt):
+            engine.is_consistent(Options())
+    assert engine.is_consistent(Options()) is True
 
 
 def test_reports_close_in_from_both_sides() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 
 import pytest
 
 import credalog
 from contradictory_networks import silenced
 from credalog.errors import CredalogError
-from credalog.inference.answer import Options
+from credalog.inference.answer import Answer, Options
+from credalog.inference.exact import Engine
 from credalog.inference.sensitivity import explain, measure
 from credalog.logic import Is
 from credalog.markov import Markov
@@ -32,6 +36,45 @@ s5: 0.4 <= P(d | c) <= 0.6
 
 def asked(model: credalog.LCN, text: str) -> tuple[Network, Query]:
     return model.ground(), model.question(text)
+
+
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Have the user stop the search for one answer, counted from 0."""
+
+    def at(number: int) -> None:
+        finished, numbers = Engine.query, count()
+
+        def query(self: Engine, asked: Query, options: Options = Options()) -> Answer:
+            now = next(numbers)
+            assert now <= number, "a search began after the interruption"
+            return replace(finished(self, asked, options), interrupted=now == number)
+
+        monkeypatch.setattr(Engine, "query", query)
+
+    return at
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_an_interrupted_explanation_keeps_what_was_tried(interrupt: Callable[[int], None], number: int):
+    network, query = asked(credalog.parse(CHAIN), "P(b)")
+    whole = explain(network, query, OPTIONS)
+    interrupt(number)
+    found = explain(network, query, OPTIONS)
+    tried = max(0, number - 1)
+    assert found.is_interrupted and not whole.is_interrupted
+    assert [one.sentence for one in found.influences] == [one.sentence for one in whole.influences[:tried]]
+    assert {*found.untried, *found.silent} == {*network.sentences} - {
+        one.sentence for one in found.influences
+    }
+
+
+@pytest.mark.parametrize("number", [0, 1, 5])
+def test_an_interrupted_measurement_is_none(interrupt: Callable[[int], None], number: int):
+    model = credalog.parse(CHAIN)
+    interrupt(number)
+    with pytest.raises(KeyboardInterrupt):
+        measure(model.ground(), model.question("P(b)"), model.question("P(a)"), Fraction(1, 100), OPTIONS)
 
 
 @pytest.mark.parametrize("kind", ["free", "tight", "credal", "cyclic", "multivalued"])

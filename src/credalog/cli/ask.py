@@ -83,10 +83,21 @@ def marginals(arguments: Namespace) -> int:
     model = load_model(arguments)
     if arguments.method in PROPAGATIONS:
         return _answer(arguments, lambda watch: _propagated(model, arguments, watch))
+    return _answer(arguments, lambda watch: _all_marginals(model, arguments, watch))
+
+
+def _all_marginals(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
+    """Ask for one marginal after the other, or share them out among processes."""
+    from credalog.inference.exact import marginal_atoms
+    from credalog.model import Query
+
     given = observed(arguments)
-    return _answer(
-        arguments, lambda watch: iter(model.marginals(given=given, **_effort(arguments), report=watch))
-    )
+    if arguments.jobs > 1:
+        watch.begin("all marginals")
+        return iter(model.marginals(given=given, **_effort(arguments)))
+    evidence = model.formula(given)
+    queries = [Query(atom, evidence) for atom in marginal_atoms(model.ground())]
+    return _asked(model, queries, arguments, watch)
 
 
 def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
@@ -97,12 +108,9 @@ def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answ
         markov=arguments.markov,
         report=watch.round,
     )
-    if found.crossed is None:
-        return iter(found.answers())
-    from credalog.numerics import VACUOUS
-
-    _tell_of_crossing(model, found.crossed, arguments)
-    return (replace(answer, interval=VACUOUS) for answer in found.answers())
+    if found.crossed is not None:
+        _tell_of_crossing(model, found.crossed, arguments)
+    return iter(found.answers())
 
 
 def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> None:
@@ -153,7 +161,7 @@ def _answer(arguments: Namespace, asking: Asking) -> int:
                 found.append(answer_json(answer))
                 if arguments.witnesses:
                     found[-1].update(_witnesses(answer))
-                if watch.is_interrupted:
+                if answer.interrupted or watch.is_interrupted:
                     return INTERRUPTED
         except KeyboardInterrupt:
             found.append(_interrupted(watch))

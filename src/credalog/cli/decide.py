@@ -6,9 +6,8 @@ statements such as P(a | b) >= 0.5; as text or JSON.
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from fractions import Fraction
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import (
@@ -34,7 +33,6 @@ from credalog.cli.output import (
     write_table,
 )
 from credalog.cli.progress import Watch
-from credalog.errors import LanguageError
 
 if TYPE_CHECKING:
     from credalog.inference.decision import Decision
@@ -42,11 +40,6 @@ if TYPE_CHECKING:
     from credalog.numerics import Interval
 
 __all__ = ["DECIDING"]
-
-NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>[1-9]\d*))?"
-ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
-STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
-TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
 
 CRITERIA = ("maximax", "maximin", "hurwicz", "dominance")
 RANKING = (
@@ -148,8 +141,8 @@ def decide(arguments: Namespace) -> int:
     """Tell whether statements hold in every model, in none, or in some."""
     model = load_model(arguments)
     found: list[Decision] = []
-    with Watch() as watch:
-        for statement in map(_plain, arguments.statement):
+    with Watch() as watch, suppress(KeyboardInterrupt):
+        for statement in arguments.statement:
             watch.begin(statement)
             found.append(model.decide(statement, report=watch, **effort(arguments)))
             if watch.is_interrupted:
@@ -159,20 +152,6 @@ def decide(arguments: Namespace) -> int:
     else:
         write_table(VERDICTS, [_decision_row(one) for one in found])
     return INTERRUPTED if watch.is_interrupted else ANSWERED
-
-
-def _plain(statement: str) -> str:
-    """Return a statement with P(...) first, then >= or <=, then a fraction, however it was written."""
-    turned = TURNED.fullmatch(statement)
-    found = turned or STATEMENT.fullmatch(statement)
-    if found is None:
-        raise LanguageError(
-            f"{statement!r} is no comparison of a probability with a number by <= or >=",
-            advice="Write it like `P(a | b) >= 0.5`.",
-        )
-    is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
-    threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
-    return f"{found['asked']} {'>=' if is_at_least else '<='} {threshold}"
 
 
 def _decision_json(one: Decision) -> dict[str, Any]:

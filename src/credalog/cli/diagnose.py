@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.ask import answer_json, write_answers
-from credalog.cli.command import ANSWERED, Command, add_effort, add_output, effort, load_model, positive
+from credalog.cli.command import (
+    ANSWERED,
+    INTERRUPTED,
+    Command,
+    add_effort,
+    add_output,
+    effort,
+    load_model,
+    positive,
+)
 from credalog.cli.output import (
     Column,
     check_target,
@@ -74,6 +83,8 @@ def diagnosis_code(found: Diagnosis | None) -> int:
     """Return the exit code that a diagnosis deserves."""
     from credalog.inference.consistency import Verdict
 
+    if found is not None and found.is_interrupted:
+        return INTERRUPTED
     is_bad = found is not None and found.verdict is Verdict.INCONSISTENT
     return InconsistentNetwork.exit_code if is_bad else ANSWERED
 
@@ -85,6 +96,7 @@ def diagnosis_json(found: Diagnosis) -> dict[str, Any]:
         "model": None if found.model is None else tables_json(found.model),
         "conflict": None if found.conflict is None else _conflict_json(found.conflict),
         "repair": None if found.repair is None else _repair_json(found.repair),
+        "is_interrupted": found.is_interrupted,
         "seconds": found.seconds,
     }
 
@@ -132,8 +144,10 @@ def diagnosis_text(found: Diagnosis) -> str:
         lines += ["", *_conflict_lines(found.conflict)]
     if found.repair is not None:
         lines += ["", *_repair_lines(found.repair)]
-    elif found.conflict is not None:
+    elif found.conflict is not None and not found.is_interrupted:
         lines += ["", "No repair was found within the limits."]
+    if found.is_interrupted:
+        lines += ["", "Interrupted: there may be more to find."]
     return "\n".join(lines) + "\n"
 
 
@@ -177,14 +191,23 @@ def _place(sentence: Sentence) -> str:
 def explain(arguments: Namespace) -> int:
     """Say which sentences hold the ends of an interval, and what a measurement would be worth."""
     model = load_model(arguments)
-    asked, limits = arguments.query, effort(arguments)
-    found = model.explain(asked, most=arguments.most, **limits)
-    measured = [model.measure(asked, other, within=arguments.within, **limits) for other in arguments.measure]
+    found = model.explain(arguments.query, most=arguments.most, **effort(arguments))
+    left = [] if found.is_interrupted else arguments.measure
+    measured = list(_measured(model, left, arguments))
     if arguments.json:
         write_json(_explanation_json(found, measured))
     else:
         _write_explanation(found, measured, arguments)
-    return ANSWERED
+    return ANSWERED if len(measured) == len(arguments.measure) and not found.is_interrupted else INTERRUPTED
+
+
+def _measured(model: LCN, measure: Sequence[str], arguments: Namespace) -> Iterator[Measurement]:
+    """Imagine one measurement after the other until the user has had enough."""
+    try:
+        for other in measure:
+            yield model.measure(arguments.query, other, within=arguments.within, **effort(arguments))
+    except KeyboardInterrupt:
+        return
 
 
 def _explanation_json(found: Explanation, measured: Sequence[Measurement]) -> dict[str, Any]:
@@ -193,6 +216,7 @@ def _explanation_json(found: Explanation, measured: Sequence[Measurement]) -> di
         "influences": [_influence_json(one) for one in found.influences],
         "silent": [_sentence_json(sentence) for sentence in found.silent],
         "untried": [_sentence_json(sentence) for sentence in found.untried],
+        "is_interrupted": found.is_interrupted,
         "measurements": [_measurement_json(one) for one in measured],
     }
 
@@ -223,21 +247,28 @@ def _measurement_json(found: Measurement) -> dict[str, Any]:
 
 def _write_explanation(found: Explanation, measured: Sequence[Measurement], arguments: Namespace) -> None:
     write_answers([answer_json(found.answer)], arguments)
-    _write_holding("lower", shown_lower(found.answer.lower), found.holding_lower)
-    _write_holding("upper", shown_upper(found.answer.upper), found.holding_upper)
+    tried_all = not found.untried
+    _write_holding("lower", shown_lower(found.answer.lower), found.holding_lower, tried_all=tried_all)
+    _write_holding("upper", shown_upper(found.answer.upper), found.holding_upper, tried_all=tried_all)
     tried, silent, untried = len(found.influences), len(found.silent), len(found.untried)
-    rest = f"; {untried:,} less promising ones were not tried (--most)" if untried else ""
+    why = (
+        "others were not tried (interrupted)"
+        if found.is_interrupted
+        else "less promising ones were not tried (--most)"
+    )
+    rest = f"; {untried:,} {why}" if untried else ""
     dropped = "1 sentence was dropped" if tried == 1 else f"{tried:,} sentences were dropped in turn"
     write(f"\n{dropped}; {silent:,} cannot matter{rest}.\n", None)
     for one in measured:
         write(_measurement_text(one), None)
 
 
-def _write_holding(end: str, bound: str, held_by: Sequence[Influence]) -> None:
+def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_all: bool) -> None:
     from credalog.language import said
 
     if not held_by:
-        write(f"\nNo single sentence holds the {end} end, {bound}.\n", None)
+        none = "No single sentence" if tried_all else "None of the sentences tried"
+        write(f"\n{none} holds the {end} end, {bound}.\n", None)
         return
     write(f"\nThe {end} end, {bound}, is held by\n", None)
     rows = [
@@ -285,7 +316,7 @@ def maxent(arguments: Namespace) -> int:
         _write_probabilities(queries)
         if found.distribution is not None and not queries and arguments.output is None:
             write("\n" + _tables_text(found.distribution), None)
-    return ANSWERED
+    return INTERRUPTED if found.is_interrupted else ANSWERED
 
 
 def _probabilities(model: LCN, found: MaximumEntropy, asked: Sequence[str]) -> list[dict[str, Any]]:
@@ -308,6 +339,7 @@ def _entropy_json(found: MaximumEntropy, queries: Sequence[dict[str, Any]]) -> d
         "status": found.status.name,
         "entropy": found.entropy if is_found else None,
         "at_most": found.at_most,
+        "is_interrupted": found.is_interrupted,
         "seconds": found.seconds,
         "queries": list(queries),
         "tables": tables_json(found.distribution) if found.distribution is not None else None,

@@ -5,16 +5,18 @@ Enters: options. Leaves: `Answer`, an interval with its warranty, its status and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from credalog.distribution import Distribution
 from credalog.markov import Markov
 from credalog.model import Query
 from credalog.numerics import TOLERANCE, Interval, Status
 
-__all__ = ["Answer", "Options", "Progress", "Report"]
+__all__ = ["Answer", "Options", "Progress", "Report", "last_of"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,14 @@ class Answer:
 
         remark = f"{self.status.name.lower()}, {self.method}, {self.seconds:.2f} s"
         return as_html([Bar(unparse_query(self.query), self.interval, remark)])
+
+
+def last_of(stages: Iterable[T], first: T) -> tuple[T, bool]:
+    """Go through ever better results; return the last one, and whether Ctrl-C came before the end."""
+    best = first
+    try:
+        for better in stages:
+            best = better
+    except KeyboardInterrupt:
+        return best, True
+    return best, False

@@ -26,7 +26,7 @@ from credalog.inference.witness import WitnessSearch
 from credalog.logic import Formula
 from credalog.markov import Markov
 from credalog.model import Network
-from credalog.numerics import FEASIBILITY, round_up
+from credalog.numerics import FEASIBILITY, Warrant, round_up
 from credalog.problem import Problem
 from credalog.program import Claim, Objective, Outcome, Program
 from credalog.solvers.highs import Basis, Relaxation
@@ -64,6 +64,8 @@ def search_in_turn(
     for turn, reading in enumerate(readings, 1):
         program = program_of(reading)
         finding = program.search(_share(limits, len(readings) - turn), maximize=maximize, known=known)
+        if not program.is_outer and finding.ending is Ending.INTERRUPTED:
+            return replace(finding, bound=float(maximize), warrant=Warrant.CHECKED)
         if not program.is_outer:
             known = None if finding.ending is Ending.EMPTY else finding.witness
             continue

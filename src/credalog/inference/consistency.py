@@ -23,7 +23,7 @@ from typing import TypeAlias
 from credalog.distribution import Distribution
 from credalog.encoding import Encoding
 from credalog.errors import CredalogError, UnknownName
-from credalog.inference.answer import Options
+from credalog.inference.answer import Options, last_of
 from credalog.inference.attribution import Attribution
 from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, find_model, parts_of
@@ -173,13 +173,17 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The verdict on a network with its evidence: a model, or a conflict and what would settle it."""
+    """The verdict on a network with its evidence: a model, or a conflict and what would settle it.
+
+    Where the user stopped the work, `is_interrupted` says so, and what was not found yet is missing.
+    """
 
     verdict: Verdict
-    model: Distribution | None
-    conflict: Conflict | None
-    repair: Repair | None
-    seconds: float
+    model: Distribution | None = None
+    conflict: Conflict | None = None
+    repair: Repair | None = None
+    seconds: float = 0.0
+    is_interrupted: bool = False
 
     def _repr_html_(self) -> str:
         verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
@@ -195,15 +199,26 @@ def diagnose(
     The weights are prices of widening, by label or file; infinity forbids it.
     """
     start = monotonic()
+    stages = _diagnoses(network, options, weights or {})
+    known, is_interrupted = last_of(stages, Diagnosis(Verdict.UNDECIDED))
+    return replace(known, seconds=monotonic() - start, is_interrupted=is_interrupted)
+
+
+def _diagnoses(network: Network, options: Options, weights: Mapping[str, float]) -> Iterator[Diagnosis]:
+    """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
     engine = Engine(network, options.markov)
     has_model = engine.is_consistent(options)
-    if has_model is False:
+    if has_model is None:
+        yield Diagnosis(Verdict.UNDECIDED)
+    elif has_model:
+        yield Diagnosis(Verdict.CONSISTENT)
+        yield Diagnosis(Verdict.CONSISTENT, model=find_model(engine, options))
+    else:
+        yield Diagnosis(Verdict.INCONSISTENT)
         found = conflict(network, options)
-        settled = repair(network, options, known=found, weights=weights)
-        return Diagnosis(Verdict.INCONSISTENT, None, found, settled, monotonic() - start)
-    model = find_model(engine, options) if has_model else None
-    verdict = Verdict.UNDECIDED if has_model is None else Verdict.CONSISTENT
-    return Diagnosis(verdict, model, None, None, monotonic() - start)
+        yield Diagnosis(Verdict.INCONSISTENT, conflict=found)
+        for settled in _repairs(network, options, found, weights):
+            yield Diagnosis(Verdict.INCONSISTENT, conflict=found, repair=settled)
 
 
 def conflict(network: Network, options: Options = Options()) -> Conflict | None:
@@ -329,11 +344,17 @@ def repair(
     What some of the sentences cost at least, all of them do.
     """
     found = conflict(network, options) if known is None else known
-    if found is None:
-        return None
-    prices = _prices(network, weights or {})
-    numbers = frozenset(culprit.number for culprit in found.culprits)
-    return _Repairs(network, options, prices).run(numbers)
+    *_, best = (None, *_repairs(network, options, found, weights or {}))
+    return best
+
+
+def _repairs(
+    network: Network, options: Options, found: Conflict | None, weights: Mapping[str, float]
+) -> Iterator[Repair | None]:
+    """Yield ever better repairs of a conflict and of those that its repair leaves; the last is the best."""
+    if found is not None:
+        numbers = frozenset(culprit.number for culprit in found.culprits)
+        yield from _Repairs(network, options, _prices(network, weights)).run(numbers)
 
 
 class _Repairs:
@@ -349,7 +370,7 @@ class _Repairs:
         self.at_least = 0.0
         self.best: Repair | None = None
 
-    def run(self, numbers: frozenset[int]) -> Repair | None:
+    def run(self, numbers: frozenset[int]) -> Iterator[Repair | None]:
         """Repair a conflict, quickly at first; where that is not enough, together with the next one."""
         found = self._cheapest(numbers, QUICK)
         while True:
@@ -358,13 +379,15 @@ class _Repairs:
             if not left:
                 break
             if numbers == self.everything or found.bound == inf:
-                return self.best
+                yield self.best
+                return
             is_late = monotonic() > self.deadline or left <= numbers
             numbers = self.everything if is_late else numbers | left
             found = self._cheapest(numbers, QUICK)
-        return self._refined(numbers, found)
+        yield self.best
+        yield self._refined(numbers, found)
 
-    def _refined(self, numbers: frozenset[int], found: Cheapest) -> Repair | None:
+    def _refined(self, numbers: frozenset[int], found: Cheapest) -> Repair:
         """Spend the time that is left on a cheaper repair of the same sentences, and on its proof."""
         if found.price - found.bound > self.options.tolerance:
             found = self._cheapest(numbers, 1.0)

@@ -22,27 +22,28 @@ __all__ = ["find"]
 
 def find(name: str, encoding: Encoding, objective: Objective, limits: Limits, *, maximize: bool) -> Finding:
     """Find one end of an interval by SCIP or by IPOPT; its point is polished into a candidate."""
-    bound, point = float(maximize), None
+    bound, point, ending = float(maximize), None, Ending.STOPPED
     if name == "scip":
-        bound, point = _by_scip(encoding, objective, limits, maximize)
+        bound, point, ending = _by_scip(encoding, objective, limits, maximize)
     else:
         point = _by_ipopt(encoding, objective, limits, maximize)
     # That a probability is at least 0 and at most 1 needs nobody's word.
     warrant = Warrant.CHECKED if bound == float(maximize) else Warrant.CLAIMED
     witness = None if point is None else _polished(encoding, objective, limits, point, maximize)
-    return Finding(bound, witness, Ending.STOPPED, warrant, 0, None)
+    return Finding(bound, witness, ending, warrant, 0, None)
 
 
 def _by_scip(
     encoding: Encoding, objective: Objective, limits: Limits, maximize: bool
-) -> tuple[float, Floats | None]:
+) -> tuple[float, Floats | None, Ending]:
     from credalog.solvers import scip
 
     seconds = limits.deadline - monotonic()
     claim = scip.solve(
         encoding.program, objective, maximize=maximize, timeout=seconds, tolerance=limits.tolerance
     )
-    return claim.bound if np.isfinite(claim.bound) else float(maximize), claim.point
+    ending = Ending.INTERRUPTED if claim.interrupted else Ending.STOPPED
+    return claim.bound if np.isfinite(claim.bound) else float(maximize), claim.point, ending
 
 
 def _by_ipopt(encoding: Encoding, objective: Objective, limits: Limits, maximize: bool) -> Floats | None:

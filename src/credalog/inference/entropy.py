@@ -15,7 +15,7 @@ of it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
@@ -31,7 +31,7 @@ from credalog.certify import Checker
 from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding
 from credalog.errors import InconsistentNetwork, ProblemTooLarge
-from credalog.inference.answer import Options
+from credalog.inference.answer import Options, last_of
 from credalog.inference.cutting import halves
 from credalog.inference.exact import Engine
 from credalog.inference.models import encode_tables, is_model, model_of_part, parts_of
@@ -66,6 +66,7 @@ class MaximumEntropy:
 
     Without a distribution no model was found in time. EXACT says that the model's entropy is within the
     tolerance of the greatest; BOUNDED, that another model may have more, but not more than `at_most`.
+    `is_interrupted` says that the user stopped the work.
     """
 
     distribution: Distribution | None
@@ -73,6 +74,7 @@ class MaximumEntropy:
     at_most: float
     status: Status
     seconds: float
+    is_interrupted: bool = False
 
     @property
     def gap(self) -> float:
@@ -120,22 +122,31 @@ def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEn
     numbered = list(parts_of(engine.problem))
     deadline = start + options.timeout
     parts = [_Part(engine, part, options.tolerance / len(numbered), deadline) for part in numbered]
+    at_most, is_interrupted = last_of(_bounds(engine, parts, options.tolerance, deadline), inf)
+    found = _together(parts, at_most, options.tolerance)
+    return replace(found, seconds=monotonic() - start, is_interrupted=is_interrupted)
+
+
+def _bounds(engine: Engine, parts: Sequence[_Part], tolerance: float, deadline: float) -> Iterator[float]:
+    """Work on every part; yield what no entropy passes beside what is proved of the parts."""
     for part in parts:
         part.begin()
-    if not all(part.is_settled for part in parts) and options.markov is not Markov.NONE:
-        at_most = _without_independences(engine, options.tolerance, deadline)
-    else:
-        at_most = inf
+    if not all(part.is_settled for part in parts) and engine.markov is not Markov.NONE:
+        yield _without_independences(engine, tolerance, deadline)
     for part in parts:
         part.close()
+
+
+def _together(parts: Sequence[_Part], at_most: float, tolerance: float) -> MaximumEntropy:
+    """Put the models of all parts together."""
     at_most = min(at_most, sum(part.at_most for part in parts))
     models = [part.best for part in parts if part.best is not None]
     if len(models) < len(parts):
-        return MaximumEntropy(None, -inf, at_most, Status.UNDECIDED, monotonic() - start)
+        return MaximumEntropy(None, -inf, at_most, Status.UNDECIDED, 0.0)
     whole = Distribution(tuple(factor for model in models for factor in model.factors))
     entropy = entropy_of(whole)
-    status = Status.EXACT if at_most - entropy <= options.tolerance else Status.BOUNDED
-    return MaximumEntropy(whole, entropy, at_most, status, monotonic() - start)
+    status = Status.EXACT if at_most - entropy <= tolerance else Status.BOUNDED
+    return MaximumEntropy(whole, entropy, at_most, status, 0.0)
 
 
 def _without_independences(engine: Engine, tolerance: float, deadline: float) -> float:

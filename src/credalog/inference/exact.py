@@ -69,9 +69,16 @@ def query(network: Network, asked: Query, options: Options = Options()) -> Answe
 
 
 def marginals(network: Network, options: Options = Options(), given: Formula = TRUE) -> tuple[Answer, ...]:
-    """Bound the probability of every proposition, and of every value of every other variable."""
-    engine = Engine(network, options.markov)
-    return tuple(engine.query(Query(atom, given), options) for atom in marginal_atoms(network))
+    """Bound the probability of every proposition, and of every value of every other variable.
+
+    Where the user stops one of the searches, its answer is the last.
+    """
+    engine, answers = Engine(network, options.markov), list[Answer]()
+    for atom in marginal_atoms(network):
+        answers.append(engine.query(Query(atom, given), options))
+        if answers[-1].interrupted:
+            break
+    return tuple(answers)
 
 
 def marginal_atoms(network: Network) -> tuple[Is, ...]:
@@ -191,7 +198,9 @@ class Engine:
         """Hand the paper's joint program to another solver: SCIP for a claim, IPOPT for witnesses alone."""
         start = monotonic()
         task = _Task(self, asked, options, start, jointly=True)
-        lower, upper = (task.by_solver(options.method, maximize=maximize) for maximize in (False, True))
+        lower = task.by_solver(options.method, maximize=False)
+        interrupted = lower.ending is Ending.INTERRUPTED
+        upper = UNSEARCHED if interrupted else task.by_solver(options.method, maximize=True)
         return _answer(asked, lower, upper, options, options.method, start)
 
     @cached_property
@@ -212,10 +221,13 @@ class Engine:
         """Return what bears on a query."""
         return Part(*relevant_part(self.problem, (self._number[v] for v in asked.scope)))
 
-    def extends(self, kept: Iterable[int], options: Options) -> bool | None:
+    def extends(self, kept: Iterable[int], options: Options, *, searching: bool = True) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""
         inside = set(kept)
-        verdicts = [self._verdict(part, options) for part in self._anchored_parts if not part & inside]
+        others = [part for part in self._anchored_parts if not part & inside]
+        verdicts = [
+            self._verdict(part, options) if searching else self._verdicts.get(part) for part in others
+        ]
         return False if False in verdicts else None if None in verdicts else True
 
     def is_consistent(self, options: Options) -> bool | None:
@@ -248,6 +260,9 @@ class Engine:
             kept = tuple(sorted(members))
             part = Part(restrict(self.problem, kept), kept)
             finding = _Task(self, Query(TRUE), options, monotonic(), part=part).seek()
+            if finding.ending is Ending.INTERRUPTED:
+                # A verdict is no answer that could say so itself.
+                raise KeyboardInterrupt
             empty = finding.ending is Ending.EMPTY
             self._verdicts[members] = False if empty else None if finding.witness is None else True
         return self._verdicts[members]
@@ -467,7 +482,8 @@ class _Task:
         beyond = finding.witness.value - finding.bound
         if (beyond if maximize else -beyond) > FEASIBILITY:
             return replace(finding, witness=None)
-        extends = self.engine.extends(self.part.kept, self.options)
+        goes_on = finding.ending is not Ending.INTERRUPTED
+        extends = self.engine.extends(self.part.kept, self.options, searching=goes_on)
         if extends is False:
             raise _inconsistent()
         if extends is None:

@@ -274,6 +274,8 @@ class _Task:
         return replace(result, is_proved=proved)
 
     def _run(self, search: _Search) -> None:
+        if self.is_interrupted:
+            return
         try:
             search.run()
         except KeyboardInterrupt:

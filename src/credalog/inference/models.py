@@ -18,7 +18,7 @@ from credalog.encoding import Encoding, encode
 from credalog.factorization import Reading, factorize
 from credalog.inference.answer import Options
 from credalog.inference.exact import CORE_LIMIT, Engine
-from credalog.inference.search import Limits, search
+from credalog.inference.search import Ending, Limits, search
 from credalog.logic import TRUE
 from credalog.markov import Markov
 from credalog.model import Network, Sentence
@@ -73,6 +73,8 @@ def model_of_part(engine: Engine, part: Problem, deadline: float) -> Distributio
         until = (monotonic() + deadline) / 2.0 if reading is Reading.CHAIN else deadline
         limits = Limits(TOLERANCE, until)
         found = search(encoding, encoding.objective(TRUE, TRUE), limits, maximize=True)
+        if found.ending is Ending.INTERRUPTED:
+            raise KeyboardInterrupt
         if found.witness is not None and is_model(found.witness.distribution, engine):
             return found.witness.distribution
     return None

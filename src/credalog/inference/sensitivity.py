@@ -14,7 +14,7 @@ relaxation is exact this leaves few; they are tried in the order of their multip
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -58,12 +58,14 @@ class Explanation:
 
     `influences` stand in the order of the network. `silent` sentences cannot matter: they share nothing with
     the query, or the proofs of both ends do without them. `untried` might matter, most likely little.
+    Where the user stopped the work, `is_interrupted` says so, and all that was left to try is untried.
     """
 
     answer: Answer
     influences: tuple[Influence, ...]
     silent: tuple[Sentence, ...]
     untried: tuple[Sentence, ...]
+    is_interrupted: bool = False
 
     @property
     def holding_lower(self) -> tuple[Influence, ...]:
@@ -130,12 +132,16 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
     """Find the sentences that hold the ends of a query's interval; the timeout is for each interval."""
     engine = Engine(network, options.markov)
     answer = engine.query(asked, options)
+    if answer.interrupted:
+        return Explanation(answer, (), (), network.sentences, is_interrupted=True)
     weights = _promise(engine, answer, options)
     order = sorted(weights, key=lambda number: (-weights[number], number))
-    influences = tuple(_influence(network, number, answer, options) for number in sorted(order[:most]))
+    chosen = sorted(order[:most])
+    influences = tuple(_influences(network, chosen, answer, options))
     silent = tuple(s for n, s in enumerate(network.sentences) if n not in weights)
-    untried = tuple(network.sentences[n] for n in sorted(order[most:]))
-    return Explanation(answer, influences, silent, untried)
+    left = sorted((*order[most:], *chosen[len(influences) :]))
+    untried = tuple(network.sentences[n] for n in left)
+    return Explanation(answer, influences, silent, untried, len(influences) < len(chosen))
 
 
 def _promise(engine: Engine, answer: Answer, options: Options) -> Mapping[int, float]:
@@ -169,13 +175,31 @@ def _bearing(sentences: Sequence[Sentence], variables: Iterable[Variable]) -> li
     return [n for n, sentence in enumerate(sentences) if near.issuperset(sentence.scope)]
 
 
+def _influences(
+    network: Network, numbers: Iterable[int], answer: Answer, options: Options
+) -> Iterator[Influence]:
+    """Drop one sentence after the other until the user has had enough."""
+    try:
+        for number in numbers:
+            yield _influence(network, number, answer, options)
+    except KeyboardInterrupt:
+        return
+
+
 def _influence(network: Network, number: int, answer: Answer, options: Options) -> Influence:
     sentences = network.sentences
     rest = replace(network, sentences=sentences[:number] + sentences[number + 1 :])
-    without = Engine(rest, options.markov, frame=network).query(answer.query, options)
+    without = _finished(Engine(rest, options.markov, frame=network).query(answer.query, options))
     moves = answer.lower - without.lower, without.upper - answer.upper
     lower, upper = (move if move > options.tolerance else 0.0 for move in moves)
     return Influence(sentences[number], without, lower, upper)
+
+
+def _finished(answer: Answer) -> Answer:
+    """Return an answer, unless the user stopped the search for it: then its ends say nothing of others."""
+    if answer.interrupted:
+        raise KeyboardInterrupt
+    return answer
 
 
 def measure(
@@ -191,7 +215,7 @@ def measure(
     if within < 0 or positions < 2:
         raise CredalogError("a measurement needs a precision of at least 0 and at least two positions")
     engine = Engine(network, options.markov)
-    before, known = engine.query(asked, options), engine.query(measured, options)
+    before, known = (_finished(engine.query(query, options)) for query in (asked, measured))
     promise = _Promise(network, before, known, within, options)
     places = [promise.place(i, positions) for i in range(positions)]
     scenarios = tuple(Scenario(float(p), promise.answer(p, p)) for p in places)
@@ -225,6 +249,6 @@ class _Promise:
         network = replace(self.network, sentences=(*self.network.sentences, found))
         engine = Engine(network, self.options.markov, frame=self.network)
         try:
-            return engine.query(self.before.query, self.options)
+            return _finished(engine.query(self.before.query, self.options))
         except (InconsistentNetwork, ImpossibleEvidence):
             return None
