@@ -33,7 +33,7 @@ __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
 Columns = NDArray[np.intp]
 
-MIRROR_LIMIT = 1 << 7
+MIRROR_LIMIT = 1 << 6
 """Up to this size of a clique, ratios that nothing bounds yet are added for the sake of branching."""
 
 

@@ -26,9 +26,9 @@ from credalog.encoding import Encoding
 from credalog.errors import (
     CredalogError,
     ImpossibleEvidence,
-    InconsistentNetwork,
     ProblemTooLarge,
     UnknownName,
+    no_model,
 )
 from credalog.factorization import Reading, ancestors
 from credalog.inference import credal, elsewhere, likelihood, loglinear, sets
@@ -234,6 +234,11 @@ class Engine:
         """Tell whether the network has a model; None where the time ran out first."""
         return self.extends((), options)
 
+    def admits(self, distribution: Distribution, said: Network) -> bool:
+        """Check a distribution against sentences and, of the independences, those of its variables."""
+        graph = None if self.markov is Markov.NONE else self.graph
+        return violation(distribution, said, graph) <= FEASIBILITY
+
     @cached_property
     def _anchored_parts(self) -> tuple[frozenset[int], ...]:
         """Return the parts in which something is said beyond local polytopes: only these can be empty."""
@@ -366,15 +371,14 @@ class _Task:
             # The core is one component: all readings are the same.
             return self._literally(deadline, maximize, self._tied(known, deadline, maximize))
         now = monotonic()
-        tied = self._tied(known, deadline, maximize)
-        if tied is not None and self._family is not None:
-            return self._literally(deadline, maximize, tied)
         inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, known, root_only=small)
         if inner.ending is Ending.INTERRUPTED:
             return replace(inner, bound=float(maximize), warrant=Warrant.CHECKED)
         known = known if inner.ending is Ending.EMPTY else inner.witness
         if self.part.is_small_and_cyclic:
             return self._literally(deadline, maximize, known)
+        if inner.ending is not Ending.CLOSED:
+            known = self._tied(known, deadline, maximize)
         outer = self._search(Reading.OUTER, deadline, maximize, known, root_only=small)
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
@@ -470,7 +474,7 @@ class _Task:
                 "every model gives the evidence probability zero",
                 advice="Weaken the evidence, or the sentences that exclude it.",
             )
-        return _inconsistent()
+        return no_model()
 
     def _rechecked(self, finding: Finding, *, maximize: bool) -> Finding:
         """Keep a witness only if it is a model in the eyes of the independent checker.
@@ -485,7 +489,7 @@ class _Task:
         goes_on = finding.ending is not Ending.INTERRUPTED
         extends = self.engine.extends(self.part.kept, self.options, searching=goes_on)
         if extends is False:
-            raise _inconsistent()
+            raise no_model()
         if extends is None:
             return replace(finding, witness=None)
         distribution = finding.witness.distribution
@@ -499,8 +503,7 @@ class _Task:
         models = self.engine._models.setdefault(self.part.kept, deque(maxlen=REMEMBERED))
         if any(distribution is model for model in models):
             return True
-        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
-        passed = violation(distribution, self._said, graph) <= FEASIBILITY
+        passed = self.engine.admits(distribution, self._said)
         if passed:
             models.append(distribution)
         return passed
@@ -508,11 +511,7 @@ class _Task:
     @cached_property
     def _said(self) -> Network:
         """Return what the network says about the variables of the part."""
-        seen = frozenset(self.part.problem.variables)
-        network = self.engine.network
-        sentences = tuple(s for s in network.sentences if seen.issuperset(s.scope))
-        declared = tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given)))
-        return Network(self.part.problem.variables, sentences, declared)
+        return self.engine.network.about(self.part.problem.variables)
 
 
 def _tighter_bound(latest: Finding, other: Finding, *, maximize: bool) -> Finding:
@@ -559,13 +558,6 @@ def _joined(
 ) -> Endpoint:
     attained = [end.witnessed for end in (first, second) if end.witnessed is not None]
     return replace(stronger, witnessed=outermost(attained) if attained else None)
-
-
-def _inconsistent() -> InconsistentNetwork:
-    return InconsistentNetwork(
-        "no distribution satisfies every sentence and every independence",
-        advice="Ask `credalog check` which sentences contradict each other.",
-    )
 
 
 def _endpoint(finding: Finding) -> Endpoint:

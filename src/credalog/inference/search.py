@@ -45,7 +45,7 @@ PATIENCE = 4
 TIGHTENING_SHARE = 0.2
 """The share of the time that may go into narrowing ratios before the first cut."""
 
-LOOKING_SECONDS, LOOKING_SHARE = 0.5, 0.25
+LOOKING_SECONDS, LOOKING_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
 
 EXACT_SECONDS, EXACT_SHARE = 0.5, 0.25
@@ -277,13 +277,10 @@ class Search:
         return bound >= self._incumbent() - self.limits.tolerance
 
     def _look(self, node: _Node, point: Floats, bound: float) -> None:
-        """Take a point as a witness itself; search from it only where that is not enough, and seldom.
-
-        At first a model that was known before is the better start.
-        """
+        """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
         if self._may_look():
             self._walk(point, steps=1)
-        is_time = (node.number & (node.number - 1)) == 0 and (node.number > 0 or self.known is None)
+        is_time = (node.number & (node.number - 1)) == 0
         if is_time and not self._suffices(bound) and self._may_look():
             self._walk(point, steps=STEPS)
         if is_time and node.number > 0 and not self._suffices(bound) and self._may_look():
