@@ -465,10 +465,11 @@ class _Encoder:
 
     def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
         """Round the coefficients of a row, and notice one that its float does not print as."""
-        exact = [Fraction(c) for c in coefficients]
-        rounded = np.array([float(c) for c in exact])
-        self.is_decimal = self.is_decimal and all(map(is_printed_by, exact, rounded.tolist()))
-        return rounded
+        exact = list(coefficients)
+        # A row has many coefficients and few different ones.
+        rounded = {c: float(c) for c in set(exact)}
+        self.is_decimal = self.is_decimal and all(is_printed_by(c, value) for c, value in rounded.items())
+        return np.array([rounded[c] for c in exact])
 
     def _declare(self) -> None:
         for condition in self.problem.declared:
