@@ -21,6 +21,7 @@ __all__ = [
     "ProblemTooLarge",
     "UnknownName",
     "inside",
+    "no_model",
     "unreadable",
 ]
 
@@ -118,6 +119,14 @@ class InconsistentNetwork(CredalogError):
     """No distribution satisfies every sentence and every independence."""
 
     exit_code = 3
+
+
+def no_model() -> InconsistentNetwork:
+    """Return the error of a network that has no model, where no sentence is to blame more than others."""
+    return InconsistentNetwork(
+        "no distribution satisfies every sentence and every independence",
+        advice="Ask `credalog check` which sentences contradict each other.",
+    )
 
 
 class ImpossibleEvidence(CredalogError):

@@ -397,10 +397,9 @@ class LCN:
         """Return the engine of the network; a variable that only the query mentions joins it."""
         from credalog.inference.exact import Engine
 
-        network = self.ground()
-        if unmentioned := set(query.scope) - self._mentioned:
-            added = tuple(variable for variable in query.scope if variable in unmentioned)
-            return Engine(replace(network, variables=network.variables + added), markov)
+        network = self._ground_with(query)
+        if network is not self.ground():
+            return Engine(network, markov)
         if markov not in self._engines:
             self._engines[markov] = Engine(network, markov)
         return self._engines[markov]

@@ -6,6 +6,7 @@ graph, the factorization and every inference stand; and `Query`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -146,3 +147,11 @@ class Network:
     variables: tuple[Variable, ...]
     sentences: tuple[Sentence, ...]
     independences: tuple[Independence, ...] = ()
+
+    def about(self, variables: Iterable[Variable]) -> Network:
+        """Return what is said of some variables, and of these alone."""
+        kept = tuple(variables)
+        seen = frozenset(kept)
+        sentences = tuple(s for s in self.sentences if seen.issuperset(s.scope))
+        declared = (i for i in self.independences if seen.issuperset((*i.left, *i.right, *i.given)))
+        return Network(kept, sentences, tuple(declared))

@@ -30,11 +30,12 @@ import numpy as np
 
 from credalog.distribution import Distribution
 from credalog.encoding import Encoding, above, below, encode
-from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.factorization import Reading, ancestors, factorize
 from credalog.inference.answer import Options
 from credalog.inference.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.inference.exact import Engine
+from credalog.inference.part import entangled_in
 from credalog.inference.products import ROUNDING, Floats, Products, Table
 from credalog.inference.search import Ending, Limits, Witness
 from credalog.logic import TRUE, Formula, Is, Variable, conjunction, literals_of, scope, truth_table
@@ -420,7 +421,7 @@ class Assignments:
             raise ProblemTooLarge(f"{len(members)} variables are to be assigned at once")
         part, kept = relevant_part(self.problem, members)
         new = {old: i for i, old in enumerate(kept)}
-        several = _several(part, reading)
+        several = entangled_in(part, reading)
         fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
         scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
@@ -434,17 +435,8 @@ class Assignments:
 
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
         if self.given == TRUE:
-            return InconsistentNetwork("no distribution satisfies every sentence and every independence")
+            return no_model()
         return ImpossibleEvidence("every model gives the evidence probability zero")
-
-
-def _several(part: Problem, reading: Reading) -> frozenset[int]:
-    """Return the variables whose tables must show all states: those of a component of several."""
-    if reading is Reading.FREE:
-        return frozenset(range(len(part.variables)))
-    if reading is Reading.LITERAL:
-        return part.structure.core
-    return frozenset(x for c in part.structure.components if len(c) > 1 for x in c)
 
 
 def _outwards(value: float, maximize: bool) -> float:

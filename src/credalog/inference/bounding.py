@@ -17,16 +17,14 @@ from time import monotonic
 import numpy as np
 
 from credalog.certify import Checker
-from credalog.distribution import Distribution, violation
+from credalog.distribution import Distribution
 from credalog.encoding import Encoding
 from credalog.factorization import Reading
 from credalog.inference.exact import CORE_LIMIT, Engine
 from credalog.inference.search import Ending, Finding, Limits, Witness, search
 from credalog.inference.witness import WitnessSearch
 from credalog.logic import Formula
-from credalog.markov import Markov
-from credalog.model import Network
-from credalog.numerics import FEASIBILITY, Warrant, round_up
+from credalog.numerics import Warrant, round_up
 from credalog.problem import Problem
 from credalog.program import Claim, Objective, Outcome, Program
 from credalog.solvers.highs import Basis, Relaxation
@@ -161,10 +159,4 @@ class Bounding:
         return finding if is_model else replace(finding, witness=known)
 
     def _is_model(self, distribution: Distribution) -> bool:
-        seen = frozenset(self.problem.variables)
-        network = self.engine.network
-        stated = tuple(s for s in network.sentences if seen.issuperset(s.scope))
-        declared = tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given)))
-        graph = None if self.engine.markov is Markov.NONE else self.engine.graph
-        part = Network(self.problem.variables, stated, declared)
-        return violation(distribution, part, graph) <= FEASIBILITY
+        return self.engine.admits(distribution, self.engine.network.about(self.problem.variables))

@@ -17,7 +17,7 @@ from enum import Enum
 from fractions import Fraction
 from time import monotonic
 
-from credalog.errors import CredalogError, InconsistentNetwork, LanguageError, Place, ProblemTooLarge
+from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
 from credalog.factorization import Reading
 from credalog.inference import sets
 from credalog.inference.answer import Options, Progress
@@ -279,7 +279,7 @@ class _Task:
         if witness is None or witness is self.witness:
             return
         if self.engine.extends(self.part.kept, self.options) is False:
-            raise InconsistentNetwork("no distribution satisfies every sentence and every independence")
+            raise no_model()
         self.witness = witness
         for maximize in (False, True):
             self._learn(Endpoint(float(maximize), witness.value, self._warrant(maximize)), maximize=maximize)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from credalog.certify import Checker
 from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding
-from credalog.errors import InconsistentNetwork, ProblemTooLarge
+from credalog.errors import ProblemTooLarge, no_model
 from credalog.inference.answer import Options, last_of
 from credalog.inference.cutting import halves
 from credalog.inference.exact import Engine
@@ -115,10 +115,7 @@ def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEn
     start = monotonic()
     engine = Engine(network, options.markov)
     if engine.is_consistent(options) is False:
-        raise InconsistentNetwork(
-            "no distribution satisfies every sentence and every independence",
-            advice="Ask `credalog check` which sentences contradict each other.",
-        )
+        raise no_model()
     numbered = list(parts_of(engine.problem))
     deadline = start + options.timeout
     parts = [_Part(engine, part, options.tolerance / len(numbered), deadline) for part in numbered]

@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from itertools import count
 from time import monotonic
 
-from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
+from credalog.errors import CredalogError, UnknownName, no_model
 from credalog.inference.answer import Options, Progress
 from credalog.inference.assignments import Assigned, Assignments
 from credalog.inference.exact import Engine
@@ -176,10 +176,7 @@ def best_assignments(
     _open(engine, chosen, given, options)
     consistent = engine.is_consistent(replace(options, timeout=OPENING_SHARE * options.timeout))
     if consistent is False:
-        raise InconsistentNetwork(
-            "no distribution satisfies every sentence and every independence",
-            advice="Ask `credalog check` which sentences contradict each other.",
-        )
+        raise no_model()
     numbers = [engine.network.variables.index(v) for v in chosen]
     assignments = Assignments(engine, numbers, given, is_consistent=bool(consistent))
     task = _Task(assignments, options, start)

@@ -10,19 +10,19 @@ program holds for every model, and a distribution read off it counts only once i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from math import prod
 from time import monotonic
 
-from credalog.distribution import Distribution, Factor, violation
+from credalog.distribution import Distribution, Factor
 from credalog.encoding import Encoding, encode
 from credalog.factorization import Reading, factorize
 from credalog.inference.answer import Options
 from credalog.inference.exact import CORE_LIMIT, Engine
 from credalog.inference.search import Ending, Limits, search
 from credalog.logic import TRUE
-from credalog.markov import Markov
-from credalog.model import Network, Sentence
-from credalog.numerics import FEASIBILITY, TOLERANCE
+from credalog.model import Sentence
+from credalog.numerics import TOLERANCE
 from credalog.problem import Problem, restrict, separate_parts
 
 __all__ = ["encode_tables", "find_model", "is_model", "model_of_part", "parts_of"]
@@ -86,12 +86,5 @@ def is_model(distribution: Distribution, engine: Engine, sentences: Iterable[Sen
     The independences are always those of the engine's dependency graph.
     """
     network = engine.network
-    seen = frozenset(x for factor in distribution.factors for x in factor.block)
-    said = network.sentences if sentences is None else sentences
-    known = Network(
-        network.variables,
-        tuple(s for s in said if seen.issuperset(s.scope)),
-        tuple(i for i in network.independences if seen.issuperset((*i.left, *i.right, *i.given))),
-    )
-    graph = None if engine.markov is Markov.NONE else engine.graph
-    return violation(distribution, known, graph) <= FEASIBILITY
+    said = network if sentences is None else replace(network, sentences=tuple(sentences))
+    return engine.admits(distribution, said.about(x for factor in distribution.factors for x in factor.block))

@@ -15,7 +15,7 @@ from credalog.model import Query
 from credalog.problem import Problem
 from credalog.program import Objective
 
-__all__ = ["Part"]
+__all__ = ["Part", "entangled_in"]
 
 JOINT_LIMIT = 1 << 7
 """Up to this many worlds a cyclic network is not factorized at all."""
@@ -43,7 +43,7 @@ class Part:
         """Factorize and encode the part for one query."""
         number = {v: i for i, v in enumerate(self.problem.variables)}
         literals = literals_of(asked.given) or {}
-        entangled = self._entangled(reading)
+        entangled = entangled_in(self.problem, reading)
         evidence = {
             number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in entangled
         }
@@ -67,11 +67,12 @@ class Part:
         encoding = encode(self.problem, whole, {})
         return encoding, encoding.objective(asked.claim, asked.given)
 
-    def _entangled(self, reading: Reading) -> frozenset[int]:
-        """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
-        structure = self.problem.structure
-        if reading is Reading.FREE:
-            return frozenset(range(len(self.problem.variables)))
-        if reading is Reading.LITERAL:
-            return structure.core
-        return frozenset(x for component in structure.components if len(component) > 1 for x in component)
+
+def entangled_in(problem: Problem, reading: Reading) -> frozenset[int]:
+    """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
+    if reading is Reading.FREE:
+        return frozenset(range(len(problem.variables)))
+    if reading is Reading.LITERAL:
+        return problem.structure.core
+    components = problem.structure.components
+    return frozenset(x for component in components if len(component) > 1 for x in component)
