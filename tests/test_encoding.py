@@ -237,3 +237,15 @@ def test_rounding_encloses_a_rational_between_neighbouring_floats(value: Fractio
     low, high = below(value), above(value)
     assert Fraction(low) <= value <= Fraction(high)
     assert high == low or high == np.nextafter(low, np.inf)
+
+
+def test_independent_variables_are_bounded_in_every_context_of_all_the_others() -> None:
+    network = Network(
+        tuple(atom.variable for atom in (A, B, C, D)),
+        (*(says(x, 0.3, 0.7) for x in (A, B, C, D)), says(A & B & C & D, 0.01, 0.2, tau=False)),
+    )
+    encoding, _ = Engine(network).part(Query(A)).encode(Query(A), Reading.LITERAL)
+    ratios = encoding.program.ratios
+    contexts = np.bincount(ratios.of[np.diff(ratios.denominator.indptr) == 2])
+    assert len(contexts) == 4
+    assert contexts.min() >= 8

@@ -109,7 +109,8 @@ def test_the_first_leaf_alone_gives_a_valid_bound(maximize: bool) -> None:
     finding = found_in(TWO_ENDS, Query(C), maximize=maximize, limits=Limits(0.0, 0.0, root_only=True))
     assert finding.ending in (Ending.STOPPED, Ending.CLOSED)
     assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
-    assert finding.nodes <= found_in(TWO_ENDS, Query(C), maximize=maximize).nodes
+    # The root, and the root once more with its ratios narrowed.
+    assert finding.nodes <= 2
 
 
 @pytest.mark.parametrize("maximize", [False, True])

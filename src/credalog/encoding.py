@@ -33,6 +33,9 @@ __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
 Columns = NDArray[np.intp]
 
+FULL_LIMIT = 1 << 7
+"""Up to this size of a clique, each conditional probability is stated in every context there is."""
+
 MIRROR_LIMIT = 1 << 6
 """Up to this size of a clique, ratios that nothing bounds yet are added for the sake of branching."""
 
@@ -335,6 +338,7 @@ class _Encoder:
         for condition in clique.conditions:
             self._relate(number, condition.left, condition.right, condition.given)
             self._mirror(number, condition)
+        self._put_in_full_context(number)
         right_of = {c.left: c.right for c in clique.conditions}
         if self._is_shared(clique) and clique.block not in right_of:
             self._relate(number, clique.block, (), self._block_parents(clique.block))
@@ -393,6 +397,24 @@ class _Encoder:
                 self._relate(number, (y,), (*others, *condition.left), parents)
             elif self.columns[number].size <= MIRROR_LIMIT:
                 self._relate(number, (y,), condition.left, condition.given)
+
+    def _put_in_full_context(self, number: int) -> None:
+        """State each P(y | parents) in every state of all that is neither a parent nor a descendant of y.
+
+        The conditions imply it, but not their relaxation: of variables that are all independent, the chain
+        rule puts each in the context of those before it only. In a table that holds P(scope, evidence) it is
+        true of those y from which nothing observed descends.
+        """
+        clique, structure = self.factorization.cliques[number], self.problem.structure
+        if self.factorization.reading is Reading.FREE or self.columns[number].size > FULL_LIMIT:
+            return
+        stated = {(c.left, frozenset(c.right), c.given) for c in clique.conditions}
+        for y in clique.scope:
+            parents, others = structure.parents[y], structure.ndnp(y, clique.scope)
+            is_family = set(parents) <= set(clique.scope) and self.problem.polytopes[y]
+            is_prior = y not in clique.fixed and clique.fixed <= {*parents, *others}
+            if is_family and is_prior and others and ((y,), frozenset(others), parents) not in stated:
+                self._relate(number, (y,), others, parents)
 
     def _observe(self, number: int, x: int) -> None:
         """Add the ratio P(x = observed | parents); another clique holds its denominators.
