@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.bulk import uncollected
 from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
 from credalog.inference.propagation.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.inference.propagation.evidence import posterior
@@ -93,6 +94,7 @@ class _Run:
     crossed: int
 
 
+@uncollected()
 def propagate(
     network: Network,
     *,

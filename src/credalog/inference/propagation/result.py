@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from credalog.bulk import uncollected
 from credalog.errors import CredalogError, UnknownName
 from credalog.inference.answer import Answer
 from credalog.inference.propagation.factors import FactorGraph, Floats
@@ -103,7 +104,8 @@ class Propagation:
 
         Where messages contradict each other nothing is known: every interval is then that between 0 and 1.
         """
-        return tuple(self._answers())
+        with uncollected():
+            return tuple(self._answers())
 
     def _answers(self) -> Iterator[Answer]:
         sound = self.variant is Variant.SOUND
@@ -135,8 +137,8 @@ class Propagation:
 
     def _number(self, variable: Variable) -> int:
         try:
-            return self.graph.network.variables.index(variable)
-        except ValueError:
+            return self.graph.index[variable]
+        except KeyError:
             raise UnknownName(f"The network has no variable {variable.name}.") from None
 
     def _edge(self, scope: tuple[Variable, ...], variable: Variable) -> int:
