@@ -12,7 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.mastermind.board import Knowledge, read_board
-from experiments.mastermind.engine_check import Agreement, compare, lcn_text, opening
+from experiments.mastermind.engine_check import (
+    Agreement,
+    compare,
+    compare_lies,
+    lcn_text,
+    lies_text,
+    opening,
+)
 from experiments.mastermind.game import Puzzle
 from experiments.mastermind.methods import PAPER, evaluate
 from experiments.mastermind.problog_check import largest_difference
@@ -82,11 +89,13 @@ def _shortest() -> tuple[Puzzle, Knowledge]:
 
 
 def _ask_engine(out: Path, timeout: float) -> list[Agreement]:
-    """Write the smallest board as text, and ask the engine about its first two, three and all rounds."""
+    """Write the smallest board as text, and ask the engine about its first rounds and about all of them."""
     puzzle, knowledge = _shortest()
     (out / "puzzle.lcn").write_text(lcn_text(puzzle, knowledge), encoding="utf-8")
+    (out / "puzzle_lies.lcn").write_text(lies_text(puzzle, knowledge), encoding="utf-8")
     openings = [opening(puzzle, knowledge, rounds) for rounds in (2, 3, puzzle.rounds)]
-    return [compare(*part, timeout=timeout) for part in openings]
+    whole = compare_lies(puzzle, knowledge, timeout=timeout)
+    return [*(compare(*part, timeout=timeout) for part in openings), whole]
 
 
 def _draw(path: Path) -> None:

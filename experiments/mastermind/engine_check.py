@@ -14,7 +14,7 @@ from experiments.mastermind.board import Board, Knowledge, parts_of, read_board
 from experiments.mastermind.bounds import posterior_interval
 from experiments.mastermind.game import CODES, FEEDBACKS, LYING, Puzzle, achievable, show
 
-__all__ = ["Agreement", "compare", "lcn_text", "opening"]
+__all__ = ["Agreement", "compare", "compare_lies", "lcn_text", "lies_text", "opening"]
 
 SLACK = 1e-4
 """What the engine's tolerance and the fast path's may add up to."""
@@ -25,7 +25,7 @@ class Agreement:
     """One posterior on the first rounds of a board, by the fast path and by the engine."""
 
     rounds: int
-    code: str
+    codes: str
     fast: tuple[float, float]
     engine: tuple[float, float]
     witnessed: tuple[float | None, float | None]
@@ -50,26 +50,89 @@ def opening(puzzle: Puzzle, knowledge: Knowledge, rounds: int) -> tuple[Puzzle, 
 
 def compare(puzzle: Puzzle, knowledge: Knowledge, *, timeout: float) -> Agreement:
     """Ask the engine for the posterior of the codes that are most probable at the midpoint."""
-    import credalog
-
     board = read_board(puzzle)
     parts = parts_of(puzzle, board)
     middle = board.log_posterior(np.full(board.rounds, sum(LYING) / 2))
     part = max(parts, key=lambda name: middle[board.group_of[parts[name][0]]] + np.log(len(parts[name])))
-    group, size = int(board.group_of[parts[part][0]]), len(parts[part])
-    lower, upper = posterior_interval(board, knowledge, group)
+    interval = posterior_interval(board, knowledge, int(board.group_of[parts[part][0]]))
     seen = " & ".join(f"seen{i + 1}" for i in range(board.rounds))
-    model = credalog.parse(lcn_text(puzzle, knowledge))
-    answer = model.query(f"P(Code = {part} | {seen})", timeout=timeout)
+    asked = f"P(Code = {part} | {seen})"
+    return _ask(lcn_text(puzzle, knowledge), asked, f"{part}, {len(parts[part])} codes", interval,
+                size=len(parts[part]), rounds=board.rounds, timeout=timeout)  # fmt: skip
+
+
+def compare_lies(puzzle: Puzzle, knowledge: Knowledge, *, timeout: float) -> Agreement:
+    """Ask the engine for the posterior of the most likely vector of lies, in the network without a code."""
+    board = read_board(puzzle)
+    weights = _weights(board)
+    lies = max(weights, key=lambda vector: weights[vector])
+    group = int(np.flatnonzero((board.lies == np.array(lies)).all(axis=1))[0])
+    interval = posterior_interval(board, knowledge, group)
+    asked = f"P({_conjunction(lies)} | board)"
+    return _ask(lies_text(puzzle, knowledge), asked, "those with the likeliest lies", interval,
+                size=weights[lies] / float(np.exp(board.log_weight[group])), rounds=board.rounds,
+                timeout=timeout)  # fmt: skip
+
+
+def _ask(
+    text: str,
+    asked: str,
+    codes: str,
+    interval: tuple[float, float],
+    *,
+    size: float,
+    rounds: int,
+    timeout: float,
+) -> Agreement:
+    """Answer a question from text; `size` codes share the fast path's posterior of one."""
+    import credalog
+
+    answer = credalog.parse(text).query(asked, timeout=timeout)
     return Agreement(
-        rounds=board.rounds,
-        code=part,
-        fast=(size * lower, size * upper),
+        rounds=rounds,
+        codes=codes,
+        fast=(size * interval[0], size * interval[1]),
         engine=(answer.lower, answer.upper),
         witnessed=(answer.lower_witnessed, answer.upper_witnessed),
         status=answer.status.name,
         seconds=answer.seconds,
     )
+
+
+def lies_text(puzzle: Puzzle, knowledge: Knowledge) -> str:
+    """Write a board as a network of the lies alone, which says how likely the board is given the lies.
+
+    That is the total weight of the codes that imply these lies; only the proportions matter.
+    """
+    board = read_board(puzzle)
+    weights = _weights(board)
+    greatest = max(weights.values())
+    others = " or ".join(f"({_conjunction(vector)})" for vector in weights)
+    return "\n".join(
+        [
+            "# A Mastermind board whose code-maker may lie, as seen from the lies alone. Given the lies, the",
+            "# board is as likely as the codes that imply them, up to a constant.",
+            *(f"{LYING[0]} <= P(lie{i + 1}) <= {LYING[1]}" for i in range(board.rounds)),
+            *_knowledge(knowledge),
+            "",
+            *(f"P(board | {_conjunction(v)}) = {weight / greatest:.12g}" for v, weight in weights.items()),
+            f"P(board | !({others})) = 0",
+            "",
+        ]
+    )
+
+
+def _weights(board: Board) -> dict[tuple[bool, ...], float]:
+    """Return for each vector of lies the total weight of its codes."""
+    weights: dict[tuple[bool, ...], float] = {}
+    for lies, size, log_weight in zip(board.lies, board.size, board.log_weight, strict=True):
+        vector = tuple(bool(lie) for lie in lies)
+        weights[vector] = weights.get(vector, 0.0) + float(size * np.exp(log_weight))
+    return weights
+
+
+def _conjunction(lies: tuple[bool, ...]) -> str:
+    return " & ".join(("" if lie else "!") + f"lie{i + 1}" for i, lie in enumerate(lies))
 
 
 def lcn_text(puzzle: Puzzle, knowledge: Knowledge) -> str:

@@ -88,7 +88,7 @@ def _cells(found: Agreement) -> tuple[str, ...]:
     witnessed = ", ".join("none" if w is None else f"{w:.6f}" for w in found.witnessed)
     return (
         str(found.rounds),
-        found.code,
+        found.codes,
         f"[{found.fast[0]:.6f}, {found.fast[1]:.6f}]",
         f"[{found.engine[0]:.6f}, {found.engine[1]:.6f}]",
         f"[{witnessed}]",
@@ -100,8 +100,9 @@ def _cells(found: Agreement) -> tuple[str, ...]:
 PAGE = """\
 # Mastermind with a lying code-maker: the paper's Table 1
 
-Written by `{command}`: {seeds} seeds, {puzzles:.0f} puzzles each on average, {rounds:.1f} rounds a puzzle,
-{single:.0%} with a single MAP code; {seconds:.0f} s with {jobs} process(es).
+Written by `{command}`:
+{seeds} seeds, {puzzles:.0f} puzzles each on average, {rounds:.1f} rounds a puzzle, {single:.0%} with a
+single MAP code; {seconds:.0f} s for all methods, processes: {jobs}.
 
 Accuracy in percent, mean ± standard deviation over seeds. The last column is the distance of the two means
 in the paper's standard deviations.
@@ -131,6 +132,7 @@ in the paper's standard deviations.
 - The general engine reads the board in [`puzzle.lcn`](puzzle.lcn) as text, and is asked for the posterior of
   a set of codes after some of its rounds. They agree where, up to the tolerances of
   both, the engine's bounds enclose the fast path's interval and the values its witnesses attain lie inside.
+  The last row reads the whole board as a network of its lies alone, [`puzzle_lies.lcn`](puzzle_lies.lcn).
 
 | Rounds | Codes | Fast path | Engine, bounds | Engine, witnessed | Status | Agree |
 |---|---|---|---|---|---|---|
