@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -71,14 +71,13 @@ def sound_posterior(
 
 @dataclass(frozen=True)
 class _Conditioning:
-    """The marginal bounds that hold before anything is observed, what is observed, and the windows so far."""
+    """The marginal bounds that hold before anything is observed, and what is observed."""
 
     surroundings: Surroundings
     lower: Floats
     upper: Floats
     observed: Mapping[int, int]
     implied: bool
-    windows: dict[tuple[int, ...], _Window] = field(default_factory=dict)
 
     def require_possible(self) -> None:
         """Refuse evidence of probability zero, where a credal network tells."""
@@ -149,9 +148,7 @@ class _Conditioning:
         if self.surroundings.worlds({v, *seen}) > MOST_OBSERVED_WORLDS:
             raise ProblemTooLarge("The evidence does not fit into one window.")
         scope = self.surroundings.grow({v, *seen}, len(self.surroundings.graph.arrays.size))
-        if scope not in self.windows:
-            self.windows[scope] = self._window(scope)
-        window = self.windows[scope]
+        window = self._window(scope)
         found = [window.ratio((v, value), seen) for value in self.values(v)]
         return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
