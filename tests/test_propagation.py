@@ -624,3 +624,10 @@ def test_the_small_simplex_agrees_with_a_library_and_never_undercuts_it(seed: in
         if feasible:
             assert value == pytest.approx(-found.fun, abs=1e-7)
             assert value >= -found.fun - 1e-9
+
+
+@pytest.mark.parametrize("wrong", [{"variant": "loopy"}, {"schedule": "random"}, {"window": -1}])
+def test_a_choice_that_does_not_exist_is_refused_with_advice(wrong: dict[str, object]) -> None:
+    with pytest.raises(CredalogError) as caught:
+        propagate(network(S(A, 0.2, 0.3)), **wrong)  # type: ignore[arg-type]
+    assert caught.value.advice

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from time import perf_counter
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from credalog.model import Network
 __all__ = ["Schedule", "propagate"]
 
 Report: TypeAlias = Callable[[Round], None]
+Choice = TypeVar("Choice", bound=Enum)
 
 TOLERANCE = 1e-9
 """The change of a message below which its factor is not asked again."""
@@ -114,9 +115,10 @@ def propagate(
     intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one
     may only tighten. `report` is called after every round.
     """
-    plan = _Plan(
-        Variant(variant), Schedule(schedule), tolerance, max_iterations, perf_counter(), report, markov
-    )
+    if window < 0:
+        raise CredalogError(f"a window cannot reach {window} steps", advice="Give 0, 1, 2 or a little more.")
+    which, order = _chosen(Variant, variant), _chosen(Schedule, schedule)
+    plan = _Plan(which, order, tolerance, max_iterations, perf_counter(), report, markov)
     observed = _observed(network, evidence)
     if observed and not plan.sound:
         return _belief_posterior(network, plan, observed)
@@ -143,12 +145,23 @@ def propagate(
     )
 
 
+def _chosen(kind: type[Choice], value: Choice | str) -> Choice:
+    """Read a choice that may be given by its name."""
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(str(member.value) for member in kind)
+        raise CredalogError(
+            f"there is no {kind.__name__.lower()} {value}", advice=f"Choose one of {known}."
+        ) from None
+
+
 def _observed(network: Network, evidence: Formula | World) -> World:
     """Read evidence as observed values."""
     world = evidence if isinstance(evidence, dict) else literals_of(evidence)
     if world is None:
         raise CredalogError(
-            "Propagation takes a conjunction of literals as evidence.",
+            "Propagation takes a conjunction of literals as evidence, one for each observed variable.",
             advice="Exact inference takes any formula.",
         )
     for variable in world:
