@@ -17,12 +17,25 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.logic import TRUE, And, Formula, Iff, Is, Not, Or, Variable, Xor, conjunction, truth_table
+from credalog.logic import (
+    TRUE,
+    And,
+    Formula,
+    Iff,
+    Is,
+    Not,
+    Or,
+    Variable,
+    Xor,
+    conjunction,
+    propositions,
+    truth_table,
+)
 from credalog.model import Independence, Network, Query, Sentence
 from oracle import Verdict, interval, violations
 from random_networks import Case
 
-__all__ = ["AWKWARD", "Awkward", "awkward_case", "case_with_extremes"]
+__all__ = ["AWKWARD", "COPIES", "Awkward", "awkward_case", "case_with_extremes", "network"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Rng: TypeAlias = np.random.Generator
@@ -48,6 +61,25 @@ class Awkward:
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.seed}"
+
+
+def network(*sentences: Sentence) -> Network:
+    """Return a network of these sentences and of the variables they mention."""
+    return Network(tuple(dict.fromkeys(v for s in sentences for v in s.scope)), sentences)
+
+
+def _copies() -> Network:
+    a, b, c, d = propositions("a b c d")
+    return network(
+        Sentence.of(a, 0.5, 0.5),
+        *(Sentence.of(x, p, p, given=given) for x in (b, c) for given, p in ((a, 1), (~a, 0))),
+        Sentence.of(d, 1, 1, given=b & c),
+        *(Sentence.of(d, 0, 0, given=given) for given in (b & ~c, ~b & c, ~b & ~c)),
+    )
+
+
+COPIES = _copies()
+"""Both b and c copy the coin a, and d is their conjunction: P(d) is 1/2, not the 1/4 of independent causes."""
 
 
 # --- Hidden distributions ---------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import oracle
+from awkward_networks import COPIES, network
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
 from credalog.inference.propagation import Round, Schedule, Variant, propagate
 from credalog.inference.propagation.factors import Kind, factor_graph
@@ -29,10 +30,6 @@ from random_networks import KINDS, random_case
 
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")
-
-
-def network(*sentences: Sentence) -> Network:
-    return Network(tuple(dict.fromkeys(v for s in sentences for v in s.scope)), sentences)
 
 
 SECTION_3_3 = network(S(A, 0.2, 0.3), S(B, 0.6, 0.7, given=A), S(B, 0.1, 0.2, given=~A), S(B, 0.3, 0.4))
@@ -334,20 +331,9 @@ def test_a_larger_window_never_loosens_a_bound() -> None:
 
 def test_the_papers_variant_can_be_wrong_where_paths_meet() -> None:
     """Both causes copy one coin, so their conjunction has probability 1/2; if independent, it had 1/4."""
-    copies = network(
-        S(A, 0.5, 0.5),
-        S(B, 1, 1, given=A),
-        S(B, 0, 0, given=~A),
-        S(C, 1, 1, given=A),
-        S(C, 0, 0, given=~A),
-        S(D, 1, 1, given=B & C),
-        S(D, 0, 0, given=B & ~C),
-        S(D, 0, 0, given=~B & C),
-        S(D, 0, 0, given=~B & ~C),
-    )
-    assert propagate(copies).interval(D.variable) == pytest.approx((0.25, 0.25), abs=1e-9)
-    assert propagate(copies, variant="sound").interval(D.variable) == pytest.approx((0.0, 0.5), abs=1e-9)
-    windowed = propagate(copies, variant="sound", window=1)
+    assert propagate(COPIES).interval(D.variable) == pytest.approx((0.25, 0.25), abs=1e-9)
+    assert propagate(COPIES, variant="sound").interval(D.variable) == pytest.approx((0.0, 0.5), abs=1e-9)
+    windowed = propagate(COPIES, variant="sound", window=1)
     assert windowed.interval(D.variable) == pytest.approx((0.5, 0.5), abs=1e-9)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from awkward_networks import AWKWARD, awkward_case
+from awkward_networks import AWKWARD, COPIES, awkward_case, network
 from credal_drawing import brute_force, draw_polytree
 from credalog.errors import CredalogError, ImpossibleEvidence
 from credalog.inference.propagation import Schedule, propagate
@@ -19,10 +19,6 @@ from propagation_judging import accusations
 
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")
-
-
-def network(*sentences: Sentence) -> Network:
-    return Network(tuple(dict.fromkeys(v for s in sentences for v in s.scope)), sentences)
 
 
 SEEDS = {"loopy": 1, "distant": 1, "several": 1}
@@ -107,22 +103,13 @@ def test_a_factor_hears_of_a_bound_that_is_better_than_its_own(schedule: Schedul
 
 def test_sound_propagation_does_not_resume_from_messages_that_are_no_bounds() -> None:
     """Both b and c copy a, so P(d) = 1/2; bp's messages say 1/4."""
-    copies = network(
-        S(A, 0.5, 0.5),
-        S(B, 1, 1, given=A),
-        S(B, 0, 0, given=~A),
-        S(C, 1, 1, given=A),
-        S(C, 0, 0, given=~A),
-        S(D, 1, 1, given=B & C),
-        *(S(D, 0, 0, given=given) for given in (B & ~C, ~B & C, ~B & ~C)),
-    )
     with pytest.raises(CredalogError):
-        propagate(copies, variant="sound", start=propagate(copies))
-    bounded = propagate(copies, variant="sound", window=1)
+        propagate(COPIES, variant="sound", start=propagate(COPIES))
+    bounded = propagate(COPIES, variant="sound", window=1)
     with pytest.raises(CredalogError):
-        propagate(copies, variant="sound", markov=Markov.NONE, start=bounded)
-    free = propagate(copies, variant="sound", markov=Markov.NONE)
-    lower, upper = propagate(copies, variant="sound", start=free).interval(D.variable)
+        propagate(COPIES, variant="sound", markov=Markov.NONE, start=bounded)
+    free = propagate(COPIES, variant="sound", markov=Markov.NONE)
+    lower, upper = propagate(COPIES, variant="sound", start=free).interval(D.variable)
     assert lower <= 0.5 <= upper
 
 
