@@ -79,7 +79,7 @@ def _copies() -> Network:
 
 
 COPIES = _copies()
-"""Both b and c copy the coin a, and d is their conjunction: P(d) is 1/2, not the 1/4 of independent causes."""
+"""Both b and c copy the coin a, and d is their conjunction: P(d) is 1/2, not 1/4 as if independent."""
 
 
 # --- Hidden distributions ---------------------------------------------------------------------------------
