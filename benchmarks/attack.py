@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from awkward_networks import AWKWARD, Awkward, awkward_case, case_with_extremes
 from credalog.errors import CredalogError
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import query
-from credalog.language import unparse_network, unparse_query
-from credalog.markov import Markov
-from credalog.numerics import TOLERANCE
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import query
+from credalog.network.graph import Markov
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.text import unparse_network, unparse_query
 from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
 from propagation_judging import accusations
 from random_networks import KINDS, LINEAR, Case, random_case

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, process_time
 
-from credalog.inference.credal import CredalNetwork, credal_network
-from credalog.inference.sets import beliefs
-from credalog.markov import dependency_graph
-from credalog.numerics import Interval, Status
-from credalog.readers import read
+from credalog.methods.vertices.sets import beliefs
+from credalog.network.graph import dependency_graph
+from credalog.numbers.interval import Interval, Status
+from credalog.tables.credal import CredalNetwork, credal_network
+from credalog.text.readers import read
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / ".." / "shared" / "data" / "crepo"

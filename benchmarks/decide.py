@@ -11,9 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 from credalog import load
-from credalog.inference.answer import Options
-from credalog.inference.decision import Verdict, decide
-from credalog.inference.exact import Engine
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine
+from credalog.questions.decide import Verdict, decide
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / ".." / "shared" / "data" / "lcn" / "benchmarks"

@@ -22,8 +22,8 @@ from pathlib import Path
 from time import process_time
 
 from credalog.grounding import ground
-from credalog.language import extended, read
-from credalog.markov import dependency_graph
+from credalog.network.graph import dependency_graph
+from credalog.text import extended, read
 from credalog.theory import Theory
 
 PAGE = Path(__file__).resolve().parent / "results" / "grounding.md"

@@ -25,11 +25,11 @@ from time import monotonic
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.inference.answer import Options
-from credalog.inference.exact import query
-from credalog.logic import Formula, Is, Variable, conjunction
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import Status
+from credalog.methods.answer import Options
+from credalog.methods.automatic import query
+from credalog.network.formulas import Formula, Is, Variable, conjunction
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import Status
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "benchmarks" / "results" / "growth.md"

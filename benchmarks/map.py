@@ -18,11 +18,11 @@ import numpy as np
 
 from credalog import load
 from credalog.errors import CredalogError
-from credalog.inference.answer import Options
-from credalog.inference.exact import Engine
-from credalog.inference.explanation import BestAssignments, Criterion, best_assignments
-from credalog.logic import Formula, Is, Not, Variable, conjunction
-from credalog.model import Network, Sentence
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine
+from credalog.network.formulas import Formula, Is, Not, Variable, conjunction
+from credalog.network.sentences import Network, Sentence
+from credalog.questions.map import BestAssignments, Criterion, best_assignments
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / ".." / "shared" / "data" / "lcn" / "benchmarks"

@@ -26,12 +26,12 @@ from time import monotonic, perf_counter
 import numpy as np
 from scipy.optimize import linprog
 
-from credalog.inference import nilsson
-from credalog.inference.answer import Answer, Options
-from credalog.inference.nilsson.generation import Generation
-from credalog.inference.nilsson.system import system_of
-from credalog.logic import Formula, Is, disjunction, proposition, truth_table
-from credalog.model import Network, Query, Sentence
+from credalog.methods import columns as nilsson
+from credalog.methods.answer import Answer, Options
+from credalog.methods.columns.generation import Generation
+from credalog.methods.columns.system import system_of
+from credalog.network.formulas import Formula, Is, disjunction, proposition, truth_table
+from credalog.network.sentences import Network, Query, Sentence
 
 PAGE = Path(__file__).resolve().parent / "results" / "nilsson.md"
 Rng = np.random.Generator

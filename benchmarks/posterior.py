@@ -19,14 +19,15 @@ from time import process_time
 import numpy as np
 
 from credalog.errors import CredalogError
-from credalog.inference import exact, sets
-from credalog.inference.answer import Options
-from credalog.inference.credal import ask, credal_network
-from credalog.logic import Is, Variable, conjunction
-from credalog.markov import dependency_graph
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import Status
-from credalog.relevance import relevance
+from credalog.methods import automatic as exact
+from credalog.methods.answer import Options
+from credalog.methods.vertices import sets
+from credalog.network.formulas import Is, Variable, conjunction
+from credalog.network.graph import dependency_graph
+from credalog.network.relevance import relevance
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import Status
+from credalog.tables.credal import ask, credal_network
 
 PAGE = Path(__file__).parents[1] / "benchmarks" / "results" / "posterior.md"
 TOLERANCE = 1e-3

@@ -29,11 +29,11 @@ import numpy as np
 
 import credalog
 from credalog.errors import CredalogError, InconsistentNetwork
-from credalog.inference.answer import Options
-from credalog.inference.exact import marginals
-from credalog.inference.propagation import Propagation, Round, propagate
-from credalog.model import Network
-from credalog.numerics import Status
+from credalog.methods.answer import Options
+from credalog.methods.automatic import marginals
+from credalog.methods.intervals import Propagation, Round, propagate
+from credalog.network.sentences import Network
+from credalog.numbers.interval import Status
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "lcn" / "benchmarks"
@@ -167,7 +167,7 @@ def first_use() -> float:
     """Measure the first propagation with an empty cache of compiled kernels."""
     with tempfile.TemporaryDirectory() as folder:
         script = (
-            "from credalog import parse; from credalog.inference.propagation import propagate;"
+            "from credalog import parse; from credalog.methods.intervals import propagate;"
             "n = parse('0.2 <= P(a) <= 0.3\\n0.1 <= P(b | a) <= 0.2\\n0.3 <= P(a or b) <= 0.9').ground();"
             "propagate(n); propagate(n, variant='sound')"
         )

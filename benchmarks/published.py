@@ -19,11 +19,11 @@ from time import monotonic
 
 import credalog
 from credalog.errors import InconsistentNetwork
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import Engine, marginal_atoms
-from credalog.markov import Markov
-from credalog.model import Query
-from credalog.numerics import Warrant
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine, marginal_atoms
+from credalog.network.graph import Markov
+from credalog.network.sentences import Query
+from credalog.numbers.interval import Warrant
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / ".." / "shared" / "data" / "lcn"

@@ -21,12 +21,12 @@ from time import perf_counter
 import numpy as np
 
 from credalog.errors import InconsistentNetwork
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import Engine
-from credalog.inference.propagation import propagate
-from credalog.logic import Is, Variable, conjunction
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import Status
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine
+from credalog.methods.intervals import propagate
+from credalog.network.formulas import Is, Variable, conjunction
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import Status
 
 PAGE = Path(__file__).resolve().parent / "results" / "tightening.md"
 TIMEOUT = 5.0

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.logic import (
+from credalog.network.formulas import (
     TRUE,
     And,
     Formula,
@@ -31,7 +31,7 @@ from credalog.logic import (
     propositions,
     truth_table,
 )
-from credalog.model import Independence, Network, Query, Sentence
+from credalog.network.sentences import Independence, Network, Query, Sentence
 from oracle import Verdict, interval, violations
 from random_networks import Case
 

@@ -16,8 +16,8 @@ from itertools import product
 import numpy as np
 import pyscipopt
 
-from credalog.logic import TRUE, And, Formula, Is, Not, Or, Variable, Xor
-from credalog.model import Network, Query, Sentence
+from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable, Xor
+from credalog.network.sentences import Network, Query, Sentence
 from oracle import Verdict, assignments, event, independences, interval
 
 __all__ = ["LeastPrice", "has_model", "least_price", "random_network", "silenced"]

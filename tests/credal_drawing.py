@@ -10,9 +10,9 @@ from math import prod
 
 import numpy as np
 
-from credalog.logic import Formula, Variable, conjunction, disjunction
-from credalog.model import Network, Query, Sentence
-from credalog.polytopes import facets
+from credalog.network.formulas import Formula, Variable, conjunction, disjunction
+from credalog.network.polytopes import facets
+from credalog.network.sentences import Network, Query, Sentence
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from credalog.distribution import Distribution
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
-from credalog.inference.answer import Answer
-from credalog.numerics import Status
+from credalog.methods.answer import Answer
+from credalog.numbers.interval import Status
+from credalog.tables.distribution import Distribution
 from oracle import End, TrueInterval, Verdict, interval, nilsson, violations
 from random_networks import UNIQUE, Case
 from vertex_oracle import strong_extension

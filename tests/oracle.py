@@ -24,8 +24,8 @@ import pyscipopt
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from credalog.logic import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
-from credalog.model import Network, Query, Sentence
+from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
+from credalog.network.sentences import Network, Query, Sentence
 
 Floats: TypeAlias = NDArray[np.float64]
 Events: TypeAlias = NDArray[np.bool_]

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from awkward_networks import Awkward
 from credalog.errors import CredalogError, ProblemTooLarge
-from credalog.inference.propagation import Propagation, Schedule, propagate
-from credalog.logic import Variable, World
-from credalog.markov import Markov
-from credalog.model import Network
+from credalog.methods.intervals import Propagation, Schedule, propagate
+from credalog.network.formulas import Variable, World
+from credalog.network.graph import Markov
+from credalog.network.sentences import Network
 
 __all__ = ["accusations"]
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.logic import (
+from credalog.network.formulas import (
     TRUE,
     And,
     Formula,
@@ -29,7 +29,7 @@ from credalog.logic import (
     conjunction,
     truth_table,
 )
-from credalog.model import Independence, Network, Query, Sentence
+from credalog.network.sentences import Independence, Network, Query, Sentence
 
 __all__ = ["KINDS", "LINEAR", "UNIQUE", "Case", "random_case"]
 

@@ -13,7 +13,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from credalog.logic import (
+from credalog.network.formulas import (
     TRUE,
     And,
     Formula,
@@ -27,7 +27,7 @@ from credalog.logic import (
     scope,
     truth_table,
 )
-from credalog.model import Independence, Network, Query, Sentence
+from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.theory import (
     YES,
     Application,

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
-from credalog.inference import exact
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import query
-from credalog.logic import FALSE, TRUE, Formula, Is, Variable, propositions, scope
-from credalog.markov import Markov
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import TOLERANCE, Status
+from credalog.methods import automatic as exact
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import query
+from credalog.network.formulas import FALSE, TRUE, Formula, Is, Variable, propositions, scope
+from credalog.network.graph import Markov
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import Status
+from credalog.numbers.tolerances import TOLERANCE
 from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
 from random_networks import KINDS, LINEAR, UNIQUE, Case, random_case
 from vertex_oracle import strong_extension

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from credal_drawing import Drawn, brute_force, draw_loopy, draw_polytree, draw_tables, extremes, query_of
 from credalog.errors import ImpossibleEvidence
-from credalog.inference import branching, sets
-from credalog.inference.answer import Options
-from credalog.inference.appendages import Trimmed, trim
-from credalog.inference.branching import branch_and_bound
-from credalog.inference.credal import CredalNetwork, Question, Table, chosen_tables, credal_network, eliminate
-from credalog.inference.plan import Plan, plan
-from credalog.inference.relaxation import bounds, contributions, evidence, forward
-from credalog.markov import dependency_graph
-from credalog.model import Query
-from credalog.numerics import Status
-from credalog.relevance import relevance
+from credalog.methods.answer import Options
+from credalog.methods.vertices import branching, sets
+from credalog.methods.vertices.branching import branch_and_bound
+from credalog.methods.vertices.elimination import Plan, plan
+from credalog.methods.vertices.hanging_trees import Trimmed, trim
+from credalog.methods.vertices.mini_buckets import bounds, contributions, evidence, forward
+from credalog.network.graph import dependency_graph
+from credalog.network.relevance import relevance
+from credalog.network.sentences import Query
+from credalog.numbers.interval import Status
+from credalog.tables.credal import CredalNetwork, Question, Table, chosen_tables, credal_network, eliminate
 
 MAX_JOINTS = 3000
 

@@ -18,10 +18,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from credalog.certify import Checker
-from credalog.encoding import above, below
-from credalog.program import Box, Floats, Objective, Outcome, Program, Ratios
-from credalog.solvers.highs import Relaxation
+from credalog.methods.cliques.encoding import above, below
+from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
+from credalog.program.solvers.highs import Relaxation
+from credalog.trusted.certify import Checker
 
 Vector = tuple[Fraction, ...]
 Rows = list[Vector]

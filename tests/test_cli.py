@@ -19,9 +19,9 @@ from credalog.cli.app import COMMANDS
 from credalog.cli.output import CELLS, bar, shown_lower, shown_upper, write
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError
-from credalog.inference.answer import Answer, Progress
 from credalog.lcn import LCN
-from credalog.numerics import Status
+from credalog.methods.answer import Answer, Progress
+from credalog.numbers.interval import Status
 
 EXAMPLES = PROJECT / "examples"
 FIELDS = {
@@ -528,7 +528,7 @@ def test_an_answer_cut_short_has_the_status_interrupted(ask, monkeypatch: pytest
 SLOW = """
 import sys, time
 from credalog.cli import main
-from credalog.inference.answer import Progress
+from credalog.methods.answer import Progress
 from credalog.lcn import LCN
 
 def slow(*_, report, **__):
@@ -556,8 +556,8 @@ def test_control_c_ends_with_130_and_the_bounds_reached():
 NEVER_ENDING = """
 import sys, time
 from credalog.cli import main
-from credalog.inference.search import Search
-from credalog.solvers.ipopt import _Entropic
+from credalog.methods.cliques.search import Search
+from credalog.program.solvers.ipopt import _Entropic
 
 def announce(seconds):
     print("at work", file=sys.stderr, flush=True)

@@ -21,8 +21,8 @@ import pytest
 
 import credalog
 from credalog import LCN, ImpossibleEvidence, InconsistentNetwork, Markov, Status
-from credalog.inference import sets
-from credalog.numerics import TOLERANCE
+from credalog.methods.vertices import sets
+from credalog.numbers.tolerances import TOLERANCE
 
 FOLDER = Path(__file__).parent / "conformance"
 FILES = sorted(FOLDER.glob("*.lcn"))

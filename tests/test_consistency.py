@@ -12,17 +12,17 @@ import pytest
 import credalog
 from contradictory_networks import has_model, least_price, random_network, silenced
 from credalog.errors import CredalogError, UnknownName
-from credalog.inference.answer import Options
-from credalog.inference.attribution import Attribution
-from credalog.inference.consistency import Conflict, Repair, Verdict, conflict, diagnose, repair
-from credalog.inference.exact import Engine
-from credalog.inference.models import encode_tables, find_model
-from credalog.inference.search import Search
-from credalog.inference.widening import span_of, widenings_of
-from credalog.logic import TRUE
-from credalog.markov import Markov
-from credalog.model import Network
-from credalog.solvers.highs import Relaxation
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.search import Search
+from credalog.network.formulas import TRUE
+from credalog.network.graph import Markov
+from credalog.network.sentences import Network
+from credalog.program.solvers.highs import Relaxation
+from credalog.questions.attribution import Attribution
+from credalog.questions.diagnose import Conflict, Repair, Verdict, conflict, diagnose, repair
+from credalog.questions.models import encode_tables, find_model
+from credalog.questions.widening import span_of, widenings_of
 from oracle import violations
 
 OPTIONS = Options(timeout=10.0)
@@ -295,14 +295,16 @@ def test_the_data_behind_a_model_is_a_distribution():
 
 # --- Interruption ------------------------------------------------------------------------------------------
 
+ENGINE, DIAGNOSE = "credalog.methods.automatic.Engine", "credalog.questions.diagnose"
+
 
 @pytest.mark.parametrize(
     ("text", "stage", "verdict"),
     [
-        ("P(a) >= 0.3\nP(a or b) <= 0.7", "exact.Engine.is_consistent", Verdict.UNDECIDED),
-        ("P(a) >= 0.3\nP(a or b) <= 0.7", "consistency.find_model", Verdict.CONSISTENT),
-        ("P(a) <= 0.3\nP(a and b) >= 0.7", "consistency.conflict", Verdict.INCONSISTENT),
-        ("P(a) <= 0.3\nP(a and b) >= 0.7", "consistency.cheapest", Verdict.INCONSISTENT),
+        ("P(a) >= 0.3\nP(a or b) <= 0.7", f"{ENGINE}.is_consistent", Verdict.UNDECIDED),
+        ("P(a) >= 0.3\nP(a or b) <= 0.7", f"{DIAGNOSE}.find_model", Verdict.CONSISTENT),
+        ("P(a) <= 0.3\nP(a and b) >= 0.7", f"{DIAGNOSE}.conflict", Verdict.INCONSISTENT),
+        ("P(a) <= 0.3\nP(a and b) >= 0.7", f"{DIAGNOSE}.cheapest", Verdict.INCONSISTENT),
     ],
 )
 def test_an_interrupted_diagnosis_keeps_what_was_found(
@@ -311,7 +313,7 @@ def test_an_interrupted_diagnosis_keeps_what_was_found(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"credalog.inference.{stage}", stop)
+    monkeypatch.setattr(stage, stop)
     found = diagnose(network_of(text), OPTIONS)
     assert (found.is_interrupted, found.verdict) == (True, verdict)
     assert (found.conflict is not None) == stage.endswith("cheapest")

@@ -8,11 +8,11 @@ import pytest
 from credalog import parse
 from credalog.cli import main
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, LanguageError
-from credalog.inference.answer import Options, Progress
-from credalog.inference.decision import Relation, Verdict, decide, read_statement
-from credalog.inference.exact import Engine
-from credalog.numerics import Endpoint, Interval, Warrant
-from credalog.rendering import Bar, as_html
+from credalog.methods.answer import Options, Progress
+from credalog.methods.automatic import Engine
+from credalog.numbers.interval import Endpoint, Interval, Warrant
+from credalog.questions.decide import Relation, Verdict, decide, read_statement
+from credalog.show.html import Bar, as_html
 from judging import truth_of
 from oracle import Verdict as Known
 from random_networks import random_case

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credalog.distribution import Distribution, Factor, violation
-from credalog.logic import TRUE, Formula, Is, Variable, propositions
-from credalog.markov import dependency_graph
-from credalog.model import Independence, Network, Sentence
+from credalog.network.formulas import TRUE, Formula, Is, Variable, propositions
+from credalog.network.graph import dependency_graph
+from credalog.network.sentences import Independence, Network, Sentence
+from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted.check import violation
 from oracle import holds, violations
 from strategies import formulas
 

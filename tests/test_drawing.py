@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from credalog.drawing import DRAWABLE, as_dot, as_png, as_svg, as_text, label
 from credalog.errors import MissingLibrary, ProblemTooLarge
-from credalog.logic import Is, Variable, propositions
-from credalog.markov import Combination
+from credalog.network.formulas import Is, Variable, propositions
+from credalog.network.graph import Combination
+from credalog.show.drawing import DRAWABLE, as_dot, as_png, as_svg, as_text, label
 from test_markov import graph_of, says, smokers
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,17 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credalog.distribution import Distribution, Factor
-from credalog.encoding import Encoding, above, below
-from credalog.factorization import Condition, Reading, in_one_clique
-from credalog.inference.exact import Engine
-from credalog.inference.witness import distribution_at, ratio_values, tables_of
-from credalog.logic import Variable, propositions
-from credalog.markov import Markov
-from credalog.model import Network, Query, Sentence
-from credalog.polytopes import LocalPolytope, vertices
-from credalog.problem import Problem
-from credalog.program import Floats, Objective
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.encoding import Encoding, above, below
+from credalog.methods.cliques.factorization import in_one_clique
+from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
+from credalog.network.formulas import Variable, propositions
+from credalog.network.graph import Markov
+from credalog.network.polytopes import LocalPolytope, vertices
+from credalog.network.problem import Problem
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import Condition, Reading
+from credalog.program.program import Floats, Objective
+from credalog.tables.distribution import Distribution, Factor
 from random_networks import KINDS, UNIQUE, random_case
 
 A, B, C, D = propositions("a b c d")

@@ -12,17 +12,18 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 import credalog
-from credalog.distribution import Distribution, Factor
 from credalog.errors import InconsistentNetwork
-from credalog.inference import entropy
-from credalog.inference.answer import Options
-from credalog.inference.entropy import entropy_of, maximum_entropy
-from credalog.inference.tables import conditional_tables, point_network
-from credalog.language import unparse_network
-from credalog.logic import TRUE, Variable
-from credalog.markov import Markov
-from credalog.model import Network, Sentence
-from credalog.numerics import TOLERANCE, Status
+from credalog.methods.answer import Options
+from credalog.network.formulas import TRUE, Variable
+from credalog.network.graph import Markov
+from credalog.network.sentences import Network, Sentence
+from credalog.numbers.interval import Status
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.questions import entropy
+from credalog.questions.entropy import entropy_of, maximum_entropy
+from credalog.tables.conditional import conditional_tables, point_network
+from credalog.tables.distribution import Distribution, Factor
+from credalog.text import unparse_network
 from oracle import rows_of, violations
 from random_networks import random_case
 

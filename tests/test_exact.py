@@ -12,11 +12,11 @@ import pytest
 import credalog
 from credalog import ImpossibleEvidence, InconsistentNetwork, Markov, Status, Warrant
 from credalog.errors import CredalogError, UnknownName
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import Engine, marginal_atoms, query
-from credalog.logic import TRUE, Formula, Is, Variable, conjunction, propositions
-from credalog.model import Network, Query, Sentence
-from credalog.readers import read
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine, marginal_atoms, query
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, propositions
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.text.readers import read
 
 A, B, C = propositions("a b c")
 says = Sentence.of
@@ -245,7 +245,7 @@ def test_a_verdict_of_consistency_stands_on_a_checked_model(monkeypatch: pytest.
     network = Network((A.variable, B.variable), (says(A | B, 0.5, 0.6), says(A, 0.2, 0.3)))
     options = Options(timeout=1.0)
     assert Engine(network).is_consistent(options) is True
-    monkeypatch.setattr("credalog.inference.exact.violation", lambda *_: 1.0)
+    monkeypatch.setattr("credalog.methods.automatic.violation", lambda *_: 1.0)
     assert Engine(network).is_consistent(options) is None
 
 

@@ -8,18 +8,12 @@ import pytest
 
 from credalog import parse
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, UnknownName
-from credalog.inference.answer import Options, Progress
-from credalog.inference.exact import Engine
-from credalog.inference.explanation import (
-    MOST_TIES,
-    BestAssignments,
-    Criterion,
-    RankedAssignment,
-    best_assignments,
-)
-from credalog.inference.products import Products
-from credalog.logic import TRUE, Formula, Is, Variable, conjunction
-from credalog.model import Query
+from credalog.methods.answer import Options, Progress
+from credalog.methods.automatic import Engine
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction
+from credalog.network.sentences import Query
+from credalog.questions.map import MOST_TIES, BestAssignments, Criterion, RankedAssignment, best_assignments
+from credalog.tables.products import Products
 from judging import truth_of
 from oracle import Verdict
 from random_networks import Case, random_case
@@ -237,7 +231,7 @@ def test_an_interrupted_comparison_searches_no_further(monkeypatch: pytest.Monke
         begun.append(search)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("credalog.inference.explanation._Search.run", stop)
+    monkeypatch.setattr("credalog.questions.map._Search.run", stop)
     found = parse(CHAIN).map(criterion="dominance")
     assert len(begun) == 1
     assert found.is_interrupted and not found.is_proved
@@ -276,7 +270,7 @@ def test_the_product_of_tables_is_bounded_even_where_it_is_split(monkeypatch: py
     assert wide.bound({}) >= best * (1 - 1e-12)
     assert Products(tables, frozenset(range(5))).bound({}) == pytest.approx(joint.max())
     assert wide.bound({0: 1, 1: 0, 3: 1}) == pytest.approx(joint[1, 0, :, 1, :].sum())
-    monkeypatch.setattr("credalog.inference.products.WIDEST", 4)
+    monkeypatch.setattr("credalog.tables.products.WIDEST", 4)
     assert Products(tables, frozenset({0, 1, 3})).bound({}) >= best * (1 - 1e-12)
     assert Products(tables, frozenset(range(5))).bound({}) >= joint.max() * (1 - 1e-12)
 

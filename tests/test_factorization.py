@@ -10,21 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from credalog.errors import CredalogError, ProblemTooLarge
-from credalog.factorization import (
-    Agreement,
-    Factorization,
-    Reading,
-    Structure,
-    ancestors,
-    factorize,
-    in_one_clique,
-)
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import query
-from credalog.logic import propositions
-from credalog.markov import dependency_graph, strong_components
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import TOLERANCE, Status
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import query
+from credalog.methods.cliques.factorization import Agreement, Factorization, factorize, in_one_clique
+from credalog.network.formulas import propositions
+from credalog.network.graph import dependency_graph, strong_components
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import Reading, Structure, ancestors
+from credalog.numbers.interval import Status
+from credalog.numbers.tolerances import TOLERANCE
 from random_networks import KINDS, random_case
 from strategies import networks
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import credalog
 from credalog.errors import GroundingTooLarge
 from credalog.grounding import Grounder, ground
-from credalog.language import read
-from credalog.logic import TRUE, And, Formula, Is, Not, Or, Variable, Xor, scope, truth_table
+from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable, Xor, scope, truth_table
+from credalog.text import read
 from credalog.theory import (
     Application,
     Assessment,

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import credalog
 from conftest import PROJECT
 from credalog.errors import CredalogError, LanguageError, UnknownName
-from credalog.language import read, unparse, unparse_network, unparse_sentence
-from credalog.language.mistakes import MISTAKES, Mistake
-from credalog.logic import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
-from credalog.model import Network, Sentence
+from credalog.network.formulas import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
+from credalog.network.sentences import Network, Sentence
+from credalog.text import read, unparse, unparse_network, unparse_sentence
+from credalog.text.mistakes import MISTAKES, Mistake
 from strategies import networks, theories
 
 a, b, c = propositions("a b c")

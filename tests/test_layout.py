@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from credalog.layout import GAP, Layout, lay_out
+from credalog.show.layout import GAP, Layout, lay_out
 
 
 def random_graph(seed: int) -> tuple[list[float], list[tuple[int, int]]]:

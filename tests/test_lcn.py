@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import credalog
 from credalog import LCN, Markov, Network, P, Query, Sentence, Variable, propositions
 from credalog.errors import CredalogError, LanguageError, UnknownName
-from credalog.logic import TRUE, And, Is, Not
+from credalog.network.formulas import TRUE, And, Is, Not
 from strategies import networks
 
 a, b, c = propositions("a b c")

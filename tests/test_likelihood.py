@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from credalog import parse
-from credalog.inference.answer import Options
-from credalog.inference.exact import query
-from credalog.inference.likelihood import fold
-from credalog.logic import Is, Not, Variable, conjunction, propositions
-from credalog.model import Independence, Network, Query, Sentence
-from credalog.numerics import Status
+from credalog.methods.answer import Options
+from credalog.methods.automatic import query
+from credalog.methods.cliques.likelihood import fold
+from credalog.network.formulas import Is, Not, Variable, conjunction, propositions
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.interval import Status
 
 X, A, WORKS, F, G = propositions("x a works f g")
 THIRD = Fraction(1, 3)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credalog.logic import (
+from credalog.network.formulas import (
     FALSE,
     TRUE,
     And,

@@ -12,13 +12,13 @@ import pytest
 
 import credalog
 from credalog import Status
-from credalog.distribution import violation
-from credalog.inference.answer import Options
-from credalog.inference.exact import Engine
-from credalog.inference.loglinear import LogLinear, family_of
-from credalog.logic import Formula, Is, Variable, conjunction, propositions
-from credalog.model import Independence, Network, Query, Sentence
-from credalog.numerics import FEASIBILITY
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.loglinear import LogLinear, family_of
+from credalog.network.formulas import Formula, Is, Variable, conjunction, propositions
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.tolerances import FEASIBILITY
+from credalog.trusted.check import violation
 
 SIZE = 8
 RING = propositions(" ".join(f"x{i}" for i in range(SIZE)))

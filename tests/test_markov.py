@@ -7,9 +7,22 @@ from fractions import Fraction
 import networkx as nx
 import pytest
 
-from credalog.logic import FALSE, TRUE, And, Formula, Iff, Implies, Is, Not, Or, Variable, Xor, propositions
-from credalog.markov import DependencyGraph, Markov, dependency_graph, independences
-from credalog.model import Independence, Network, Sentence
+from credalog.network.formulas import (
+    FALSE,
+    TRUE,
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Or,
+    Variable,
+    Xor,
+    propositions,
+)
+from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
+from credalog.network.sentences import Independence, Network, Sentence
 
 
 def network(*sentences: Sentence) -> Network:

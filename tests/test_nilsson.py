@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
-from credalog.inference.answer import Options
-from credalog.inference.nilsson import consistent, query
-from credalog.inference.nilsson.elimination import Elimination
-from credalog.inference.nilsson.events import Events
-from credalog.inference.nilsson.generation import Generation
-from credalog.inference.nilsson.integer import IntegerProgram
-from credalog.inference.nilsson.system import system_of
-from credalog.logic import (
+from credalog.methods.answer import Options
+from credalog.methods.columns import consistent, query
+from credalog.methods.columns.elimination import Elimination
+from credalog.methods.columns.events import Events
+from credalog.methods.columns.generation import Generation
+from credalog.methods.columns.integer import IntegerProgram
+from credalog.methods.columns.system import system_of
+from credalog.network.formulas import (
     TRUE,
     Formula,
     Iff,
@@ -32,8 +32,8 @@ from credalog.logic import (
     propositions,
     scope,
 )
-from credalog.model import Independence, Network, Query, Sentence
-from credalog.numerics import Status, Warrant
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.interval import Status, Warrant
 from oracle import Verdict, nilsson
 from random_networks import KINDS, random_case
 

@@ -5,7 +5,8 @@ from math import inf
 import pytest
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, LanguageError, Place
-from credalog.numerics import VACUOUS, Endpoint, Interval, Status, Warrant, round_down, round_up
+from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
+from credalog.trusted.rounding import round_down, round_up
 
 
 def interval(

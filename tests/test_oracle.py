@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from credalog.logic import TRUE, Formula, Variable, proposition, propositions, scope
-from credalog.model import Independence, Network, Query, Sentence
+from credalog.network.formulas import TRUE, Formula, Variable, proposition, propositions, scope
+from credalog.network.sentences import Independence, Network, Query, Sentence
 from oracle import (
     Verdict,
     descendants,

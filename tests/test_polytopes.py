@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credalog.logic import TRUE, And, Formula, Is, Not, Or, Variable
-from credalog.model import Network, Sentence
-from credalog.polytopes import LocalPolytope, Row, facets, local_polytopes, vacuous, vertices
+from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable
+from credalog.network.polytopes import LocalPolytope, Row, facets, local_polytopes, vacuous, vertices
+from credalog.network.sentences import Network, Sentence
 
 F = Fraction
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from credalog.factorization import Reading, ancestors
-from credalog.logic import TRUE, Is, Variable, propositions, scope
-from credalog.markov import Markov, dependency_graph
-from credalog.model import Independence, Network, Sentence
-from credalog.polytopes import vertices
-from credalog.problem import Problem, problem_of, relevant_part, restrict, separate_parts
+from credalog.network.formulas import TRUE, Is, Variable, propositions, scope
+from credalog.network.graph import Markov, dependency_graph
+from credalog.network.polytopes import vertices
+from credalog.network.problem import Problem, problem_of, relevant_part, restrict, separate_parts
+from credalog.network.sentences import Independence, Network, Sentence
+from credalog.network.structure import Reading, ancestors
 from oracle import rows_of
 from strategies import networks
 

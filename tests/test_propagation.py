@@ -18,14 +18,23 @@ from scipy.optimize import linprog
 import oracle
 from awkward_networks import COPIES, network
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
-from credalog.inference.propagation import Round, Schedule, Variant, propagate
-from credalog.inference.propagation.factors import Kind, factor_graph
-from credalog.inference.propagation.kernels import maximize
-from credalog.inference.propagation.separation import mark_independent
-from credalog.logic import TRUE, Formula, Is, Variable, conjunction, proposition, propositions, truth_table
-from credalog.markov import Markov, dependency_graph
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import VACUOUS, Status, Warrant
+from credalog.methods.intervals import Round, Schedule, Variant, propagate
+from credalog.methods.intervals.factors import Kind, factor_graph
+from credalog.methods.intervals.kernels import maximize
+from credalog.methods.intervals.separation import mark_independent
+from credalog.network.formulas import (
+    TRUE,
+    Formula,
+    Is,
+    Variable,
+    conjunction,
+    proposition,
+    propositions,
+    truth_table,
+)
+from credalog.network.graph import Markov, dependency_graph
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import VACUOUS, Status, Warrant
 from random_networks import KINDS, random_case
 
 S = Sentence.of

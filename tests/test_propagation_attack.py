@@ -8,13 +8,13 @@ import pytest
 from awkward_networks import AWKWARD, COPIES, awkward_case, network
 from credal_drawing import brute_force, draw_polytree
 from credalog.errors import CredalogError, ImpossibleEvidence
-from credalog.inference.propagation import Schedule, propagate
-from credalog.inference.propagation.kernels import SOURCES, dual_bound, proves_empty
-from credalog.inference.propagation.rounds import ask_programs
-from credalog.logic import conjunction, disjunction, proposition, propositions
-from credalog.markov import Markov
-from credalog.model import Independence, Network, Sentence
-from credalog.numerics import Status
+from credalog.methods.intervals import Schedule, propagate
+from credalog.methods.intervals.kernels import SOURCES, dual_bound, proves_empty
+from credalog.methods.intervals.rounds import ask_programs
+from credalog.network.formulas import conjunction, disjunction, proposition, propositions
+from credalog.network.graph import Markov
+from credalog.network.sentences import Independence, Network, Sentence
+from credalog.numbers.interval import Status
 from propagation_judging import accusations
 
 S = Sentence.of

@@ -6,8 +6,8 @@ import pytest
 
 import credalog
 from conftest import SHARED_DATA
-from credalog.markov import dependency_graph
-from credalog.summary import summarize
+from credalog.network.graph import dependency_graph
+from credalog.network.summary import summarize
 
 FILES = sorted((SHARED_DATA / "lcn").rglob("*.lcn"))
 

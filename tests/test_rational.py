@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credalog import Status, Warrant
-from credalog.certify import ExactChecker
-from credalog.distribution import Distribution, Factor
-from credalog.encoding import Encoding
-from credalog.factorization import Reading
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import Engine, query
-from credalog.inference.rational import exact_bound
-from credalog.inference.search import Ending, Limits, search
-from credalog.inference.witness import marginals_of
-from credalog.logic import Formula, propositions
-from credalog.model import Network, Query, Sentence
-from credalog.program import Objective
-from credalog.solvers.highs import Relaxation
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine, query
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.rational import exact_bound
+from credalog.methods.cliques.search import Ending, Limits, search
+from credalog.methods.cliques.witness import marginals_of
+from credalog.network.formulas import Formula, propositions
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import Reading
+from credalog.program.program import Objective
+from credalog.program.solvers.highs import Relaxation
+from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted.certify import ExactChecker
 
 A, B, C = propositions("a b c")
 VARIABLES = (A.variable, B.variable, C.variable)

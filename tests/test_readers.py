@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from credalog.errors import LanguageError, UnknownName
-from credalog.inference import sets
-from credalog.inference.answer import Options
-from credalog.inference.credal import CredalNetwork, credal_network
-from credalog.logic import conjunction
-from credalog.markov import dependency_graph
-from credalog.model import Network, Query
-from credalog.readers import read, read_bif, read_uai
+from credalog.methods.answer import Options
+from credalog.methods.vertices import sets
+from credalog.network.formulas import conjunction
+from credalog.network.graph import dependency_graph
+from credalog.network.sentences import Network, Query
+from credalog.tables.credal import CredalNetwork, credal_network
+from credalog.text.readers import read, read_bif, read_uai
 
 F = Fraction
 CREPO = Path(__file__).parents[1] / ".." / "shared" / "data" / "crepo" / "vmodel"

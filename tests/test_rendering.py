@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 import credalog
-from credalog.inference.consistency import Diagnosis
-from credalog.inference.entropy import MaximumEntropy
-from credalog.numerics import Status
-from credalog.rendering import MOST, WIDTH, as_chances, as_words
+from credalog.numbers.interval import Status
+from credalog.questions.diagnose import Diagnosis
+from credalog.questions.entropy import MaximumEntropy
+from credalog.show.html import MOST, WIDTH, as_chances, as_words
 
 
 def cells(html: str) -> list[list[str]]:

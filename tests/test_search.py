@@ -12,20 +12,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credalog.distribution import violation
-from credalog.encoding import Encoding
 from credalog.errors import CredalogError
-from credalog.factorization import Reading
-from credalog.inference.answer import Answer, Options
-from credalog.inference.bounding import search_in_turn
-from credalog.inference.exact import Engine, marginals, query
-from credalog.inference.search import Ending, Finding, Limits, Search, Witness, search
-from credalog.logic import TRUE, And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, propositions
-from credalog.model import Independence, Network, Query, Sentence
-from credalog.numerics import TOLERANCE, Status, Warrant
-from credalog.program import Box, Floats, Objective, Outcome
-from credalog.solvers import scip
-from credalog.solvers.highs import Relaxation
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine, marginals, query
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, search
+from credalog.network.formulas import (
+    TRUE,
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Or,
+    Truth,
+    Variable,
+    Xor,
+    propositions,
+)
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.network.structure import Reading
+from credalog.numbers.interval import Status, Warrant
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.program.program import Box, Floats, Objective, Outcome
+from credalog.program.solvers import scip
+from credalog.program.solvers.highs import Relaxation
+from credalog.questions.bounding import search_in_turn
+from credalog.trusted.check import violation
 from random_networks import KINDS, random_case
 
 A, B, C, D = propositions("a b c d")

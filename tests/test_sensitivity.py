@@ -12,13 +12,13 @@ import pytest
 import credalog
 from contradictory_networks import silenced
 from credalog.errors import CredalogError
-from credalog.inference.answer import Answer, Options
-from credalog.inference.exact import Engine
-from credalog.inference.sensitivity import explain, measure
-from credalog.logic import Is
-from credalog.markov import Markov
-from credalog.model import Network, Query
-from credalog.numerics import TOLERANCE
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine
+from credalog.network.formulas import Is
+from credalog.network.graph import Markov
+from credalog.network.sentences import Network, Query
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.questions.influence import explain, measure
 from oracle import interval
 from random_networks import random_case
 

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from credal_drawing import Drawn, brute_force, draw_polytree, query_of
 from credalog.errors import ImpossibleEvidence
-from credalog.inference import sets
-from credalog.inference.answer import Options
-from credalog.inference.cones import extreme_rays
-from credalog.inference.credal import credal_network
-from credalog.logic import TRUE, Is, conjunction, proposition
-from credalog.markov import dependency_graph
-from credalog.model import Network, Query, Sentence
-from credalog.numerics import Status, Warrant
-from credalog.polytopes import LocalPolytope, facets
-from credalog.readers import read
-from credalog.relevance import is_polytree, relevance
+from credalog.methods.answer import Options
+from credalog.methods.vertices import sets
+from credalog.network.formulas import TRUE, Is, conjunction, proposition
+from credalog.network.graph import dependency_graph
+from credalog.network.polytopes import LocalPolytope, facets
+from credalog.network.relevance import is_polytree, relevance
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import Status, Warrant
+from credalog.tables.cones import extreme_rays
+from credalog.tables.credal import credal_network
+from credalog.text.readers import read
 
 CREPO = Path(__file__).parents[1] / ".." / "shared" / "data" / "crepo"
 TINY = 1e-7

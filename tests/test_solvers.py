@@ -15,10 +15,10 @@ import pytest
 import scipy.sparse as sp
 
 from credalog.errors import MissingLibrary
-from credalog.logic import propositions
-from credalog.model import Network, Query, Sentence
-from credalog.program import Box, Objective, Outcome, Program, Ratios
-from credalog.solvers import ipopt, scip
+from credalog.network.formulas import propositions
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.program.program import Box, Objective, Outcome, Program, Ratios
+from credalog.program.solvers import ipopt, scip
 from oracle import Verdict, assignments, event, independences, interval, rows_of, violations
 from random_networks import KINDS, random_case
 
@@ -140,7 +140,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from random_networks import random_case
 from test_solvers import asked, joint_program
-from credalog.solvers import scip
+from credalog.program.solvers import scip
 case = random_case("free", 2, largest=4)
 program, objective = joint_program(case.network), asked(case.network, case.query)
 claim = scip.solve(program, objective, maximize=True, timeout=60.0,

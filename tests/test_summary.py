@@ -2,11 +2,11 @@
 
 import pytest
 
-from credalog import summary
-from credalog.logic import Is, Variable, propositions
-from credalog.markov import dependency_graph, independences
-from credalog.model import Network, Sentence
-from credalog.summary import Summary, summarize
+from credalog.network import summary
+from credalog.network.formulas import Is, Variable, propositions
+from credalog.network.graph import dependency_graph, independences
+from credalog.network.sentences import Network, Sentence
+from credalog.network.summary import Summary, summarize
 from test_markov import RandomNetworks, network, says
 
 

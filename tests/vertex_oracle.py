@@ -13,8 +13,8 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from credalog.logic import Is, Not, Variable
-from credalog.model import Network, Query, Sentence
+from credalog.network.formulas import Is, Not, Variable
+from credalog.network.sentences import Network, Query, Sentence
 from oracle import Verdict, event, holds, mentioned, ordered, parents, worlds
 
 

@@ -1,6 +1,5 @@
 """Credalog: Logical Credal Networks, answered with bounds you can trust."""
 
-from credalog.builder import P
 from credalog.errors import (
     CredalogError,
     GroundingTooLarge,
@@ -10,10 +9,11 @@ from credalog.errors import (
     UnknownName,
 )
 from credalog.lcn import LCN, load, parse
-from credalog.logic import Variable, proposition, propositions
-from credalog.markov import Markov
-from credalog.model import Independence, Network, Query, Sentence
-from credalog.numerics import Interval, Status, Warrant
+from credalog.network.formulas import Variable, proposition, propositions
+from credalog.network.graph import Markov
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.interval import Interval, Status, Warrant
+from credalog.text.builder import P
 
 __all__ = [
     "LCN",

@@ -15,10 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from credalog.builder import Expression, Stated
 from credalog.errors import LanguageError, UnknownName
 from credalog.grounding import LIMIT, Grounder, nearest
-from credalog.language import (
+from credalog.network.formulas import TRUE, Formula, Variable, conjunction
+from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.text import (
     Data,
     extended,
     lifted_independence,
@@ -28,21 +31,18 @@ from credalog.language import (
     read_query,
     unparse,
 )
-from credalog.logic import TRUE, Formula, Variable, conjunction
-from credalog.markov import DependencyGraph, Markov, dependency_graph, independences
-from credalog.model import Independence, Network, Query, Sentence
-from credalog.numerics import TOLERANCE
+from credalog.text.builder import Expression, Stated
 from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted
 
 if TYPE_CHECKING:
-    from credalog.inference.answer import Answer, Options, Report
-    from credalog.inference.consistency import Diagnosis
-    from credalog.inference.decision import Decision
-    from credalog.inference.entropy import MaximumEntropy
-    from credalog.inference.exact import Engine
-    from credalog.inference.explanation import BestAssignments, Criterion
-    from credalog.inference.propagation import Propagation, Round
-    from credalog.inference.sensitivity import Explanation, Measurement
+    from credalog.methods.answer import Answer, Options, Report
+    from credalog.methods.automatic import Engine
+    from credalog.methods.intervals import Propagation, Round
+    from credalog.questions.decide import Decision
+    from credalog.questions.diagnose import Diagnosis
+    from credalog.questions.entropy import MaximumEntropy
+    from credalog.questions.influence import Explanation, Measurement
+    from credalog.questions.map import BestAssignments, Criterion
 
 __all__ = ["LCN", "load", "parse"]
 
@@ -63,7 +63,7 @@ def parse(text: str, *, data: Data | None = None) -> LCN:
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
     """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
     if Path(path).suffix in OTHER_FORMATS:
-        from credalog import readers
+        from credalog.text import readers
 
         return LCN.from_network(readers.read(path))
     return _complete(read_file(path), data)
@@ -185,7 +185,7 @@ class LCN:
     # ---- what can be asked ----------------------------------------------------------------------------
     #
     # A new kind of question is one more method here: it makes the options and the ground query, and
-    # hands both to the room of credalog.inference that answers it.
+    # hands both to the module of credalog.questions or credalog.methods that answers it.
 
     def question(self, asked: Asked) -> Query:
         """Return the ground query that is asked, conditioned on the evidence."""
@@ -215,7 +215,7 @@ class LCN:
         report: Report | None = None,
     ) -> Answer:
         """Bound one probability over all models; a single question is the work of one process."""
-        from credalog.inference.answer import Options
+        from credalog.methods.answer import Options
 
         options = Options(tolerance, timeout, method, _condition(markov), report)
         query = self.question(asked)
@@ -236,8 +236,8 @@ class LCN:
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.inference import exact
-        from credalog.inference.answer import Options
+        from credalog.methods import automatic as exact
+        from credalog.methods.answer import Options
 
         options = Options(tolerance, timeout, method, _condition(markov), report if jobs == 1 else None)
         observed = self._observed(given)
@@ -259,7 +259,7 @@ class LCN:
         report: Callable[[Round], None] | None = None,
     ) -> Propagation:
         """Propagate intervals, given the evidence: "bp" as the paper does, "sound" with bounds that hold."""
-        from credalog.inference.propagation import propagate
+        from credalog.methods.intervals import propagate
 
         return propagate(
             self.ground(),
@@ -287,8 +287,8 @@ class LCN:
         report: Report | None = None,
     ) -> BestAssignments:
         """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
-        from credalog.inference.answer import Options
-        from credalog.inference.explanation import best_assignments, read_criterion
+        from credalog.methods.answer import Options
+        from credalog.questions.map import best_assignments, read_criterion
 
         options = Options(tolerance, timeout, markov=_condition(markov), report=report)
         observed = self._observed(given)
@@ -307,8 +307,8 @@ class LCN:
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.inference.answer import Options
-        from credalog.inference.decision import decide, read_statement
+        from credalog.methods.answer import Options
+        from credalog.questions.decide import decide, read_statement
 
         options = Options(tolerance, timeout, markov=_condition(markov), report=report)
         asked, relation, threshold = read_statement(statement)
@@ -328,8 +328,8 @@ class LCN:
 
         The weights say what widening a sentence costs, by its label or file; infinity forbids it.
         """
-        from credalog.inference.answer import Options
-        from credalog.inference.consistency import diagnose
+        from credalog.methods.answer import Options
+        from credalog.questions.diagnose import diagnose
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         return diagnose(self.ground(), options, weights=weights)
@@ -344,8 +344,8 @@ class LCN:
         most: int = 20,
     ) -> Explanation:
         """Find the sentences that hold the ends of an interval; at most so many are tried."""
-        from credalog.inference.answer import Options
-        from credalog.inference.sensitivity import explain
+        from credalog.methods.answer import Options
+        from credalog.questions.influence import explain
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         query = self.question(asked)
@@ -362,8 +362,8 @@ class LCN:
         markov: str | Markov = Markov.LOCAL,
     ) -> Measurement:
         """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
-        from credalog.inference.answer import Options
-        from credalog.inference.sensitivity import measure
+        from credalog.methods.answer import Options
+        from credalog.questions.influence import measure
 
         options = Options(tolerance, timeout, markov=_condition(markov))
         query, target = self.question(asked), self.question(measured)
@@ -378,8 +378,8 @@ class LCN:
         markov: str | Markov = Markov.LOCAL,
     ) -> MaximumEntropy:
         """Find the model of greatest entropy."""
-        from credalog.inference.answer import Options
-        from credalog.inference.entropy import maximum_entropy
+        from credalog.methods.answer import Options
+        from credalog.questions.entropy import maximum_entropy
 
         return maximum_entropy(self.ground(), Options(tolerance, timeout, markov=_condition(markov)))
 
@@ -395,7 +395,7 @@ class LCN:
 
     def _engine(self, markov: Markov, query: Query) -> Engine:
         """Return the engine of the network; a variable that only the query mentions joins it."""
-        from credalog.inference.exact import Engine
+        from credalog.methods.automatic import Engine
 
         network = self._ground_with(query)
         if network is not self.ground():
@@ -449,7 +449,7 @@ def _shared_out(network: Network, asked: list[Query], options: Options, jobs: in
 
 
 def _answers(network: Network, asked: list[Query], options: Options) -> list[Answer]:
-    from credalog.inference.exact import Engine
+    from credalog.methods.automatic import Engine
 
     engine = Engine(network, options.markov)
     return [engine.query(query, options) for query in asked]

@@ -18,19 +18,8 @@ from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
-from credalog.logic import (
-    And,
-    Formula,
-    Iff,
-    Implies,
-    Is,
-    Not,
-    Or,
-    Truth,
-    Variable,
-    Xor,
-)
-from credalog.model import Sentence, Source
+from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
+from credalog.network.sentences import Sentence, Source
 
 __all__ = [
     "Application",

@@ -37,10 +37,10 @@ from credalog.cli.progress import Watch
 from credalog.errors import CredalogError, ImpossibleEvidence
 
 if TYPE_CHECKING:
-    from credalog.inference.answer import Answer
     from credalog.lcn import LCN
-    from credalog.logic import Variable
-    from credalog.model import Query
+    from credalog.methods.answer import Answer
+    from credalog.network.formulas import Variable
+    from credalog.network.sentences import Query
 
     Asking: TypeAlias = Callable[[Watch], Iterator[Answer]]
 
@@ -88,8 +88,8 @@ def marginals(arguments: Namespace) -> int:
 
 def _all_marginals(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
     """Ask for one marginal after the other, or share them out among processes."""
-    from credalog.inference.exact import marginal_atoms
-    from credalog.model import Query
+    from credalog.methods.automatic import marginal_atoms
+    from credalog.network.sentences import Query
 
     given = observed(arguments)
     if arguments.jobs > 1:
@@ -147,7 +147,7 @@ def _asked(
 
 
 def _written(asked: str | Query) -> str:
-    from credalog.language import unparse_query
+    from credalog.text import unparse_query
 
     return asked if isinstance(asked, str) else unparse_query(asked)
 
@@ -179,7 +179,7 @@ def _answer(arguments: Namespace, asking: Asking) -> int:
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as the object that `--json` writes."""
-    from credalog.language import unparse_query
+    from credalog.text import unparse_query
 
     return {
         "query": unparse_query(answer.query),

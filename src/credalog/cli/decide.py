@@ -35,9 +35,9 @@ from credalog.cli.output import (
 from credalog.cli.progress import Watch
 
 if TYPE_CHECKING:
-    from credalog.inference.decision import Decision
-    from credalog.inference.explanation import BestAssignments, RankedAssignment
-    from credalog.numerics import Interval
+    from credalog.numbers.interval import Interval
+    from credalog.questions.decide import Decision
+    from credalog.questions.map import BestAssignments, RankedAssignment
 
 __all__ = ["DECIDING"]
 
@@ -86,7 +86,7 @@ def map_(arguments: Namespace) -> int:
 
 
 def _found_json(found: BestAssignments) -> dict[str, Any]:
-    from credalog.language import unparse_formula
+    from credalog.text import unparse_formula
 
     return {
         "criterion": found.criterion.value,

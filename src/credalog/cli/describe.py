@@ -19,12 +19,12 @@ from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
-    from credalog.inference.consistency import Diagnosis
     from credalog.lcn import LCN
-    from credalog.logic import Variable
-    from credalog.markov import DependencyGraph
-    from credalog.model import Independence, Network, Sentence
-    from credalog.summary import Summary
+    from credalog.network.formulas import Variable
+    from credalog.network.graph import DependencyGraph
+    from credalog.network.sentences import Independence, Network, Sentence
+    from credalog.network.summary import Summary
+    from credalog.questions.diagnose import Diagnosis
 
 __all__ = ["DESCRIBING"]
 
@@ -38,7 +38,7 @@ NOT_DIAGNOSED = f"  {'consistent':<15}not looked into: the network is large (giv
 
 def check(arguments: Namespace) -> int:
     """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
-    from credalog.summary import summarize
+    from credalog.network.summary import summarize
 
     model = load_model(arguments)
     network = model.ground()
@@ -95,7 +95,7 @@ def ground(arguments: Namespace) -> int:
     if arguments.json:
         write_json(_network_json(network), arguments.output)
     else:
-        from credalog.language import unparse_network
+        from credalog.text import unparse_network
 
         write(unparse_network(network), arguments.output)
     return ANSWERED
@@ -110,7 +110,7 @@ def _network_json(network: Network) -> dict[str, Any]:
 
 
 def _sentence_json(sentence: Sentence) -> dict[str, Any]:
-    from credalog.language import unparse_formula
+    from credalog.text import unparse_formula
 
     return {
         "label": sentence.label,
@@ -125,7 +125,7 @@ def _sentence_json(sentence: Sentence) -> dict[str, Any]:
 
 def graph(arguments: Namespace) -> int:
     """Draw the dependency graph."""
-    from credalog import drawing
+    from credalog.show import drawing
 
     drawn = load_model(arguments).graph
     match arguments.form:
@@ -145,7 +145,7 @@ def graph(arguments: Namespace) -> int:
 
 
 def _graph_json(drawn: DependencyGraph) -> dict[str, Any]:
-    from credalog.drawing import label
+    from credalog.show.drawing import label
 
     names = [label(node) for node in drawn.nodes]
     return {
@@ -159,7 +159,7 @@ def _graph_json(drawn: DependencyGraph) -> dict[str, Any]:
 
 def independences(arguments: Namespace) -> int:
     """List the independences, those of the Markov condition and then those declared, as they are found."""
-    from credalog import markov
+    from credalog.network import graph as markov
 
     model = load_model(arguments)
     network = model.ground()

@@ -21,24 +21,16 @@ from credalog.cli.command import (
     load_model,
     positive,
 )
-from credalog.cli.output import (
-    Column,
-    check_target,
-    shown_lower,
-    shown_upper,
-    write,
-    write_json,
-    write_table,
-)
+from credalog.cli.output import Column, check_target, shown_lower, shown_upper, write, write_json, write_table
 from credalog.errors import InconsistentNetwork
 
 if TYPE_CHECKING:
-    from credalog.distribution import Distribution
-    from credalog.inference.consistency import Conflict, Diagnosis, Repair
-    from credalog.inference.entropy import MaximumEntropy
-    from credalog.inference.sensitivity import Explanation, Influence, Measurement
     from credalog.lcn import LCN
-    from credalog.model import Sentence
+    from credalog.network.sentences import Sentence
+    from credalog.questions.diagnose import Conflict, Diagnosis, Repair
+    from credalog.questions.entropy import MaximumEntropy
+    from credalog.questions.influence import Explanation, Influence, Measurement
+    from credalog.tables.distribution import Distribution
 
 __all__ = ["DIAGNOSING", "add_diagnosis", "diagnosis_code", "diagnosis_json", "diagnosis_text", "tables_json"]
 
@@ -81,7 +73,7 @@ def _weight(text: str) -> tuple[str, float]:
 
 def diagnosis_code(found: Diagnosis | None) -> int:
     """Return the exit code that a diagnosis deserves."""
-    from credalog.inference.consistency import Verdict
+    from credalog.questions.diagnose import Verdict
 
     if found is not None and found.is_interrupted:
         return INTERRUPTED
@@ -128,7 +120,7 @@ def _repair_json(found: Repair) -> dict[str, Any]:
 
 
 def _sentence_json(sentence: Sentence) -> dict[str, Any]:
-    from credalog.language import said
+    from credalog.text import said
 
     return {
         "label": sentence.label,
@@ -159,7 +151,7 @@ _VERDICTS = {
 
 
 def _conflict_lines(found: Conflict) -> Iterator[str]:
-    from credalog.language import said
+    from credalog.text import said
 
     yield f"{found.summary}:"
     for culprit in found.culprits:
@@ -168,7 +160,7 @@ def _conflict_lines(found: Conflict) -> Iterator[str]:
 
 
 def _repair_lines(found: Repair) -> Iterator[str]:
-    from credalog.language import said
+    from credalog.text import said
 
     checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
     total = float(sum(change.widening for change in found.changes))
@@ -264,7 +256,7 @@ def _write_explanation(found: Explanation, measured: Sequence[Measurement], argu
 
 
 def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_all: bool) -> None:
-    from credalog.language import said
+    from credalog.text import said
 
     if not held_by:
         none = "No single sentence" if tried_all else "None of the sentences tried"
@@ -285,7 +277,7 @@ def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_
 
 
 def _measurement_text(found: Measurement) -> str:
-    from credalog.language import unparse_query
+    from credalog.text import unparse_query
 
     now = found.before.upper - found.before.lower
     return (
@@ -320,7 +312,7 @@ def maxent(arguments: Namespace) -> int:
 
 
 def _probabilities(model: LCN, found: MaximumEntropy, asked: Sequence[str]) -> list[dict[str, Any]]:
-    from credalog.language import unparse_query
+    from credalog.text import unparse_query
 
     queries = [model.question(text) for text in asked]
     return [{"query": unparse_query(q), "probability": found.probability(q.claim, q.given)} for q in queries]
@@ -348,7 +340,7 @@ def _entropy_json(found: MaximumEntropy, queries: Sequence[dict[str, Any]]) -> d
 
 def tables_json(distribution: Distribution) -> list[dict[str, Any]]:
     """Return a distribution as conditional tables."""
-    from credalog.inference.tables import conditional_tables
+    from credalog.tables.conditional import conditional_tables
 
     return [
         {
@@ -362,8 +354,8 @@ def tables_json(distribution: Distribution) -> list[dict[str, Any]]:
 
 
 def _tables_text(distribution: Distribution) -> str:
-    from credalog.inference.tables import chances
-    from credalog.language import unparse_query
+    from credalog.tables.conditional import chances
+    from credalog.text import unparse_query
 
     return "".join(f"{unparse_query(query)} = {chance:.6f}\n" for query, chance in chances(distribution))
 
@@ -373,8 +365,8 @@ def _export(distribution: Distribution, path: str) -> None:
     if path.endswith(".json"):
         write_json(tables_json(distribution), path)
         return
-    from credalog.inference.tables import point_network
-    from credalog.language import unparse_network
+    from credalog.tables.conditional import point_network
+    from credalog.text import unparse_network
 
     write(unparse_network(point_network(distribution)), path)
 

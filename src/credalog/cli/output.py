@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from credalog.errors import CredalogError
-from credalog.rendering import decimal
+from credalog.show.html import decimal
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credalog.numerics import Interval
+    from credalog.numbers.interval import Interval
 
 __all__ = [
     "Column",

@@ -12,8 +12,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from credalog.inference.answer import Progress
-    from credalog.inference.propagation import Round
+    from credalog.methods.answer import Progress
+    from credalog.methods.intervals import Round
 
 __all__ = ["Watch"]
 

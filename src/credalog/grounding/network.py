@@ -15,13 +15,13 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.bulk import uncollected
 from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, UnknownName
+from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
 from credalog.grounding.signature import Signature, nearest
 from credalog.grounding.terms import Environment, Maker, Scope, Unbound, listed
-from credalog.logic import (
+from credalog.network.formulas import (
     FALSE,
     TRUE,
     And,
@@ -37,7 +37,7 @@ from credalog.logic import (
     conjunction,
     scope,
 )
-from credalog.model import Independence, Network, Query, Sentence, Source
+from credalog.network.sentences import Independence, Network, Query, Sentence, Source
 from credalog.theory import (
     IndependenceRule,
     Misstatement,

@@ -15,7 +15,7 @@ from credalog.errors import UnknownName
 from credalog.grounding.guards import Guards, Test, holds
 from credalog.grounding.signature import Signature, nearest
 from credalog.grounding.terms import Environment, Maker, Scope, Terms, Value, applied, listed
-from credalog.logic import (
+from credalog.network.formulas import (
     BOOLEAN,
     FALSE,
     TRUE,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from credalog.errors import UnknownName
-from credalog.logic import Variable
+from credalog.network.formulas import Variable
 from credalog.theory import (
     Application,
     Declaration,

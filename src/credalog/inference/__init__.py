@@ -1,1 +1,0 @@
-"""The questions: bounds, propagation, explanations, entropy, consistency, Nilsson's logic."""

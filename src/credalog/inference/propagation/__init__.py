@@ -1,9 +1,0 @@
-"""Interval propagation: the paper's modified belief propagation, and its sound twin.
-
-Enters: a ground network. Leaves: an interval for every variable, in time linear in the number of factors.
-"""
-
-from credalog.inference.propagation.flow import Schedule, propagate
-from credalog.inference.propagation.result import Propagation, Round, Variant
-
-__all__ = ["Propagation", "Round", "Schedule", "Variant", "propagate"]

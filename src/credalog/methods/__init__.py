@@ -1,0 +1,1 @@
+"""Methods of inference: each maps a network, a query and options to an answer."""

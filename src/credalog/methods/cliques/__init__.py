@@ -1,0 +1,1 @@
+"""Certified branch and bound on the joint tables of cliques."""

@@ -1,0 +1,545 @@
+"""From cliques to a program: one column per state of a clique, one row per thing said.
+
+Enters: a `Problem` and its `Factorization`. Leaves: `Encoding`: the `Program`, and the way back from its
+columns to tables and conditional probabilities.
+
+A condition "left independent of right given given" becomes ratios theta(left | given), the same for
+every state of right. What is said about theta(x | configuration) of a variable holds in every context of
+its clique, not only on average: these rows make the linear relaxation strong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import inf, nextafter, prod
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
+from credalog.network.formulas import Formula, truth_table
+from credalog.network.polytopes import LocalPolytope, vertices
+from credalog.network.problem import Problem, Statement
+from credalog.network.structure import Condition, Reading
+from credalog.program.program import Floats, Objective, Program, Ratios
+from credalog.trusted.rounding import round_up
+
+__all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
+
+Columns = NDArray[np.intp]
+
+FULL_LIMIT = 1 << 7
+"""Up to this size of a clique, each conditional probability is stated in every context there is."""
+
+MIRROR_LIMIT = 1 << 6
+"""Up to this size of a clique, ratios that nothing bounds yet are added for the sake of branching."""
+
+
+def below(value: Fraction) -> float:
+    """Return the greatest float that is not above a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else nextafter(nearest, -inf)
+
+
+def above(value: Fraction) -> float:
+    """Return the least float that is not below a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
+
+
+def is_printed_by(value: Fraction, rounded: float) -> bool:
+    """Tell whether a float, printed as a decimal number, is a rational to the last digit."""
+    return Fraction(repr(rounded)) == value
+
+
+class RatioKey(NamedTuple):
+    """Which conditional probability a ratio is: P(left = states | given = configuration)."""
+
+    left: tuple[int, ...]
+    given: tuple[int, ...]
+    states: tuple[int, ...]
+    configuration: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A program and the way back from its columns."""
+
+    problem: Problem
+    factorization: Factorization
+    evidence: Mapping[int, int]
+    program: Program
+    keys: tuple[RatioKey, ...]
+    columns: tuple[Columns, ...]
+
+    def table(self, point: Floats, clique: int) -> Floats:
+        """Return the table of one clique; axes in the order of its scope."""
+        return point[self.columns[clique]]
+
+    def objective(self, claim: Formula, given: Formula) -> Objective:
+        """Return P(claim | given), read off the clique that shows the query and what is observed."""
+        number = self.factorization.query_clique
+        event = self._truth(given, number)
+        numerator = np.zeros(self.program.columns)
+        denominator = np.zeros(self.program.columns)
+        columns = self.columns[number]
+        numerator[columns[event & self._truth(claim, number)]] = 1.0
+        denominator[columns[event]] = 1.0
+        return Objective(numerator, denominator, self._mass_bounds(number, bool(event.all())))
+
+    def unconditional(self, claim: Formula) -> Objective:
+        """Return P(claim and what is observed), the total mass being one."""
+        number = self.factorization.query_clique
+        numerator = np.zeros(self.program.columns)
+        numerator[self.columns[number][self._truth(claim, number)]] = 1.0
+        return Objective(numerator, self.program.mass, np.ones(len(self.columns)))
+
+    def _mass_bounds(self, query: int, is_whole: bool) -> Floats:
+        """Bound what each table holds where the query's evidence has mass one.
+
+        An observation x = v divides the mass of the table before it by P(x = v | parents), which its
+        bounds keep away from zero; tables with the same evidence that agree hold the same.
+        """
+        bounds = np.full(len(self.columns), np.inf)
+        bounds[query] = 1.0 if is_whole else np.inf
+        cliques = self.factorization.cliques
+        for number, clique in enumerate(cliques):
+            for s in self.factorization.separators:
+                if s.first != number:
+                    continue
+                if s.agreement is Agreement.DENOMINATOR:
+                    least = self._least_likelihood(clique.block[0])
+                    grown = round_up(bounds[number] / least) if least > 0.0 else np.inf
+                elif clique.fixed == cliques[s.second].fixed:
+                    grown = bounds[number]
+                else:
+                    continue
+                bounds[s.second] = min(bounds[s.second], grown)
+        # Nothing holds more than the total mass, which the last clique is.
+        bounds = np.minimum(bounds, bounds[-1])
+        return np.concatenate([bounds[-1:], bounds[:-1]])
+
+    def with_column_bounds(self, objective: Objective) -> Objective:
+        """Bound every column from the bounds on the tables' masses and on each P(x | parents)."""
+        masses = np.append(objective.mass_bounds[1:], objective.mass_bounds[0])
+        bounds = np.full(self.program.columns, masses[-1])
+        for number in reversed(range(len(self.columns) - 1)):
+            clique = self.factorization.cliques[number]
+            table = np.full(self.columns[number].shape, masses[number])
+            for part in clique.rest:
+                sums = bounds[self.arranged(self.leans_on(number, part), part)].sum(axis=1)
+                shape = [self.width_of(x, clique) if x in part else 1 for x in clique.scope]
+                table = np.minimum(table, sums.reshape(shape))
+            bounds[self.columns[number]] = table * self._greatest(clique)
+        # A hundred roundings at most lie behind each number.
+        return replace(objective, column_bounds=bounds * (1.0 + 1e-13))
+
+    def _greatest(self, clique: Clique) -> Floats:
+        """Return an upper bound on P(block | rest) in every state of a clique.
+
+        P(x, y, ...) is at most P(x | parents), whichever x of the block is taken.
+        """
+        table: Floats = np.ones(tuple(self.width_of(x, clique) for x in clique.scope))
+        if self.factorization.reading is Reading.FREE:
+            return table
+        for x in clique.block:
+            parents = self.problem.structure.parents[x]
+            for configuration, polytope in self.problem.polytopes[x].items():
+                for state in range(self.problem.structure.sizes[x]):
+                    place = {x: state, **dict(zip(parents, configuration, strict=True))}
+                    pick = self._where(place, clique)
+                    if pick is not None:
+                        most = above(max(vertex[state] for vertex in vertices(polytope)))
+                        table[pick] = np.minimum(table[pick], most)
+        return table
+
+    def _where(self, place: Mapping[int, int], clique: Clique) -> tuple[int | slice, ...] | None:
+        """Return the part of a clique's table in which variables have given states, if it shows them."""
+        if any(self.evidence[y] != place[y] for y in clique.fixed if y in place):
+            return None
+        return tuple(
+            slice(None) if y not in place else 0 if y in clique.fixed else place[y] for y in clique.scope
+        )
+
+    def leans_on(self, number: int, part: Sequence[int]) -> int:
+        """Return the clique off which a clique reads a part of what it leaves."""
+        return next(
+            s.second
+            for s in self.factorization.separators
+            if s.first == number and s.scope == tuple(part) and s.agreement is not Agreement.BELOW
+        )
+
+    def _least_likelihood(self, x: int) -> float:
+        """Return a lower bound on P(x = observed | parents) in any configuration."""
+        state = self.evidence[x]
+        polytopes = self.problem.polytopes[x]
+        if len(polytopes) < prod(self.problem.structure.sizes[p] for p in self.problem.structure.parents[x]):
+            return 0.0
+        return min(below(min(v[state] for v in vertices(polytope))) for polytope in polytopes.values())
+
+    def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
+        scope = self.factorization.cliques[clique].scope
+        return _truth(formula, self.problem, scope, self.evidence)
+
+    def arranged(self, number: int, *groups: Iterable[int]) -> Columns:
+        """Return a clique's columns with one axis per group of variables, and a last one for the rest."""
+        return _arranged(self.columns[number], self.factorization.cliques[number].scope, *groups)
+
+    def lean(self, number: int) -> int:
+        """Return the clique that holds the denominators of an observation."""
+        return _lean(self.factorization, number).second
+
+    def width_of(self, x: int, clique: Clique) -> int:
+        """Return the number of states of a variable in a clique."""
+        return 1 if x in clique.fixed else self.problem.structure.sizes[x]
+
+    def state_numbers(self, variables: Sequence[int], clique: Clique) -> Columns:
+        """Return the numbers of the states of some variables that a clique shows, among all their states."""
+        sizes = [self.problem.structure.sizes[x] for x in variables]
+        numbers = np.arange(prod(sizes), dtype=np.intp).reshape(sizes)
+        pick = tuple(
+            slice(self.evidence[x], self.evidence[x] + 1) if x in clique.fixed else slice(None)
+            for x in variables
+        )
+        return numbers[pick].ravel()
+
+
+def _arranged(columns: Columns, scope: Sequence[int], *groups: Iterable[int]) -> Columns:
+    axis_of = {x: axis for axis, x in enumerate(scope)}
+    lists = [[axis_of[x] for x in group] for group in groups]
+    lists.append([a for a in range(len(scope)) if not any(a in found for found in lists)])
+    shape = [prod(columns.shape[a] for a in found) for found in lists]
+    return columns.transpose([a for found in lists for a in found]).reshape(shape)
+
+
+def _lean(factorization: Factorization, number: int) -> Separator:
+    return next(
+        s for s in factorization.separators if s.first == number and s.agreement is Agreement.DENOMINATOR
+    )
+
+
+def _truth(
+    formula: Formula, problem: Problem, scope: Sequence[int], evidence: Mapping[int, int]
+) -> NDArray[np.bool_]:
+    """Evaluate a formula on the states of a table, observed variables at their only state."""
+    table = truth_table(formula, [problem.variables[x] for x in scope])
+    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in evidence else slice(None) for x in scope)
+    return table[pick]
+
+
+def encode(problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> Encoding:
+    """Write the program of a factorization."""
+    return _Encoder(problem, factorization, evidence).run()
+
+
+class _Rows:
+    """Sparse homogeneous rows under construction."""
+
+    def __init__(self) -> None:
+        self.columns: list[Columns] = []
+        self.values: list[Floats] = []
+        self.lengths: list[int] = []
+
+    def add(self, columns: Columns, values: Floats) -> None:
+        """Add one row."""
+        self.columns.append(columns)
+        self.values.append(values)
+        self.lengths.append(len(columns))
+
+    def matrix(self, width: int) -> sp.csr_array:
+        """Return the rows as a matrix; entries of one column add up."""
+        start = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.intp)])
+        columns = np.concatenate([*self.columns, np.zeros(0, np.intp)])
+        values = np.concatenate([*self.values, np.zeros(0)])
+        matrix = sp.csr_array((values, columns, start), shape=(len(self.lengths), width))
+        matrix.sum_duplicates()
+        return matrix
+
+
+class _Encoder:
+    def __init__(self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> None:
+        self.problem = problem
+        self.factorization = factorization
+        self.evidence = evidence
+        self.owners = Counter(clique.block for clique in factorization.cliques)
+        self.columns = self._number_columns()
+        self.width = sum(columns.size for columns in self.columns)
+        self.inequalities, self.equalities = _Rows(), _Rows()
+        self.origin: list[int] = []
+        self.equal_origin: list[int] = []
+        self.ratio_of: dict[RatioKey, int] = {}
+        self.of: list[int] = []
+        self.numerator, self.denominator = _Rows(), _Rows()
+        self.is_decimal = True
+
+    def run(self) -> Encoding:
+        """Write all rows, then all ratios."""
+        for separator in self.factorization.separators:
+            self._separate(separator)
+        for number, clique in enumerate(self.factorization.cliques):
+            self._encode_clique(number, clique)
+        for statement in self.problem.all_statements:
+            self._state(statement)
+        self._declare()
+        program = Program(
+            self.width,
+            tuple((int(c.flat[0]), int(c.flat[-1]) + 1) for c in (self.columns[-1], *self.columns[:-1])),
+            self.inequalities.matrix(self.width),
+            self.equalities.matrix(self.width),
+            self._ratios(),
+            tuple(self.origin),
+            tuple(self.equal_origin),
+        )
+        keys = tuple(self.ratio_of)
+        return Encoding(self.problem, self.factorization, self.evidence, program, keys, tuple(self.columns))
+
+    def _number_columns(self) -> list[Columns]:
+        """Give each clique its columns; the total mass, the last clique, comes first."""
+        found: list[Columns] = []
+        next_column = 1
+        for clique in self.factorization.cliques[:-1]:
+            shape = tuple(1 if x in clique.fixed else self.problem.structure.sizes[x] for x in clique.scope)
+            found.append(np.arange(next_column, next_column + prod(shape), dtype=np.intp).reshape(shape))
+            next_column += prod(shape)
+        return [*found, np.zeros((), dtype=np.intp)]
+
+    def _arranged(self, number: int, *groups: Iterable[int], fixed: Iterable[int] = ()) -> Columns:
+        """Return a clique's columns with one axis per group of variables, and a last one for the rest.
+
+        A variable in `fixed` that the clique does not fix is taken at its observed state.
+        """
+        clique = self.factorization.cliques[number]
+        columns = self.columns[number]
+        for axis, x in enumerate(clique.scope):
+            if x in fixed and x not in clique.fixed:
+                columns = columns.take([self.evidence[x]], axis=axis)
+        return _arranged(columns, clique.scope, *groups)
+
+    def _separate(self, separator: Separator) -> None:
+        if separator.agreement is Agreement.DENOMINATOR:
+            return
+        fixed = self.factorization.cliques[separator.first].fixed
+        first = self._arranged(separator.first, separator.scope)
+        second = self._arranged(separator.second, separator.scope, fixed=fixed)
+        add = self._equal if separator.agreement is Agreement.EQUAL else self._unequal
+        values = np.repeat([1.0, -1.0], [second.shape[1], first.shape[1]])
+        for plus, minus in zip(second, first, strict=True):
+            add(np.concatenate([plus, minus]), values)
+
+    def _encode_clique(self, number: int, clique: Clique) -> None:
+        if any(x in clique.fixed for x in clique.block):
+            self._observe(number, clique.block[0])
+            return
+        for condition in clique.conditions:
+            self._relate(number, condition.left, condition.right, condition.given)
+            self._mirror(number, condition)
+        self._put_in_full_context(number)
+        right_of = {c.left: c.right for c in clique.conditions}
+        if self._is_shared(clique) and clique.block not in right_of:
+            self._relate(number, clique.block, (), self._block_parents(clique.block))
+        for x in clique.block:
+            if self.problem.polytopes[x]:
+                given = self.problem.structure.parents[x]
+                if (x,) not in right_of and not (self._is_shared(clique) and clique.block == (x,)):
+                    self._relate(number, (x,), (), given)
+                self._bound_in_context(number, x, right_of.get((x,), ()))
+
+    def _is_shared(self, clique: Clique) -> bool:
+        """Tell whether other tables rest on the same P(block | parents)."""
+        one_law = len(clique.block) == 1 or self.factorization.reading is Reading.CHAIN
+        return one_law and self.owners[clique.block] > 1 and self.factorization.reading is not Reading.FREE
+
+    def _block_parents(self, block: Sequence[int]) -> tuple[int, ...]:
+        parents = {p for x in block for p in self.problem.structure.parents[x]}
+        return tuple(sorted(parents - set(block)))
+
+    def _states(self, variables: Sequence[int], clique: Clique) -> list[tuple[int, ...]]:
+        """List the states of some variables of a clique, in the order of its columns."""
+        sizes = self.problem.structure.sizes
+        ranges = ([self.evidence[x]] if x in clique.fixed else range(sizes[x]) for x in variables)
+        return list(product(*ranges))
+
+    def _relate(self, number: int, left: Sequence[int], right: Sequence[int], given: Sequence[int]) -> None:
+        """Add the ratios P(left | given), the same in every context right.
+
+        Of a two-valued variable one ratio says all.
+        """
+        clique = self.factorization.cliques[number]
+        columns = self._arranged(number, given, right, left)
+        states = list(enumerate(self._states(left, clique)))
+        for g, configuration in enumerate(self._states(given, clique)):
+            for s, state in states[1:] if len(states) == 2 else states:
+                ratio = self._ratio(RatioKey(tuple(left), tuple(given), state, configuration))
+                for context in columns[g]:
+                    self._context(ratio, context[s], context.ravel())
+
+    def _mirror(self, number: int, condition: Condition) -> None:
+        """Add for each y on the right the ratios P(y | given), the same for every state of the left.
+
+        They follow from the condition. With bounds on both sides the error of the relaxation shrinks with
+        the product of two ranges instead of one, which is what lets branch and bound converge. Where the
+        condition contains the parents of y and else only its ndnp, P(y | given) is theta(y | parents).
+        """
+        if self.factorization.cliques[number].fixed:
+            # In a table that holds P(scope, evidence) the frequency of y is P(y | given, evidence).
+            return
+        structure = self.problem.structure
+        for y in condition.right:
+            parents = structure.parents[y]
+            others = tuple(z for z in condition.given if z not in parents)
+            is_family = set(parents) <= set(condition.given) and structure.ndnp(y, others) == others
+            if is_family and self.factorization.reading is not Reading.FREE:
+                self._relate(number, (y,), (*others, *condition.left), parents)
+            elif self.columns[number].size <= MIRROR_LIMIT:
+                self._relate(number, (y,), condition.left, condition.given)
+
+    def _put_in_full_context(self, number: int) -> None:
+        """State each P(y | parents) in every state of all that is neither a parent nor a descendant of y.
+
+        The conditions imply it, but not their relaxation: of variables that are all independent, the chain
+        rule puts each in the context of those before it only. In a table that holds P(scope, evidence) it is
+        true of those y from which nothing observed descends.
+        """
+        clique, structure = self.factorization.cliques[number], self.problem.structure
+        if self.factorization.reading is Reading.FREE or self.columns[number].size > FULL_LIMIT:
+            return
+        stated = {(c.left, frozenset(c.right), c.given) for c in clique.conditions}
+        for y in clique.scope:
+            parents, others = structure.parents[y], structure.ndnp(y, clique.scope)
+            is_family = set(parents) <= set(clique.scope) and self.problem.polytopes[y]
+            is_prior = y not in clique.fixed and clique.fixed <= {*parents, *others}
+            if is_family and is_prior and others and ((y,), frozenset(others), parents) not in stated:
+                self._relate(number, (y,), others, parents)
+
+    def _observe(self, number: int, x: int) -> None:
+        """Add the ratio P(x = observed | parents); another clique holds its denominators.
+
+        Where only P(x = 1 | parents) is kept and 0 was observed, its numerator is the difference.
+        """
+        clique = self.factorization.cliques[number]
+        lean = _lean(self.factorization, number)
+        given = self.problem.structure.parents[x]
+        right = [y for y in lean.scope if y not in given]
+        ours, theirs = self._arranged(number, given, right), self._arranged(lean.second, given, right)
+        state, complement = self.evidence[x], self.problem.structure.sizes[x] == 2 and self.evidence[x] == 0
+        for g, configuration in enumerate(self._states(given, clique)):
+            ratio = self._ratio(RatioKey((x,), given, (1 if complement else state,), configuration))
+            for part, whole in zip(ours[g], theirs[g], strict=True):
+                difference = np.concatenate([whole, part])
+                signs = np.repeat([1.0, -1.0], [len(whole), len(part)])
+                self._unequal(difference, signs)
+                if complement:
+                    self._context(ratio, difference, whole, signs)
+                else:
+                    self._context(ratio, part, whole)
+
+    def _ratio(self, key: RatioKey) -> int:
+        return self.ratio_of.setdefault(key, len(self.ratio_of))
+
+    def _context(self, ratio: int, part: Columns, whole: Columns, signs: Floats | None = None) -> None:
+        self.of.append(ratio)
+        self.numerator.add(part, np.ones(len(part)) if signs is None else signs)
+        self.denominator.add(whole, np.ones(len(whole)))
+
+    def _unequal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
+        self.inequalities.add(columns, values)
+        self.origin.append(origin)
+
+    def _equal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
+        self.equalities.add(columns, values)
+        self.equal_origin.append(origin)
+
+    def _bound_in_context(self, number: int, x: int, right: Sequence[int]) -> None:
+        """State in every context what a local polytope says beyond bounds on single values."""
+        clique = self.factorization.cliques[number]
+        given = self.problem.structure.parents[x]
+        columns = self._arranged(number, given, right, (x,))
+        for g, configuration in enumerate(self._states(given, clique)):
+            polytope = self.problem.polytopes[x].get(configuration)
+            for normal in _normals(polytope) if polytope is not None else ():
+                rounded = self._rounded(normal)
+                for context in columns[g]:
+                    values = np.repeat(rounded, context.shape[1])
+                    self._unequal(context.ravel(), values)
+
+    def _state(self, statement: Statement) -> None:
+        """State a sentence that is not local on a clique that shows it."""
+        number = self.factorization.smallest_covering(statement.scope)
+        scope = self.factorization.cliques[number].scope
+        sentence = statement.sentence
+        given = _truth(sentence.given, self.problem, scope, {})
+        totals = np.zeros(np.count_nonzero(given), dtype=object)
+        for weight, claim in sentence.claims:
+            totals[_truth(claim, self.problem, scope, {})[given]] += weight
+        columns = self.columns[number][given]
+        if sentence.lower == sentence.upper:
+            self._equal(columns, self._rounded(totals - sentence.lower), statement.number)
+            return
+        if len(totals) and min(totals) < sentence.lower:
+            self._unequal(columns, self._rounded(totals - sentence.lower), statement.number)
+        if len(totals) and max(totals) > sentence.upper:
+            self._unequal(columns, self._rounded(sentence.upper - totals), statement.number)
+
+    def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
+        """Round the coefficients of a row, and notice one that its float does not print as."""
+        exact = list(coefficients)
+        # A row has many coefficients and few different ones.
+        rounded = {c: float(c) for c in set(exact)}
+        self.is_decimal = self.is_decimal and all(is_printed_by(c, value) for c, value in rounded.items())
+        return np.array([rounded[c] for c in exact])
+
+    def _declare(self) -> None:
+        for condition in self.problem.declared:
+            scope = (*condition.left, *condition.right, *condition.given)
+            number = self.factorization.smallest_covering(scope)
+            self._relate(number, condition.left, condition.right, condition.given)
+            self._mirror(number, condition)
+
+    def _ratios(self) -> Ratios:
+        exact = tuple(self._box(key) for key in self.ratio_of)
+        free = self.problem.free_variables()
+        at_vertex = [self._at_vertex(key, free) for key in self.ratio_of]
+        return Ratios(
+            np.array([below(low) for low, _ in exact], dtype=float),
+            np.array([above(high) for _, high in exact], dtype=float),
+            np.array(at_vertex, dtype=bool),
+            np.array(self.of, dtype=np.intp),
+            self.numerator.matrix(self.width),
+            self.denominator.matrix(self.width),
+            exact if self.is_decimal else None,
+        )
+
+    def _is_family(self, key: RatioKey) -> bool:
+        return len(key.left) == 1 and key.given == self.problem.structure.parents[key.left[0]]
+
+    def _box(self, key: RatioKey) -> tuple[Fraction, Fraction]:
+        """Bound a ratio by its local polytope."""
+        if not self._is_family(key):
+            return Fraction(0), Fraction(1)
+        polytope = self.problem.polytopes[key.left[0]].get(key.configuration)
+        if polytope is None:
+            return Fraction(0), Fraction(1)
+        values = [vertex[key.states[0]] for vertex in vertices(polytope)]
+        return min(values), max(values)
+
+    def _at_vertex(self, key: RatioKey, free: frozenset[int]) -> bool:
+        """Tell whether some optimum has this ratio at an end: its theta is an interval of its own."""
+        x = key.left[0]
+        return self._is_family(key) and x in free and self.problem.structure.sizes[x] == 2
+
+
+def _normals(polytope: LocalPolytope) -> Iterator[list[Fraction]]:
+    """Yield the rows a with a @ theta >= 0 of a polytope that are not bounds on one value."""
+    for row in polytope.rows:
+        if polytope.size == 2 or sum(c != 0 for c in row.coefficients) <= 1:
+            continue
+        for sign, bound in ((1, row.lower), (-1, row.upper)):
+            normal = [sign * (c - bound) for c in row.coefficients]
+            if min(normal) < 0:
+                yield normal

@@ -1,0 +1,377 @@
+"""From independences to cliques: small tables that together stand for the joint distribution.
+
+Enters: the parents of every variable, the scopes that must be seen (sentences, query, evidence).
+Leaves: `Factorization`: cliques, how they agree on separators, and the independences each must satisfy.
+
+The variables are taken in blocks, parents first: a tail variable is a block of its own; the core (all
+strongly connected components of several variables, with their ancestors) is one block under the literal
+local condition, or one block per component under the chain-graph reading. Going backwards, each block B
+is eliminated from the scopes that mention it: their union with B and parents(B) is its clique, of which
+N, the rest, is needed in turn. One condition is needed, B independent of N minus parents(B) given
+parents(B), and it is stated inside the clique. By induction over the blocks each table is then exactly a
+marginal of the product of all P(B | parents(B)); ARCHITECTURE.md has the proofs.
+
+Evidence that is a conjunction of literals is kept out of the tables: in the scopes that lead to the query
+an observed variable has one state only (`Clique.fixed`), so such a table holds P(scope, evidence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+
+from credalog.errors import ProblemTooLarge
+from credalog.network.structure import Condition, Indices, Reading, Structure, ancestors
+
+__all__ = [
+    "Clique",
+    "Agreement",
+    "Factorization",
+    "Separator",
+    "factorize",
+    "in_one_clique",
+]
+
+MERGE_LIMIT = 1 << 9
+"""Scopes that lose the same variable share one clique up to this many states: the relaxation gets tighter."""
+
+CLIQUE_LIMIT = 1 << 17
+"""No table larger than this is built."""
+
+
+class Agreement(Enum):
+    """Say how the marginals of two cliques on a separator compare."""
+
+    EQUAL = "both hold the same probabilities"
+    BELOW = "the first holds part of the second's mass, that of the evidence"
+    DENOMINATOR = "the first adds one observation: its ratios have the second's numbers as denominators"
+
+
+@dataclass(frozen=True, slots=True)
+class Clique:
+    """A table over `scope`; in it the variables of `fixed` have their observed state only.
+
+    `block` is what the clique was built to eliminate; the total mass eliminates nothing. `rest` is what it
+    leaves, in parts that are independent of each other.
+    """
+
+    scope: Indices
+    fixed: frozenset[int]
+    block: Indices
+    rest: tuple[Indices, ...]
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """The scope on which two cliques, given by number, compare."""
+
+    first: int
+    second: int
+    scope: Indices
+    agreement: Agreement = Agreement.EQUAL
+
+
+@dataclass(frozen=True, slots=True)
+class Factorization:
+    """Cliques in the order of their elimination, each before those it leans on.
+
+    The last clique has the empty scope: its single number is the total mass. `blocks` are in the opposite
+    order, parents first.
+    """
+
+    cliques: tuple[Clique, ...]
+    separators: tuple[Separator, ...]
+    blocks: tuple[Indices, ...]
+    reading: Reading
+    query: Indices
+    observed: frozenset[int]
+
+    @property
+    def query_clique(self) -> int:
+        """Return the number of the clique in which the query is asked."""
+        return self.smallest_covering(self.query, self.observed)
+
+    def smallest_covering(self, scope: Iterable[int], fixed: frozenset[int] = frozenset()) -> int:
+        """Return the number of the clique with fewest variables that shows a scope under this evidence."""
+        wanted = frozenset(scope)
+        fitting = (
+            (len(clique.scope), i)
+            for i, clique in enumerate(self.cliques)
+            if clique.fixed == fixed and wanted <= frozenset(clique.scope)
+        )
+        return min(fitting)[1]
+
+
+def factorize(
+    structure: Structure,
+    scopes: Iterable[Iterable[int]],
+    *,
+    query: Iterable[int],
+    observed: frozenset[int] = frozenset(),
+    reading: Reading = Reading.LITERAL,
+) -> Factorization:
+    """Choose cliques that show every scope, and the query together with what is observed."""
+    elimination = _Elimination(structure, reading)
+    for scope in scopes:
+        elimination.demand(_Demand(frozenset(scope), frozenset()))
+    asked = frozenset(query) | observed
+    elimination.demand(_Demand(asked, observed))
+    return elimination.run(tuple(sorted(asked)), observed)
+
+
+def in_one_clique(structure: Structure, *, query: Iterable[int], reading: Reading) -> Factorization:
+    """Put all variables into one clique, each condition stated once: the paper's own program."""
+    everything = tuple(range(len(structure.parents)))
+    if prod(structure.sizes) > CLIQUE_LIMIT:
+        raise _too_large(len(everything))
+    elimination = _Elimination(structure, reading)
+    conditions: list[Condition] = []
+    before: Indices = ()
+    for b, block in enumerate(elimination.blocks):
+        before = (*before, *block)
+        conditions += elimination.conditions(b, before, frozenset(before) - frozenset(block))
+    clique = Clique(everything, frozenset(), everything, ((),), tuple(conditions))
+    total = Clique((), frozenset(), (), (), ())
+    blocks = (everything,)
+    return Factorization((clique, total), (Separator(0, 1, ()),), blocks, reading, tuple(query), frozenset())
+
+
+@dataclass(slots=True)
+class _Demand:
+    """A table that is needed; each asker is a clique with the separator it will share."""
+
+    scope: frozenset[int]
+    fixed: frozenset[int]
+    askers: list[tuple[int, Indices, Agreement]] = field(default_factory=list)
+
+
+class _Elimination:
+    """The elimination under way: what is still demanded, and the cliques built so far."""
+
+    def __init__(self, structure: Structure, reading: Reading) -> None:
+        self.structure = structure
+        self.reading = reading
+        self.blocks = _blocks(structure, reading)
+        self.block_of = {x: b for b, block in enumerate(self.blocks) for x in block}
+        self.parents = [self._block_parents(block) for block in self.blocks]
+        self.lineage = self._lineage()
+        self.demands: list[_Demand] = []
+        self.cliques: list[Clique] = []
+        self.separators: list[Separator] = []
+
+    def run(self, query: Indices, observed: frozenset[int]) -> Factorization:
+        """Eliminate the blocks one by one, children first."""
+        waiting = [0] * len(self.blocks)
+        for parents in self.parents:
+            for b in {self.block_of[p] for p in parents}:
+                waiting[b] += 1
+        sinks = {b for b, count in enumerate(waiting) if count == 0}
+        while sinks:
+            block = self._choose(sinks)
+            sinks.discard(block)
+            self._eliminate(block)
+            for b in {self.block_of[p] for p in self.parents[block]}:
+                waiting[b] -= 1
+                if waiting[b] == 0:
+                    sinks.add(b)
+        self._close()
+        cliques, separators = tuple(self.cliques), tuple(self.separators)
+        return Factorization(cliques, separators, self.blocks, self.reading, query, observed)
+
+    def demand(self, wanted: _Demand) -> None:
+        """Ask for a table; one that holds another under the same evidence serves both."""
+        for other in self.demands:
+            if other.fixed == wanted.fixed and wanted.scope <= other.scope:
+                other.askers.extend(wanted.askers)
+                return
+        for other in self.demands:
+            if other.fixed == wanted.fixed and other.scope < wanted.scope:
+                wanted.askers.extend(other.askers)
+        self.demands = [
+            other for other in self.demands if other.fixed != wanted.fixed or not other.scope < wanted.scope
+        ]
+        self.demands.append(wanted)
+
+    def _block_parents(self, block: Indices) -> Indices:
+        return tuple(sorted({p for x in block for p in self.structure.parents[x]} - set(block)))
+
+    def _lineage(self) -> list[int]:
+        """Return each block's ancestors, itself included, as a bit set."""
+        lineage: list[int] = []
+        for b, parents in enumerate(self.parents):
+            bits = 1 << b
+            for p in parents:
+                bits |= lineage[self.block_of[p]]
+            lineage.append(bits)
+        return lineage
+
+    def _choose(self, sinks: set[int]) -> int:
+        """Choose the block with the smallest clique; the literal core, stated for itself alone, is last."""
+        tail = sinks - {0} if self._has_core_block else sinks
+        return min(sorted(tail or sinks, reverse=True), key=self._cost)
+
+    @property
+    def _has_core_block(self) -> bool:
+        return self.reading is Reading.LITERAL and bool(self.structure.core)
+
+    def _cost(self, b: int) -> int:
+        union = set[int]().union(*(d.scope for d in self._hits(b)))
+        return self._states(union | set(self.parents[b]), frozenset()) if union else 0
+
+    def _hits(self, b: int) -> list[_Demand]:
+        block = self.blocks[b]
+        return [d for d in self.demands if not d.scope.isdisjoint(block)]
+
+    def _states(self, scope: Iterable[int], fixed: frozenset[int]) -> int:
+        return prod(self.structure.sizes[x] for x in scope if x not in fixed)
+
+    def _eliminate(self, b: int) -> None:
+        hits = self._hits(b)
+        self.demands = [d for d in self.demands if d not in hits]
+        first = len(self.cliques)
+        for group in self._groups(hits, b):
+            self._build(group, b)
+        # Cliques of one block that were not merged still share what both of them see.
+        for i in range(first, len(self.cliques)):
+            for j in range(i + 1, len(self.cliques)):
+                self._compare(i, j)
+
+    def _groups(self, hits: list[_Demand], b: int) -> Iterator[_Demand]:
+        """Merge demands under the same evidence while the clique stays small."""
+        groups: list[_Demand] = []
+        for hit in sorted(hits, key=lambda d: -len(d.scope)):
+            home = next((g for g in groups if self._may_merge(g, hit, b)), None)
+            if home is None:
+                groups.append(_Demand(hit.scope, hit.fixed, list(hit.askers)))
+            else:
+                home.scope |= hit.scope
+                home.askers.extend(hit.askers)
+        yield from groups
+
+    def _may_merge(self, group: _Demand, hit: _Demand, b: int) -> bool:
+        if group.fixed != hit.fixed:
+            return False
+        own = set(self.blocks[b]) | set(self.parents[b])
+        merged = self._states(group.scope | hit.scope | own, hit.fixed)
+        apart = self._states(group.scope | own, hit.fixed) + self._states(hit.scope | own, hit.fixed)
+        must = len(self.blocks[b]) > 1 or self.reading is Reading.FREE
+        return must or merged <= max(MERGE_LIMIT, apart)
+
+    def _build(self, demand: _Demand, b: int) -> None:
+        """Build the clique that eliminates a block from a demand, and ask for what it leaves."""
+        block, parents = set(self.blocks[b]), set(self.parents[b])
+        scope = demand.scope | block | parents
+        if self._states(scope, demand.fixed) > CLIQUE_LIMIT:
+            raise _too_large(len(scope))
+        rest = scope - block
+        is_observation = bool(block & demand.fixed)
+        parts = [rest] if demand.fixed else self._parts(rest)
+        conditions = tuple(self.conditions(b, scope, rest))
+        if len(parts) > 1:
+            conditions += tuple(_mutually_independent(parts))
+        leaves = tuple(tuple(sorted(part)) for part in parts)
+        clique = Clique(tuple(sorted(scope)), demand.fixed, self.blocks[b], leaves, conditions)
+        number = self._add(clique, demand)
+        agreement = Agreement.DENOMINATOR if is_observation else Agreement.EQUAL
+        for part in leaves:
+            self.demand(_Demand(frozenset(part), demand.fixed & set(part), [(number, part, agreement)]))
+
+    def _add(self, clique: Clique, demand: _Demand) -> int:
+        number = len(self.cliques)
+        self.cliques.append(clique)
+        for asker, scope, agreement in demand.askers:
+            self.separators.append(Separator(asker, number, scope, agreement))
+        return number
+
+    def conditions(self, b: int, scope: Iterable[int], rest: frozenset[int]) -> Iterator[Condition]:
+        """State the independences of a block inside a clique."""
+        if self.reading is Reading.FREE:
+            return
+        block, parents = self.blocks[b], self.parents[b]
+        others = tuple(sorted(rest - set(parents)))
+        if others and (len(block) == 1 or self.reading is Reading.CHAIN):
+            yield Condition(block, others, parents)
+        if len(block) > 1:
+            yield from self._local_conditions(block, scope)
+
+    def _local_conditions(self, block: Indices, scope: Iterable[int]) -> Iterator[Condition]:
+        """State the paper's condition for each variable of a block; a mirror image is stated once."""
+        stated = set[tuple[frozenset[int], Indices]]()
+        for x in block:
+            right = self.structure.ndnp(x, sorted(scope))
+            given = self.structure.parents[x]
+            key = (frozenset((x, *right)), given)
+            if right and not (len(right) == 1 and key in stated):
+                stated.add(key)
+                yield Condition((x,), right, given)
+
+    def _parts(self, scope: frozenset[int]) -> list[frozenset[int]]:
+        """Split a scope into parts that share no ancestor and are therefore independent.
+
+        Two parts with ancestors in a core that is not one block are not: without positivity the literal
+        local conditions do not imply it.
+        """
+        parts: list[tuple[int, frozenset[int]]] = []
+        for x in sorted(scope):
+            bits, members = self.lineage[self.block_of[x]], frozenset((x,))
+            for other in [p for p in parts if p[0] & bits or self._entangled(p[1] | members)]:
+                parts.remove(other)
+                bits, members = bits | other[0], members | other[1]
+            parts.append((bits, members))
+        return [members for _, members in parts] or [scope]
+
+    def _entangled(self, scope: frozenset[int]) -> bool:
+        if self.reading is not Reading.OUTER:
+            return self.reading is Reading.FREE
+        return sum(not self.structure.core.isdisjoint(self._family(x)) for x in scope) > 1
+
+    def _family(self, x: int) -> frozenset[int]:
+        return ancestors(self.structure.parents, (x,))
+
+    def _compare(self, i: int, j: int) -> None:
+        """Let two cliques agree on the variables that both show."""
+        first, second = self.cliques[i], self.cliques[j]
+        if len(first.fixed) < len(second.fixed):
+            return self._compare(j, i)
+        shared = tuple(sorted(set(first.scope) & set(second.scope)))
+        sees_evidence = first.fixed <= set(second.scope)
+        agreement = Agreement.EQUAL if sees_evidence else Agreement.BELOW
+        self.separators.append(Separator(i, j, shared, agreement))
+        return None
+
+    def _close(self) -> None:
+        """Add the total mass, on which everything rests, and lay evidence tables against the prior."""
+        (total,) = self.demands or [_Demand(frozenset(), frozenset())]
+        self._add(Clique((), frozenset(), (), (), ()), total)
+        prior = [i for i, c in enumerate(self.cliques) if not c.fixed and c.scope]
+        for i, clique in enumerate(self.cliques):
+            if clique.fixed and prior:
+                shared = {j: len(set(clique.scope) & set(self.cliques[j].scope)) for j in prior}
+                best = max(prior, key=lambda j: shared[j])
+                if shared[best]:
+                    self._compare(i, best)
+
+
+def _too_large(variables: int) -> ProblemTooLarge:
+    return ProblemTooLarge(
+        f"a table over {variables} variables at once would be needed",
+        advice="Ask a narrower question, or use propagation (--method sound), which has no such table.",
+    )
+
+
+def _blocks(structure: Structure, reading: Reading) -> tuple[Indices, ...]:
+    if reading is not Reading.LITERAL or not structure.core:
+        return structure.components
+    tail = (c for c in structure.components if c[0] not in structure.core)
+    return (tuple(sorted(structure.core)), *tail)
+
+
+def _mutually_independent(parts: list[frozenset[int]]) -> Iterator[Condition]:
+    """State that parts are independent, smaller ones against the union of the larger."""
+    ordered = sorted(parts, key=lambda part: (len(part), sorted(part)))
+    for i, part in enumerate(ordered[:-1]):
+        others = frozenset[int]().union(*ordered[i + 1 :])
+        yield Condition(tuple(sorted(part)), tuple(sorted(others)), ())

@@ -1,0 +1,79 @@
+"""What of a network bears on a query, and how it is encoded.
+
+Enters: a `Problem` and a query. Leaves: a program and an objective, in cliques or as one table of all worlds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from credalog.methods.cliques.encoding import Encoding, encode
+from credalog.methods.cliques.factorization import factorize, in_one_clique
+from credalog.network.formulas import literals_of
+from credalog.network.problem import Problem
+from credalog.network.sentences import Query
+from credalog.network.structure import Reading
+from credalog.program.program import Objective
+
+__all__ = ["Part", "entangled_in"]
+
+JOINT_LIMIT = 1 << 7
+"""Up to this many worlds a cyclic network is not factorized at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a network bears on some variables, in numbers of its own."""
+
+    problem: Problem
+    kept: tuple[int, ...]
+
+    @property
+    def core_states(self) -> int:
+        """Return the size of the table that the literal core would need."""
+        return prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
+
+    @property
+    def is_small_and_cyclic(self) -> bool:
+        """Tell whether one table over everything is the simplest way through a core."""
+        structure = self.problem.structure
+        return bool(structure.core) and prod(structure.sizes) <= JOINT_LIMIT
+
+    def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
+        """Factorize and encode the part for one query."""
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        literals = literals_of(asked.given) or {}
+        entangled = entangled_in(self.problem, reading)
+        evidence = {
+            number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in entangled
+        }
+        scopes = [s.scope for s in self.problem.all_statements]
+        scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
+        factorization = factorize(
+            self.problem.structure,
+            scopes,
+            query=[number[v] for v in asked.scope],
+            observed=frozenset(evidence),
+            reading=reading,
+        )
+        encoding = encode(self.problem, factorization, evidence)
+        return encoding, encoding.objective(asked.claim, asked.given)
+
+    def encode_jointly(self, asked: Query) -> tuple[Encoding, Objective]:
+        """Encode the part as one table over all its worlds."""
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        query = [number[v] for v in asked.scope]
+        whole = in_one_clique(self.problem.structure, query=query, reading=self.problem.reading)
+        encoding = encode(self.problem, whole, {})
+        return encoding, encoding.objective(asked.claim, asked.given)
+
+
+def entangled_in(problem: Problem, reading: Reading) -> frozenset[int]:
+    """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
+    if reading is Reading.FREE:
+        return frozenset(range(len(problem.variables)))
+    if reading is Reading.LITERAL:
+        return problem.structure.core
+    components = problem.structure.components
+    return frozenset(x for component in components if len(component) > 1 for x in component)

@@ -1,0 +1,382 @@
+"""Models of tied variables: witnesses whose log-odds are linear in their parameters.
+
+Enters: the part of a network that bears on a query, the sentences about it, the query. Leaves: a
+`Distribution` that satisfies all of them and gives the query a value that no small step improves; or None.
+
+A term is a set of variables, each at one of its values, in which every variable of a component K has all the
+others among its parents. Let P(K | parents(K)) be proportional to exp of the sum of the parameters of those
+terms that are true. In P(x | all else in K and parents(K)) the terms that do not mention x cancel, and those
+that do mention nothing but x and parents(x). So x is independent of all else given its parents, which is what
+the chain-graph reading demands, and the log-odds of x given a configuration of its parents are a sum of
+parameters. Where sentences bound these, models are the solutions of linear inequalities; other sentences are
+linearized, step by step. Variables outside such components have all terms with their parents: any P(x |
+parents) without zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, product
+from math import exp, inf, log, prod
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.network.formulas import Variable, truth_table
+from credalog.network.problem import Problem
+from credalog.network.sentences import Query, Sentence
+from credalog.network.structure import Structure
+from credalog.program.program import Floats
+from credalog.program.solvers.highs import elastic_step
+from credalog.tables.distribution import Distribution, Factor
+
+__all__ = ["LogLinear", "family_of"]
+
+WORLDS = 1 << 12
+"""More worlds than this are not enumerated."""
+
+TERMS = 1 << 9
+"""Families with more terms than this are not searched."""
+
+STEPS = 60
+"""How many linear programs the search for one witness may solve."""
+
+PRICE = 10.0
+"""What a shortfall of one, in log-odds, costs against the value of the query."""
+
+CENTRAL, MARGIN = 0.5, 1e-8
+"""How far inside its bounds, in log-odds, a sentence is kept where it leaves room: at first, and at last."""
+
+LARGEST = 40.0
+"""No parameter grows beyond this: exp(-40) is nothing to any tolerance."""
+
+SMALLEST_RADIUS, LARGEST_RADIUS = 1e-5, 8.0
+"""A search whose steps are smaller has converged; a larger step is not tried."""
+
+SMALLEST_GAIN = 1e-10
+"""A step that gains less has converged."""
+
+Worlds = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """P(members | parents) as a log-linear table: a row per state of both, a column per term."""
+
+    members: tuple[int, ...]
+    parents: tuple[int, ...]
+    shape: tuple[int, ...]
+    inner: int
+    terms: Floats
+
+    def logarithms(self, parameters: Floats) -> Floats:
+        """Return log P(members | parents), row by row."""
+        scores = (self.terms @ parameters).reshape(-1, self.inner)
+        greatest = scores.max(axis=1, keepdims=True)
+        sums = np.log(np.exp(scores - greatest).sum(axis=1, keepdims=True))
+        return np.asarray((scores - greatest - sums).ravel())
+
+    def slopes(self, logarithms: Floats) -> Floats:
+        """Return the derivatives of the logarithms: each term less its mean given the parents."""
+        chances = np.exp(logarithms).reshape(-1, self.inner, 1)
+        terms = self.terms.reshape(-1, self.inner, self.terms.shape[1])
+        return np.asarray((terms - (chances * terms).sum(axis=1, keepdims=True)).reshape(self.terms.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """A sentence as bounds on a smooth function: log-odds, or the value of a linear sentence."""
+
+    inside: Worlds
+    outside: Worlds
+    weights: Floats | None
+    lower: float
+    upper: float
+
+    def at(self, here: _Point) -> tuple[float, Floats]:
+        """Return the function and its derivatives."""
+        if self.weights is not None:
+            return here.mean(self.inside, self.weights)
+        chance, slopes = here.log_probability(self.inside)
+        against, others = here.log_probability(self.outside)
+        return chance - against, slopes - others
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """The log-probability of every world and its derivatives by the parameters."""
+
+    logarithms: Floats
+    slopes: Floats
+
+    def log_probability(self, event: Worlds) -> tuple[float, Floats]:
+        """Return log P(event) and its derivatives."""
+        greatest = self.logarithms[event].max()
+        shares = np.exp(self.logarithms[event] - greatest)
+        total = float(shares.sum())
+        return float(greatest) + log(total), shares @ self.slopes[event] / total
+
+    def mean(self, event: Worlds, weights: Floats) -> tuple[float, Floats]:
+        """Return the mean of weights over an event and its derivatives."""
+        shares = np.exp(self.logarithms[event] - self.logarithms[event].max())
+        shares /= shares.sum()
+        mean = float(shares @ weights)
+        return mean, (shares * (weights - mean)) @ self.slopes[event]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """All that the sentences ask for at one point: values, derivatives and by how much they are missed."""
+
+    values: Floats
+    slopes: Floats
+    shortfall: float
+
+
+@dataclass(frozen=True)
+class LogLinear:
+    """The log-linear distributions of a part whose cyclic components are made of ties."""
+
+    problem: Problem
+    sentences: tuple[Sentence, ...]
+    blocks: tuple[_Block, ...]
+    found: list[Floats] = field(default_factory=list)
+
+    def witness(self, asked: Query, deadline: float, *, maximize: bool) -> Distribution | None:
+        """Walk to a distribution that satisfies the sentences, then on to a better value of the query."""
+        limits = self._limits
+        worlds = truth_table(asked.given, self.problem.variables).ravel()
+        claimed = worlds & truth_table(asked.claim, self.problem.variables).ravel()
+        if limits is None or not claimed.any():
+            return None
+        start = self._feasible(deadline)
+        if start is None:
+            return None
+        sign = -1.0 if maximize else 1.0
+        goal = _Goal(np.flatnonzero(claimed), np.flatnonzero(worlds), sign)
+        best = _Walk(self, limits, goal, deadline).run(start)
+        kept = _Walk(self, limits, None, deadline).arrive(best)
+        return self.distribution(start if kept is None else kept)
+
+    def _feasible(self, deadline: float) -> Floats | None:
+        """Return parameters that satisfy the sentences, well inside if possible; they are sought once."""
+        if self.found:
+            return self.found[0]
+        start = np.zeros(sum(block.terms.shape[1] for block in self.blocks))
+        for margin in (CENTRAL, MARGIN):
+            walked = _Walk(self, self._limits or (), None, deadline, margin=margin).arrive(start)
+            if walked is not None:
+                self.found.append(walked)
+                return walked
+        return None
+
+    @cached_property
+    def _limits(self) -> tuple[_Limit, ...] | None:
+        """Return the sentences as limits; None where one of them demands a zero."""
+        found = [limit for s in self.sentences for limit in _limits(s, self.problem.variables)]
+        impossible = any(limit.lower == inf or limit.upper == -inf for limit in found)
+        return None if impossible else tuple(found)
+
+    @cached_property
+    def _rows(self) -> tuple[Worlds, ...]:
+        """Return for each block which row of its table each world is in."""
+        sizes = self.problem.structure.sizes
+        axes = np.indices(sizes).reshape(len(sizes), -1)
+        return tuple(
+            np.asarray(np.ravel_multi_index(tuple(axes[[*b.parents, *b.members]]), b.shape))
+            for b in self.blocks
+        )
+
+    def at(self, parameters: Floats) -> _Point:
+        """Evaluate all worlds."""
+        tables = [b.logarithms(own) for b, own in zip(self.blocks, self._split(parameters), strict=True)]
+        logarithms = sum(table[rows] for table, rows in zip(tables, self._rows, strict=True))
+        slopes = [
+            b.slopes(table)[rows] for b, table, rows in zip(self.blocks, tables, self._rows, strict=True)
+        ]
+        return _Point(np.asarray(logarithms), np.hstack(slopes))
+
+    def distribution(self, parameters: Floats) -> Distribution:
+        """Write the distribution down as conditional tables."""
+        variables = self.problem.variables
+        return Distribution(
+            tuple(
+                Factor(
+                    tuple(variables[x] for x in b.members),
+                    tuple(variables[p] for p in b.parents),
+                    np.exp(b.logarithms(own)).reshape(b.shape),
+                )
+                for b, own in zip(self.blocks, self._split(parameters), strict=True)
+            )
+        )
+
+    def _split(self, parameters: Floats) -> list[Floats]:
+        ends = np.cumsum([block.terms.shape[1] for block in self.blocks])
+        return np.split(parameters, ends[:-1])
+
+
+def family_of(problem: Problem, sentences: Sequence[Sentence]) -> LogLinear | None:
+    """Return the log-linear distributions of a part; None where they do not suit it."""
+    structure = problem.structure
+    suits = not problem.declared and prod(structure.sizes) <= WORLDS and _is_tied(structure)
+    if not suits or sum(_count(structure, component) for component in structure.components) > TERMS:
+        return None
+    blocks = tuple(_block(structure, component) for component in structure.components)
+    return LogLinear(problem, tuple(sentences), blocks)
+
+
+def _is_tied(structure: Structure) -> bool:
+    """Tell whether some component has several variables, and in all such each arrow has its reverse."""
+    several = [set(component) for component in structure.components if len(component) > 1]
+    return bool(several) and all(
+        x in structure.parents[y]
+        for found in several
+        for x in found
+        for y in structure.parents[x]
+        if y in found
+    )
+
+
+def _count(structure: Structure, component: tuple[int, ...]) -> int:
+    """Count the terms of a component, or more than any allowed number of them."""
+    if max(len(structure.parents[x]) for x in component) > TERMS.bit_length():
+        return TERMS + 1
+    return sum(prod(structure.sizes[x] - 1 for x in family) for family in _families(structure, component))
+
+
+def _families(structure: Structure, component: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield the sets of variables in which each member of a component has the others among its parents."""
+    members = set(component)
+    seen = set[tuple[int, ...]]()
+    for x in component:
+        for size in range(len(structure.parents[x]) + 1):
+            for others in combinations(structure.parents[x], size):
+                family = tuple(sorted((x, *others)))
+                if family in seen:
+                    continue
+                seen.add(family)
+                if all(set(family) <= {y, *structure.parents[y]} for y in family if y in members):
+                    yield family
+
+
+def _block(structure: Structure, component: tuple[int, ...]) -> _Block:
+    parents = tuple(sorted({p for x in component for p in structure.parents[x]} - set(component)))
+    over = (*parents, *component)
+    shape = tuple(structure.sizes[x] for x in over)
+    states = dict(zip(over, np.indices(shape).reshape(len(shape), -1), strict=True))
+    columns = [
+        np.logical_and.reduce([states[x] == value for x, value in zip(family, values, strict=True)])
+        for family in _families(structure, component)
+        for values in product(*(range(1, structure.sizes[x]) for x in family))
+    ]
+    inner = prod(structure.sizes[x] for x in component)
+    return _Block(component, parents, shape, inner, np.stack(columns, axis=1).astype(float))
+
+
+def _limits(sentence: Sentence, over: tuple[Variable, ...]) -> Iterator[_Limit]:
+    """Yield a sentence as bounds: on log-odds, in which a local one is linear, if it has one claim."""
+    given = truth_table(sentence.given, over).ravel()
+    low, high = float(sentence.lower), float(sentence.upper)
+    if sentence.is_linear:
+        weights = sum(float(w) * truth_table(claim, over).ravel() for w, claim in sentence.claims)
+        if given.any():
+            yield _Limit(np.flatnonzero(given), np.zeros(0, np.intp), np.asarray(weights)[given], low, high)
+        return
+    claimed = truth_table(sentence.claim, over).ravel()
+    inside, outside = np.flatnonzero(given & claimed), np.flatnonzero(given & ~claimed)
+    if len(inside) and len(outside):
+        yield _Limit(inside, outside, None, _log_odds(low), _log_odds(high))
+    elif high < 1.0 if len(inside) else len(outside) and low > 0.0:
+        # Logic alone contradicts the sentence unless its condition is impossible, which nothing here is.
+        yield _Limit(inside, outside, None, inf, inf)
+
+
+def _log_odds(chance: float) -> float:
+    if 0.0 < chance < 1.0:
+        return log(chance) - log(1.0 - chance)
+    return inf if chance >= 1.0 else -inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """P(claim | given), less being better once it is multiplied by the sign."""
+
+    claimed: Worlds
+    given: Worlds
+    sign: float
+
+    def at(self, here: _Point) -> tuple[float, Floats]:
+        """Return the value and its derivatives."""
+        part, slopes = here.log_probability(self.claimed)
+        whole, others = here.log_probability(self.given)
+        value = self.sign * exp(part - whole)
+        return value, value * (slopes - others)
+
+
+class _Walk:
+    """Sequential linear programming on the parameters, towards the limits and then the goal."""
+
+    def __init__(
+        self,
+        family: LogLinear,
+        limits: tuple[_Limit, ...],
+        goal: _Goal | None,
+        deadline: float,
+        *,
+        margin: float = MARGIN,
+    ) -> None:
+        self.family = family
+        self.limits = limits
+        self.goal = goal
+        self.deadline = deadline
+        lower = np.array([limit.lower for limit in limits])
+        upper = np.array([limit.upper for limit in limits])
+        # Where both bounds are infinite there is all the room in the world; where they agree, none.
+        room = np.minimum(margin, np.where(np.isfinite(upper - lower), upper - lower, inf) / 4.0)
+        self.lower, self.upper = lower + room, upper - room
+
+    def arrive(self, start: Floats) -> Floats | None:
+        """Walk until no step helps; return where that is, if all limits are kept there."""
+        there = self.run(start)
+        return there if self._look(there)[2].shortfall <= MARGIN / 2.0 else None
+
+    def run(self, start: Floats) -> Floats:
+        """Walk until no step helps."""
+        here, radius = start, 1.0
+        value, cost, rows = self._look(here)
+        for _ in range(STEPS):
+            if radius < SMALLEST_RADIUS or monotonic() > self.deadline or self._is_done(rows):
+                break
+            there = self._step(here, cost, rows, radius)
+            if there is None:
+                break
+            ahead = self._look(there)
+            gain = value + PRICE * rows.shortfall - ahead[0] - PRICE * ahead[2].shortfall
+            if gain <= SMALLEST_GAIN:
+                radius *= 0.25
+                continue
+            here, (value, cost, rows), radius = there, ahead, min(2.0 * radius, LARGEST_RADIUS)
+        return here
+
+    def _is_done(self, rows: _Rows) -> bool:
+        return self.goal is None and rows.shortfall <= MARGIN / 4.0
+
+    def _look(self, parameters: Floats) -> tuple[float, Floats, _Rows]:
+        """Return the goal's value and derivatives, and the limits'."""
+        here = self.family.at(parameters)
+        value, cost = (0.0, np.zeros(len(parameters))) if self.goal is None else self.goal.at(here)
+        found = [limit.at(here) for limit in self.limits]
+        values = np.array([value for value, _ in found])
+        missed = np.maximum(self.lower - values, 0.0) + np.maximum(values - self.upper, 0.0)
+        slopes = np.array([slopes for _, slopes in found]).reshape(len(found), len(parameters))
+        return value, cost, _Rows(values, slopes, float(missed.sum()))
+
+    def _step(self, here: Floats, cost: Floats, rows: _Rows, radius: float) -> Floats | None:
+        bounds = np.maximum(-radius, -LARGEST - here), np.minimum(radius, LARGEST - here)
+        limits = self.lower - rows.values, self.upper - rows.values
+        seconds = max(self.deadline - monotonic(), 0.1)
+        step = elastic_step(cost, rows.slopes, limits, bounds, price=PRICE, timeout=seconds)
+        return None if step is None else here + step

@@ -1,0 +1,328 @@
+"""Witnesses: distributions that attain a value and have been checked.
+
+Enters: a point of a linear relaxation. Leaves: a `Distribution` in which every independence of the
+factorization holds by construction, moved by sequential linear programming towards satisfying every
+statement and improving the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from time import monotonic
+
+import numpy as np
+
+from credalog.errors import MissingLibrary
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.factorization import Clique
+from credalog.network.polytopes import LocalPolytope, vertices
+from credalog.network.structure import Reading
+from credalog.numbers.tolerances import FEASIBILITY
+from credalog.program.program import Floats, Objective
+from credalog.program.solvers.highs import Linearization
+from credalog.program.solvers.ipopt import improve
+from credalog.tables.distribution import Distribution, Factor
+
+__all__ = ["LARGEST_SCOPE", "STEPS", "Candidate", "WitnessSearch", "ratio_values"]
+
+STEPS = 25
+"""How many linear programs a thorough search for one witness may solve."""
+
+STEP_SECONDS = 3.0
+"""No step is worth more; and while a solver runs, Ctrl-C is not heard."""
+
+TRACE = 1e-7
+"""A share of the mass that may as well be nothing."""
+
+LARGEST_SCOPE = 1 << 13
+"""Tables larger than this are not read off a distribution found elsewhere."""
+
+SMALLEST_RADIUS = 1e-7
+"""A search whose steps have become smaller than this has converged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A distribution of the factorization, its tables as a point, its value and what it violates.
+
+    `violation` is the worst of any row or ratio, `shortfall` the sum over all of them.
+    """
+
+    distribution: Distribution
+    point: Floats
+    value: float
+    violation: float
+    shortfall: float
+
+    @property
+    def is_feasible(self) -> bool:
+        """Tell whether all statements hold."""
+        return self.violation <= FEASIBILITY
+
+
+class WitnessSearch:
+    """Turn points of the relaxation of one encoding into distributions, and improve them."""
+
+    def __init__(self, encoding: Encoding, objective: Objective, deadline: float) -> None:
+        self.encoding = encoding
+        self.objective = objective
+        self.deadline = deadline
+        cliques = encoding.factorization.cliques
+        self._has_inner_conditions = bool(encoding.problem.declared) or any(len(c.block) > 1 for c in cliques)
+        self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
+
+    def from_afar(self, center: Floats, *, maximize: bool) -> Candidate | None:
+        """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.
+
+        Inside a core the linear steps often end in a corner from which no step helps.
+        """
+        if not self._has_inner_conditions:
+            return self.from_point(center, maximize=maximize, steps=STEPS)
+        left = max(self.deadline - monotonic(), 0.05)
+        remaining = min(left, max(0.2 * left, 0.5))
+        try:
+            found = improve(
+                self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
+            )
+        except MissingLibrary:
+            found = None
+        return self.from_point(center if found is None else found, maximize=maximize, steps=STEPS)
+
+    def from_model(self, distribution: Distribution, *, maximize: bool) -> Candidate | None:
+        """Search from a distribution that was found elsewhere."""
+        point = marginals_of(self.encoding, distribution)
+        mass = 0.0 if point is None else float(self.objective.denominator @ point)
+        if point is None or mass <= 0.0:
+            return None
+        return self.from_point(point / mass, maximize=maximize, steps=STEPS)
+
+    def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
+        """Search from a point of the relaxation; return the best feasible candidate met."""
+        sign = -1.0 if maximize else 1.0
+        here = self._candidate(point, sign)
+        best, radius = None, 0.5
+        for step in range(1, steps + 1):
+            if here is None:
+                return best
+            if here.is_feasible and (best is None or sign * here.value < sign * best.value):
+                best = here
+            if radius < SMALLEST_RADIUS or step == steps or monotonic() > self.deadline:
+                return best
+            there = self._step(here, sign, radius)
+            gain = 0.0 if there is None else _merit(here, sign) - _merit(there, sign)
+            if there is not None and gain > 1e-12:
+                here, radius = there, min(1.0, 2.0 * radius)
+                if gain < 1e-10 and here.is_feasible:
+                    radius = 0.0
+            else:
+                radius *= 0.2
+        return best
+
+    def without_traces(self, found: Candidate, *, maximize: bool) -> Candidate | None:
+        """Clear away the traces of mass that a solver's tolerances leave in a candidate.
+
+        A sentence whose condition has a trace of probability may be far from true under it.
+        """
+        sign = -1.0 if maximize else 1.0
+        most = np.where(found.point > TRACE * found.point[0], np.inf, 0.0)
+        return self._candidate(found.point, sign, most)
+
+    def _step(self, here: Candidate, sign: float, radius: float) -> Candidate | None:
+        cost = sign * self.objective.numerator
+        ratios = ratio_values(self.encoding, here.point)
+        found = self._linear(cost, here.point, ratios, radius)
+        return None if found is None else self._candidate(found, sign)
+
+    def _linear(
+        self, cost: Floats, point: Floats, ratios: Floats, radius: float, most: Floats | None = None
+    ) -> Floats | None:
+        seconds = min(max(self.deadline - monotonic(), 0.1), STEP_SECONDS)
+        step = self._linearization.step
+        return step(cost, self.objective, point, ratios, radius=radius, timeout=seconds, most=most)
+
+    def _candidate(self, point: Floats, sign: float, most: Floats | None = None) -> Candidate | None:
+        """Read a distribution off a point.
+
+        Inside a block of several variables the conditions do not hold by construction. With the ratios
+        held fast they are linear: the nearest point that satisfies them is a linear program away.
+        """
+        if self._has_inner_conditions:
+            ratios = ratio_values(self.encoding, point)
+            cost = sign * self.objective.numerator
+            held = self._linear(cost, point, ratios, 0.0, most)
+            point = point if held is None else held
+        distribution = distribution_at(self.encoding, point)
+        tables = tables_of(self.encoding, distribution)
+        mass = float(self.objective.denominator @ tables)
+        if mass <= 0.0:
+            return None
+        value = float(self.objective.numerator @ tables) / mass
+        missed = _missed(self.encoding, tables)
+        return Candidate(distribution, tables / mass, value, missed.max(initial=0.0), missed.sum())
+
+
+def _merit(candidate: Candidate, sign: float) -> float:
+    return sign * candidate.value + Linearization.PRICE * candidate.shortfall
+
+
+def _missed(encoding: Encoding, tables: Floats) -> Floats:
+    """Return by how much tables of total mass one miss each row and each ratio."""
+    program, ratios = encoding.program, encoding.program.ratios
+    values = ratio_values(encoding, tables)
+    apart = ratios.numerator @ tables - values[ratios.of] * (ratios.denominator @ tables)
+    outside = np.maximum(ratios.lower - values, values - ratios.upper)
+    short = -(program.inequalities @ tables)
+    return np.concatenate(
+        [np.maximum(short, 0.0), np.abs(program.equalities @ tables), np.abs(apart), np.maximum(outside, 0.0)]
+    )
+
+
+def ratio_values(encoding: Encoding, point: Floats) -> Floats:
+    """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
+    ratios = encoding.program.ratios
+    count = len(ratios.lower)
+    part = np.bincount(ratios.of, ratios.numerator @ point, count)
+    whole = np.bincount(ratios.of, ratios.denominator @ point, count)
+    middle = (ratios.lower + ratios.upper) / 2.0
+    return np.divide(part, whole, out=middle, where=whole > 1e-300)
+
+
+def distribution_at(encoding: Encoding, point: Floats) -> Distribution:
+    """Read P(block | parents) off the tables of a point, each pulled into its local polytope."""
+    owners: dict[tuple[int, ...], list[int]] = {}
+    for number, clique in enumerate(encoding.factorization.cliques[:-1]):
+        owners.setdefault(clique.block, []).append(number)
+    if encoding.factorization.reading is Reading.FREE:
+        order = [clique.block for clique in reversed(encoding.factorization.cliques[:-1])]
+    else:
+        order = [block for block in encoding.factorization.blocks if block in owners]
+    return Distribution(tuple(_factor(encoding, point, block, owners[block]) for block in order))
+
+
+def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: list[int]) -> Factor:
+    problem, sizes = encoding.problem, encoding.problem.structure.sizes
+    parents = _parents(encoding, block, owners)
+    shape = tuple(sizes[p] for p in parents), tuple(sizes[x] for x in block)
+    counts = np.zeros((prod(shape[0]), prod(shape[1])))
+    for number in _informative(encoding, owners):
+        _add_counts(encoding, point, number, parents, counts)
+    polytopes = problem.polytopes[block[0]] if len(block) == 1 else {}
+    for g, configuration in enumerate(np.ndindex(*shape[0])):
+        counts[g] = _conditional(counts[g], polytopes.get(configuration))
+    return Factor(
+        tuple(problem.variables[x] for x in block),
+        tuple(problem.variables[p] for p in parents),
+        counts.reshape(shape[0] + shape[1]),
+    )
+
+
+def _informative(encoding: Encoding, owners: list[int]) -> list[int]:
+    """Leave out tables that show one of many values, where others show all of them."""
+    cliques = encoding.factorization.cliques
+    whole = [n for n in owners if cliques[n].fixed.isdisjoint(cliques[n].block)]
+    two_valued = encoding.problem.structure.sizes[cliques[owners[0]].block[0]] == 2
+    return whole if whole and not two_valued else owners
+
+
+def _parents(encoding: Encoding, block: tuple[int, ...], owners: list[int]) -> tuple[int, ...]:
+    if encoding.factorization.reading is Reading.FREE:
+        return tuple(x for x in encoding.factorization.cliques[owners[0]].scope if x not in block)
+    found = {p for x in block for p in encoding.problem.structure.parents[x]}
+    return tuple(sorted(found - set(block)))
+
+
+def _add_counts(
+    encoding: Encoding, point: Floats, number: int, parents: tuple[int, ...], counts: Floats
+) -> None:
+    """Add the mass that one clique gives to each state of its block under each parent configuration."""
+    clique = encoding.factorization.cliques[number]
+    rows = encoding.state_numbers(parents, clique)
+    if not any(x in clique.fixed for x in clique.block):
+        columns = encoding.arranged(number, parents, clique.block)
+        counts[rows] += np.maximum(point[columns].sum(axis=2), 0.0)
+        return
+    (x,) = clique.block
+    lean = encoding.lean(number)
+    part = point[encoding.arranged(number, parents)].sum(axis=1)
+    whole = point[encoding.arranged(lean, parents)].sum(axis=1)
+    others = np.maximum(whole - part, 0.0) / (counts.shape[1] - 1)
+    added = np.repeat(others[:, None], counts.shape[1], axis=1)
+    added[:, encoding.evidence[x]] = np.maximum(part, 0.0)
+    counts[rows] += added
+
+
+def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
+    """Normalize counts and pull the result into the local polytope."""
+    total = counts.sum()
+    if polytope is None:
+        return counts / total if total > 1e-300 else np.full(len(counts), 1.0 / len(counts))
+    corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
+    if total <= 1e-300:
+        middle: Floats = corners.mean(axis=0)
+        return middle
+    theta = counts / total
+    if len(theta) == 2:
+        first = np.clip(theta[0], corners[:, 0].min(), corners[:, 0].max())
+        return np.array([first, 1.0 - first])
+    from scipy.optimize import nnls
+
+    weights, _ = nnls(np.vstack([corners.T, np.full(len(corners), 10.0)]), np.append(theta, 10.0))
+    pulled: Floats = weights @ corners / weights.sum()
+    return pulled
+
+
+def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:
+    """Compute the table of every clique from a distribution, the total mass being one."""
+    point = np.zeros(encoding.program.columns)
+    point[0] = 1.0
+    number_of = {v: i for i, v in enumerate(encoding.problem.variables)}
+    factor_of = {tuple(number_of[v] for v in f.block): f for f in distribution.factors}
+    for number in reversed(range(len(encoding.factorization.cliques) - 1)):
+        clique = encoding.factorization.cliques[number]
+        factor = factor_of[clique.block]
+        table = _rest_table(encoding, point, number, clique)
+        parents = [number_of[v] for v in factor.parents]
+        own = _aligned(factor.table, (*parents, *clique.block), clique, encoding.evidence)
+        point[encoding.columns[number]] = table * own
+    return point
+
+
+def marginals_of(encoding: Encoding, distribution: Distribution) -> Floats | None:
+    """Read the table of every clique off a distribution over the same variables, however it is factorized.
+
+    None where evidence makes a clique's scope too large to be seen in full.
+    """
+    cliques, variables = encoding.factorization.cliques, encoding.problem.variables
+    scopes = [tuple(variables[x] for x in clique.scope) for clique in cliques]
+    if max(prod(len(v.values) for v in scope) for scope in scopes) > LARGEST_SCOPE:
+        return None
+    point = np.zeros(encoding.program.columns)
+    tables = distribution.marginals(scopes)
+    for clique, columns, table in zip(cliques, encoding.columns, tables, strict=True):
+        own = table
+        for axis, x in enumerate(clique.scope):
+            own = own.take([encoding.evidence[x]], axis=axis) if x in clique.fixed else own
+        point[columns] = own
+    return point
+
+
+def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) -> Floats:
+    """Multiply the tables of the parts that a clique leaves, each read off the clique it leans on."""
+    table: Floats = np.ones((1,) * len(clique.scope))
+    for part in clique.rest:
+        sums = point[encoding.arranged(encoding.leans_on(number, part), part)].sum(axis=1)
+        shape = [encoding.width_of(x, clique) if x in part else 1 for x in clique.scope]
+        table = table * sums.reshape(shape)
+    return table
+
+
+def _aligned(table: Floats, over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]) -> Floats:
+    """Bring a table over some variables of a clique into the shape of the clique's own."""
+    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in clique.fixed else slice(None) for x in over)
+    order = sorted(range(len(over)), key=lambda axis: clique.scope.index(over[axis]))
+    picked = table[pick].transpose(order)
+    sizes = iter(picked.shape)
+    aligned: Floats = picked.reshape([next(sizes) if x in over else 1 for x in clique.scope])
+    return aligned

@@ -1,0 +1,9 @@
+"""Interval propagation: the paper's modified belief propagation, and its sound twin.
+
+Enters: a ground network. Leaves: an interval for every variable, in time linear in the number of factors.
+"""
+
+from credalog.methods.intervals.flow import Schedule, propagate
+from credalog.methods.intervals.result import Propagation, Round, Variant
+
+__all__ = ["Propagation", "Round", "Schedule", "Variant", "propagate"]

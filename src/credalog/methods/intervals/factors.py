@@ -1,0 +1,337 @@
+"""The factor graph: sentences over the same variables become one factor, written as flat arrays.
+
+Enters: a ground network. Leaves: `FactorGraph`, whose arrays the compiled kernels read, and which remembers
+which sentences each factor stands for.
+
+A factor is a *family* when every sentence bounds P(x | r) for one two-valued x, with conditions r over the
+other variables that are pairwise equal or disjoint: then P(x) lies between two sums over the configurations
+of the others, and their coefficients (`below`, `above`) are all that a message needs. Any other factor
+keeps its sentences as rows over its own worlds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from fractions import Fraction
+from functools import cached_property
+from math import inf, nextafter, prod
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.errors import InconsistentNetwork, ProblemTooLarge
+from credalog.network.formulas import Formula, Is, Not, Variable, literals_of, truth_table
+from credalog.network.sentences import Network, Sentence
+
+__all__ = [
+    "Arrays",
+    "Encoded",
+    "Factor",
+    "FactorGraph",
+    "Kind",
+    "assemble",
+    "factor_graph",
+    "sentence_rows",
+]
+
+Indices: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+MOST_WORLDS = 1024
+"""The largest table of a factor; beyond it no local program is solved."""
+
+
+class Kind(IntEnum):
+    """Say how the local program of a factor is written."""
+
+    FAMILY = 0
+    """Coefficients over the configurations of the parents; the head is the last neighbour."""
+
+    TABLE = 1
+    """Rows over the worlds of all neighbours."""
+
+    SILENT = 2
+    """Too large to solve: its messages say nothing."""
+
+
+class Arrays(NamedTuple):
+    """The factor graph as numbers, all neighbours of all factors in one row of edges."""
+
+    kind: NDArray[np.int8]
+    edge_start: Indices
+    edge_variable: Indices
+    edge_slot: Indices
+    edge_factor: Indices
+    size: Indices
+    variable_slot: Indices
+    variable_start: Indices
+    variable_edge: Indices
+    table_start: Indices
+    coefficient: Floats
+    product: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor: its neighbours (of a family the head comes last) and its sentences, by index."""
+
+    scope: tuple[int, ...]
+    sentences: tuple[int, ...]
+    kind: Kind
+    separate: bool = False
+    """Each sentence of a family conditions on one configuration: the form of a credal network."""
+
+
+@dataclass(frozen=True)
+class FactorGraph:
+    """The factors of a network, and their arrays."""
+
+    network: Network
+    factors: tuple[Factor, ...]
+    arrays: Arrays = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for array in self.arrays:
+            array.setflags(write=False)
+
+    @cached_property
+    def index(self) -> dict[Variable, int]:
+        """The number of each variable."""
+        return {v: i for i, v in enumerate(self.network.variables)}
+
+    def names(self, factor: int) -> tuple[str, ...]:
+        """Return the names of the sentences of a factor."""
+        return tuple(self.network.sentences[i].name for i in self.factors[factor].sentences)
+
+    def coefficients(self, factor: int) -> Floats:
+        """Return the coefficients of a factor: two rows for a family, any number for a table."""
+        start = self.arrays.table_start
+        worlds = prod(int(self.arrays.size[v]) for v in self.factors[factor].scope)
+        if self.factors[factor].kind is Kind.FAMILY:
+            worlds //= 2
+        return self.arrays.coefficient[start[factor] : start[factor + 1]].reshape(-1, worlds)
+
+    def edges(self, factor: int) -> slice:
+        """Return where the edges of a factor are kept."""
+        return slice(self.arrays.edge_start[factor], self.arrays.edge_start[factor + 1])
+
+    def message_slots(self, factor: int) -> slice:
+        """Return where the messages of a factor are kept."""
+        a = self.arrays
+        return slice(a.edge_slot[a.edge_start[factor]], a.edge_slot[a.edge_start[factor + 1]])
+
+    def encoded(self) -> list[Encoded]:
+        """Return the factors with their numbers, to be laid out anew."""
+        return [Encoded(factor, self.coefficients(f)) for f, factor in enumerate(self.factors)]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A factor and its numbers."""
+
+    factor: Factor
+    rows: Floats
+
+
+class _Reading(NamedTuple):
+    """A sentence as a member of a family: its head, where its condition holds, and the bounds on the head.
+
+    `condition` gives the parents' value numbers where it is a conjunction of literals, and is None for any
+    other formula. The bounds are those of the head's second value.
+    """
+
+    head: Variable
+    condition: dict[Variable, int] | None
+    given: Formula
+    lower: float
+    upper: float
+
+
+def factor_graph(network: Network, *, families: bool = True, silent: bool = False) -> FactorGraph:
+    """Group the sentences over the same variables and write the factor graph as arrays.
+
+    Without `families`, every factor over three or more variables keeps all its worlds, as the printed
+    algorithm needs. Where a factor is too large, it falls silent if that is allowed, and is an error
+    otherwise.
+    """
+    index = {v: i for i, v in enumerate(network.variables)}
+    groups: dict[tuple[int, ...], list[tuple[int, _Reading | None]]] = {}
+    for i, sentence in enumerate(network.sentences):
+        reading = _read(sentence)
+        key = tuple(sorted(index[v] for v in _scope(sentence, reading)))
+        if key:
+            groups.setdefault(key, []).append((i, reading))
+        else:
+            _check_constant(sentence)
+    encoded = [
+        _encode(network, index, key, group, families=families or len(key) < 3, silent=silent)
+        for key, group in groups.items()
+    ]
+    return assemble(network, encoded)
+
+
+def assemble(network: Network, encoded: list[Encoded]) -> FactorGraph:
+    """Lay encoded factors out as one factor graph."""
+    return FactorGraph(network, tuple(e.factor for e in encoded), _arrays(network, encoded))
+
+
+def _scope(sentence: Sentence, reading: _Reading | None) -> tuple[Variable, ...]:
+    """Return the variables of a sentence; what was read already need not be searched again."""
+    if reading is None or reading.condition is None:
+        return sentence.scope
+    return (reading.head, *reading.condition)
+
+
+def _read(sentence: Sentence) -> _Reading | None:
+    """Read a sentence that bounds a two-valued variable, given two-valued others."""
+    if sentence.is_linear:
+        return None
+    match sentence.claim:
+        case Is(head, value):
+            second = value == head.values[1]
+        case Not(Is(head, value)):
+            second = value == head.values[0]
+        case _:
+            return None
+    if len(head.values) != 2:
+        return None
+    literals = literals_of(sentence.given)
+    others = sentence.given_scope if literals is None else literals
+    if head in others or any(len(v.values) != 2 for v in others):
+        return None
+    condition = None if literals is None else {v: v.values.index(value) for v, value in literals.items()}
+    lower, upper = (sentence.lower, sentence.upper) if second else (1 - sentence.upper, 1 - sentence.lower)
+    return _Reading(head, condition, sentence.given, _down(lower), _up(upper))
+
+
+def _check_constant(sentence: Sentence) -> None:
+    """Refuse a sentence over no variable at all, unless it is true."""
+    given = bool(truth_table(sentence.given, ()))
+    total = sum((w for w, claim in sentence.claims if truth_table(claim, ())), Fraction(0))
+    if given and not sentence.lower <= total <= sentence.upper:
+        raise InconsistentNetwork(
+            f"{sentence.name} bounds a constant by [{sentence.lower}, {sentence.upper}], and it is {total}."
+        )
+
+
+def _encode(
+    network: Network,
+    index: dict[Variable, int],
+    key: tuple[int, ...],
+    group: list[tuple[int, _Reading | None]],
+    *,
+    families: bool,
+    silent: bool,
+) -> Encoded:
+    members = tuple(i for i, _ in group)
+    if prod(len(network.variables[v].values) for v in key) > MOST_WORLDS:
+        return _too_large(network, key, members, silent=silent)
+    readings = [reading for _, reading in group if reading is not None]
+    if families and len(readings) == len(group) and len({reading.head for reading in readings}) == 1:
+        head = index[readings[0].head]
+        parents = tuple(v for v in key if v != head)
+        rows, separate = _family(readings, tuple(network.variables[v] for v in parents))
+        if rows is not None:
+            return Encoded(Factor((*parents, head), members, Kind.FAMILY, separate), rows)
+    scope = tuple(network.variables[v] for v in key)
+    return Encoded(
+        Factor(key, members, Kind.TABLE), sentence_rows([network.sentences[i] for i in members], scope)
+    )
+
+
+def _too_large(network: Network, key: tuple[int, ...], group: tuple[int, ...], *, silent: bool) -> Encoded:
+    if not silent:
+        name = network.sentences[group[0]].name
+        raise ProblemTooLarge(
+            f"{name} speaks of {len(key)} variables at once, too many for a local program.",
+            advice="Sound propagation passes over such sentences; exact inference may still answer.",
+        )
+    return Encoded(Factor(key, group, Kind.SILENT), np.empty((0, 0)))
+
+
+def _family(readings: list[_Reading], parents: tuple[Variable, ...]) -> tuple[Floats | None, bool]:
+    """Write the coefficients of a family, or None where its conditions overlap or contradict each other."""
+    below, above = [0.0] * 2 ** len(parents), [1.0] * 2 ** len(parents)
+    owner: dict[int, tuple[int, ...]] = {}
+    separate = True
+    for reading in readings:
+        worlds = _worlds(reading, parents)
+        separate = separate and len(worlds) == 1
+        if any(owner.setdefault(w, worlds) != worlds for w in worlds):
+            return None, False
+        for w in worlds:
+            below[w] = max(below[w], reading.lower)
+            above[w] = min(above[w], reading.upper)
+            if below[w] > above[w]:
+                # No refutation: a contradiction makes its condition impossible, which rows can say.
+                return None, False
+    return np.array((below, above)), separate
+
+
+def _worlds(reading: _Reading, parents: tuple[Variable, ...]) -> tuple[int, ...]:
+    """Return the numbers of the configurations of the parents in which the condition holds."""
+    if reading.condition is None:
+        return tuple(np.flatnonzero(truth_table(reading.given, parents)).tolist())
+    number = 0
+    for parent in parents:
+        number = 2 * number + reading.condition[parent]
+    return (number,)
+
+
+def _down(value: Fraction) -> float:
+    nearest = value.numerator / value.denominator
+    return nearest if value.denominator == 1 else nextafter(nearest, -inf)
+
+
+def _up(value: Fraction) -> float:
+    nearest = value.numerator / value.denominator
+    return nearest if value.denominator == 1 else nextafter(nearest, inf)
+
+
+def sentence_rows(sentences: list[Sentence], scope: tuple[Variable, ...]) -> Floats:
+    """Write each sentence as rows G p <= 0 over the worlds of the scope, every coefficient rounded down.
+
+    Probabilities are not negative, so a smaller coefficient only weakens the row.
+    """
+    rows = []
+    for sentence in sentences:
+        given = truth_table(sentence.given, scope).ravel()
+        claims = [(w, truth_table(claim, scope).ravel()) for w, claim in sentence.claims]
+        for sign, bound in ((1, sentence.upper), (-1, sentence.lower)):
+            row = [
+                _down(sign * (sum((w for w, t in claims if t[j]), Fraction(0)) - bound)) if given[j] else 0.0
+                for j in range(len(given))
+            ]
+            if any(value > 0.0 for value in row):
+                rows.append(row)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), prod(len(v.values) for v in scope))
+
+
+def _arrays(network: Network, encoded: list[Encoded]) -> Arrays:
+    size = np.array([len(v.values) for v in network.variables], dtype=np.int64)
+    slots = np.where(size == 2, 1, size)
+    degree = np.array([len(e.factor.scope) for e in encoded], dtype=np.int64)
+    edge_variable = np.array([v for e in encoded for v in e.factor.scope], dtype=np.int64)
+    lengths = np.array([e.rows.size for e in encoded], dtype=np.int64)
+    blocks = [e.rows.ravel() for e in encoded]
+    return Arrays(
+        kind=np.array([e.factor.kind for e in encoded], dtype=np.int8),
+        edge_start=_starts(degree),
+        edge_variable=edge_variable,
+        edge_slot=_starts(slots[edge_variable]),
+        edge_factor=np.repeat(np.arange(len(encoded)), degree),
+        size=size,
+        variable_slot=_starts(slots),
+        variable_start=_starts(np.bincount(edge_variable, minlength=len(size))),
+        variable_edge=np.argsort(edge_variable, kind="stable"),
+        table_start=_starts(lengths),
+        coefficient=np.concatenate(blocks) if blocks else np.empty(0),
+        product=np.zeros(len(edge_variable), dtype=np.bool_),
+    )
+
+
+def _starts(lengths: NDArray[np.int64]) -> Indices:
+    """Return where consecutive blocks of these lengths start, and where the last one ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])

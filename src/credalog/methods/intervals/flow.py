@@ -1,0 +1,411 @@
+"""Interval propagation: from a network to an interval for every variable, round by round.
+
+Enters: a ground network, the variant of the algorithm, a schedule, observed values. Leaves: `Propagation`,
+the intervals and messages reached; or the proof that the network is inconsistent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from time import perf_counter
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
+from credalog.garbage import uncollected
+from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
+from credalog.methods.intervals.evidence import posterior
+from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind, factor_graph
+from credalog.methods.intervals.result import Propagation, Round, Variant
+from credalog.methods.intervals.rounds import (
+    Messages,
+    ask_families,
+    ask_programs,
+    closed_forms,
+    empty,
+    first_crossed,
+    hear_all,
+    incoming_box,
+    take,
+)
+from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
+from credalog.methods.intervals.wide import wide_messages
+from credalog.methods.intervals.windows import Surroundings, widen
+from credalog.network.formulas import TRUE, Formula, Is, Not, World, conjunction, literals_of
+from credalog.network.graph import DependencyGraph, Markov, dependency_graph
+from credalog.network.sentences import Network
+
+__all__ = ["Schedule", "propagate"]
+
+Report: TypeAlias = Callable[[Round], None]
+Choice = TypeVar("Choice", bound=Enum)
+
+TOLERANCE = 1e-9
+"""The change of a message below which its factor is not asked again."""
+MOST_ITERATIONS = 10_000
+"""When propagation gives up on convergence."""
+CROSSING = 1e-7
+"""How far the paper's messages may cross before they count as contradictory: they carry solver tolerances."""
+WIDE = 32
+"""The number of worlds beyond which a sound local program is left to HiGHS."""
+WIDE_NEWS = 1e-6
+"""The change below which a wide factor is not asked again: its programs are the costly ones."""
+MOST_NAMED = 20
+"""How many sentences of a contradiction are named."""
+
+
+class Schedule(Enum):
+    """Choose in which order factors are asked."""
+
+    RESIDUAL = "residual"
+    """Where inputs changed most, first; each answer is heard at once."""
+
+    SYNCHRONOUS = "synchronous"
+    """All factors whose inputs changed, together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How to propagate, and until when."""
+
+    variant: Variant
+    schedule: Schedule
+    tolerance: float
+    max_iterations: int
+    began: float
+    report: Report | None
+    markov: Markov
+
+    @property
+    def sound(self) -> bool:
+        return self.variant is Variant.SOUND
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """How the rounds ended; `crossed` is the number of a variable, or -1."""
+
+    iterations: int
+    converged: bool
+    largest_change: float
+    crossed: int
+
+
+@uncollected()
+def propagate(
+    network: Network,
+    *,
+    variant: Variant | str = Variant.BP,
+    window: int = 0,
+    evidence: Formula | World = TRUE,
+    schedule: Schedule | str = Schedule.RESIDUAL,
+    markov: Markov = Markov.LOCAL,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MOST_ITERATIONS,
+    start: Propagation | None = None,
+    report: Report | None = None,
+) -> Propagation:
+    """Propagate intervals through a network until no message changes by more than the tolerance.
+
+    `window` widens the local programs of the sound variant. With `evidence`, a conjunction of literals, the
+    intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one
+    may only tighten. `report` is called after every round.
+    """
+    if window < 0:
+        raise CredalogError(f"a window cannot reach {window} steps", advice="Give 0, 1, 2 or a little more.")
+    which, order = _chosen(Variant, variant), _chosen(Schedule, schedule)
+    plan = _Plan(which, order, tolerance, max_iterations, perf_counter(), report, markov)
+    observed = _observed(network, evidence)
+    if observed and not plan.sound:
+        return _belief_posterior(network, plan, observed)
+    if not plan.sound:
+        graph = factor_graph(network, families=plan.variant is Variant.BP)
+        if plan.variant is Variant.BP:
+            graph = mark_parents(graph)
+        return _propagation(graph, plan, _resumed(graph, plan, start))
+    dependencies = dependency_graph(network)
+    graph = _sound_graph(network, dependencies, window, markov)
+    found = _propagation(graph, plan, _resumed(graph, plan, start))
+    if not observed:
+        return found
+    around = Surroundings.of(graph, dependencies, MOST_OBSERVED_WORLDS, implied=markov is not Markov.NONE)
+    given = sound_posterior(around, found.lower, found.upper, observed, implied=markov is not Markov.NONE)
+    return replace(
+        found,
+        evidence=_formula(observed),
+        lower=given.lower,
+        upper=given.upper,
+        undecided=given.undecided,
+        seconds=perf_counter() - plan.began,
+        messages=None,
+    )
+
+
+def _chosen(kind: type[Choice], value: Choice | str) -> Choice:
+    """Read a choice that may be given by its name."""
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(str(member.value) for member in kind)
+        raise CredalogError(
+            f"there is no {kind.__name__.lower()} {value}", advice=f"Choose one of {known}."
+        ) from None
+
+
+def _observed(network: Network, evidence: Formula | World) -> World:
+    """Read evidence as observed values."""
+    world = evidence if isinstance(evidence, dict) else literals_of(evidence)
+    if world is None:
+        raise CredalogError(
+            "Propagation takes a conjunction of literals as evidence, one for each observed variable.",
+            advice="Exact inference takes any formula.",
+        )
+    for variable in world:
+        if variable not in network.variables:
+            raise UnknownName(f"The evidence observes {variable.name}, which the network does not have.")
+    return world
+
+
+def _formula(observed: World) -> Formula:
+    return conjunction(
+        Not(Is(v)) if v.is_proposition and value == "false" else Is(v, value) for v, value in observed.items()
+    )
+
+
+def _sound_graph(network: Network, dependencies: DependencyGraph, window: int, markov: Markov) -> FactorGraph:
+    """Write the factor graph with windows and with the independences that are implied or declared."""
+    implied = markov is not Markov.NONE
+    graph = factor_graph(network, silent=True)
+    if window:
+        graph = widen(graph, dependencies, window, implied=implied)
+    if implied:
+        graph = mark_independent(graph, dependencies)
+    return mark_declared(graph) if network.independences else graph
+
+
+def _belief_posterior(network: Network, plan: _Plan, observed: World) -> Propagation:
+    """Propagate evidence by the messages of 2U."""
+    graph = factor_graph(network)
+    found = posterior(
+        graph,
+        dependency_graph(network),
+        observed,
+        tolerance=plan.tolerance,
+        max_iterations=plan.max_iterations,
+    )
+    return Propagation(
+        graph=graph,
+        variant=plan.variant,
+        evidence=_formula(observed),
+        lower=found.lower,
+        upper=found.upper,
+        iterations=found.iterations,
+        converged=found.largest_change <= plan.tolerance,
+        largest_change=found.largest_change,
+        crossed=None,
+        seconds=perf_counter() - plan.began,
+    )
+
+
+def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propagation:
+    """Run the rounds and report what they reached."""
+    run = _rounds(graph, plan, messages)
+    if run.crossed >= 0 and plan.sound:
+        raise _inconsistent(graph, messages, run.crossed)
+    return Propagation(
+        graph=graph,
+        variant=plan.variant,
+        evidence=TRUE,
+        lower=messages.best_lower,
+        upper=messages.best_upper,
+        iterations=run.iterations,
+        converged=run.converged,
+        largest_change=run.largest_change,
+        crossed=graph.network.variables[run.crossed] if run.crossed >= 0 else None,
+        seconds=perf_counter() - plan.began,
+        messages=messages,
+        markov=plan.markov,
+    )
+
+
+def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
+    """Ask factors whose inputs changed, round after round, until there are none left."""
+    began = perf_counter()
+    change, crossed, number = 0.0, -1, 0
+    groups = _groups(graph, plan.sound)
+    active = _active(messages, plan.tolerance)
+    while len(active) and crossed < 0 and number < plan.max_iterations:
+        number += 1
+        change = _round(graph.arrays, plan, messages, groups[active], active)
+        crossed = _contradiction(graph.arrays, plan, messages)
+        if plan.report is not None:
+            plan.report(Round(number, change, len(active), perf_counter() - began))
+        active = _active(messages, plan.tolerance)
+    return _Run(number, not len(active) and crossed < 0, change, crossed)
+
+
+class _Group(IntEnum):
+    """Say who answers for a factor."""
+
+    CLOSED = 0
+    """Closed forms, compiled."""
+
+    PROGRAM = 1
+    """The compiled simplex method."""
+
+    WIDE = 2
+    """HiGHS."""
+
+    NOBODY = 3
+    """The factor is silent."""
+
+
+def _groups(graph: FactorGraph, sound: bool) -> NDArray[np.int8]:
+    """Assign every factor to those who answer for it."""
+    a = graph.arrays
+    groups = np.where(closed_forms(a, sound=sound), _Group.CLOSED, _Group.PROGRAM)
+    if sound:
+        worlds = np.multiply.reduceat(a.size[a.edge_variable], a.edge_start[:-1]) if len(groups) else groups
+        wide = worlds // np.where(a.kind == Kind.FAMILY, 2, 1) > WIDE
+        groups[wide & (groups == _Group.PROGRAM)] = _Group.WIDE
+    groups[a.kind == Kind.SILENT] = _Group.NOBODY
+    return groups.astype(np.int8)
+
+
+def _round(a: Arrays, plan: _Plan, messages: Messages, groups: NDArray[np.int8], active: Indices) -> float:
+    """Ask the factors of a round, the cheap ones first; return the largest change of a variable."""
+    at_once = plan.schedule is Schedule.RESIDUAL
+    dirty = np.zeros(len(a.size), dtype=np.bool_)
+    messages.change[active[groups == _Group.NOBODY]] = 0.0
+    change = ask_families(a, messages, active[groups == _Group.CLOSED], plan.sound, at_once, dirty)
+    programs = active[groups == _Group.PROGRAM]
+    if len(programs) and messages.refuted[0] < 0:
+        change = max(change, ask_programs(a, messages, programs, plan.sound, at_once, dirty))
+    for f in active[groups == _Group.WIDE]:
+        if messages.refuted[0] < 0:
+            change = max(change, _ask_wide(a, messages, int(f), at_once, dirty))
+    return max(change, hear_all(a, messages, dirty, plan.sound))
+
+
+def _ask_wide(a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_]) -> float:
+    """Ask one wide factor, if there is enough news for it."""
+    if messages.change[f] <= WIDE_NEWS:
+        messages.change[f] = 0.0
+        return 0.0
+    out = wide_messages(a, f, incoming_box(a, messages, f, True))
+    if out is None:
+        messages.refuted[0] = f
+        return 0.0
+    return take(a, messages, f, out, True, at_once, dirty)
+
+
+def _contradiction(a: Arrays, plan: _Plan, messages: Messages) -> int:
+    """Return a variable whose messages contradict each other, or -1."""
+    crossed = first_crossed(a, messages, 0.0 if plan.sound else CROSSING)
+    refuted = int(messages.refuted[0])
+    return int(a.edge_variable[a.edge_start[refuted + 1] - 1]) if crossed < 0 <= refuted else crossed
+
+
+def _active(messages: Messages, tolerance: float) -> Indices:
+    """List the factors whose inputs changed, the largest change first."""
+    active = np.flatnonzero(messages.change > tolerance)
+    return active[np.argsort(-messages.change[active], kind="stable")]
+
+
+def _resumed(graph: FactorGraph, plan: _Plan, start: Propagation | None) -> Messages:
+    """Return the messages to begin with: those of an earlier result, or none.
+
+    Every message of a network holds in one that only tightens it. A factor is asked again if its own
+    sentences or, through other messages, its inputs have changed.
+    """
+    messages = empty(graph.arrays)
+    if start is None:
+        return messages
+    _require_tightened(graph.network, start)
+    _require_same_assumptions(plan, start)
+    earlier, old = start.graph, start.messages
+    if old is None:
+        return messages
+    known = {factor.scope: f for f, factor in enumerate(earlier.factors)}
+    pending = np.ones(len(graph.factors))
+    for f, factor in enumerate(graph.factors):
+        g = known.get(factor.scope, -1)
+        if g >= 0 and earlier.factors[g].kind == factor.kind:
+            here, there = graph.message_slots(f), earlier.message_slots(g)
+            messages.lower[here], messages.upper[here] = old.lower[there], old.upper[there]
+            messages.cause[graph.edges(f)] = old.cause[earlier.edges(g)]
+            if np.array_equal(graph.coefficients(f), earlier.coefficients(g)):
+                pending[f] = old.change[g]
+    hear_all(graph.arrays, messages, np.ones(len(graph.arrays.size), dtype=np.bool_), True)
+    messages.change[:] = pending
+    return messages
+
+
+def _require_tightened(network: Network, start: Propagation) -> None:
+    """Refuse to resume from a network that this one does not merely tighten."""
+    earlier = start.graph.network
+    kept = network.variables == earlier.variables and set(earlier.independences) <= set(network.independences)
+    kept = kept and all(
+        new.claims == old.claims
+        and new.given == old.given
+        and new.tau == old.tau
+        and old.lower <= new.lower
+        and new.upper <= old.upper
+        for new, old in zip(network.sentences, earlier.sentences, strict=False)
+    )
+    longer = len(network.sentences) - len(earlier.sentences)
+    if kept and longer > 0:
+        kept = dependency_graph(network).parent_indices == dependency_graph(earlier).parent_indices
+    if not kept or longer < 0 or start.evidence != TRUE:
+        raise CredalogError(
+            "Propagation can resume only from the same network, or from one with looser bounds.",
+            advice="Start afresh: sentences were changed, removed, or tie variables anew.",
+        )
+
+
+def _require_same_assumptions(plan: _Plan, start: Propagation) -> None:
+    """Refuse to resume from messages that assumed more than this run may: they are no bounds for it."""
+    if start.variant is not plan.variant or start.markov not in (plan.markov, Markov.NONE):
+        raise CredalogError(
+            f"Messages of {start.variant.value} under the {start.markov.value} Markov condition are not valid"
+            f" for {plan.variant.value} under the {plan.markov.value} one.",
+            advice="Start afresh, or resume from a result of the same variant and condition.",
+        )
+
+
+def _inconsistent(graph: FactorGraph, messages: Messages, crossed: int) -> InconsistentNetwork:
+    """Name the sentences whose messages led to the contradiction, the nearest first."""
+    names = list(dict.fromkeys(_path(graph, messages, crossed)))
+    shown = ", ".join(names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    variable = graph.network.variables[crossed].name
+    return InconsistentNetwork(
+        f"No distribution satisfies the network: the bounds on {variable} contradict each other.",
+        advice=f"They follow from {shown}{more}.",
+    )
+
+
+def _path(graph: FactorGraph, messages: Messages, crossed: int) -> Iterator[str]:
+    """Yield the sentences of all factors that tightened the crossed variable, or what they depend on."""
+    a, refuted = graph.arrays, int(messages.refuted[0])
+    variables = [crossed]
+    factors: dict[int, None] = {}
+    if refuted >= 0:
+        factors[refuted] = None
+        variables = list(graph.factors[refuted].scope)
+    reached = set(variables)
+    # The list grows while it is walked: a breadth-first search.
+    for v in variables:
+        for e in a.variable_edge[a.variable_start[v] : a.variable_start[v + 1]]:
+            f = int(a.edge_factor[e])
+            if messages.cause[e] and f not in factors:
+                factors[f] = None
+                fresh = [w for w in graph.factors[f].scope if w not in reached]
+                reached.update(fresh)
+                variables.extend(fresh)
+    for f in factors:
+        yield from graph.names(f)

@@ -1,0 +1,160 @@
+"""What propagation reached: an interval per variable, the messages behind it, and how it ended.
+
+Enters: the arrays of a finished run. Leaves: `Propagation`, with its intervals by name, its messages by
+factor and variable, and its `Answer`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+
+from credalog.errors import CredalogError, UnknownName
+from credalog.garbage import uncollected
+from credalog.methods.answer import Answer
+from credalog.methods.intervals.factors import FactorGraph, Floats
+from credalog.methods.intervals.rounds import Messages
+from credalog.network.formulas import Formula, Variable
+from credalog.network.graph import Markov
+from credalog.network.sentences import Query
+from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
+from credalog.trusted.rounding import round_down, round_up
+
+__all__ = ["Propagation", "Round", "Variant"]
+
+Bounds: TypeAlias = tuple[float, float]
+
+
+class Variant(Enum):
+    """Choose what a factor assumes of its neighbours."""
+
+    BP = "bp"
+    """The paper's algorithm, with the independences of a polytree inside a family: exact on polytrees."""
+
+    PRINTED = "printed"
+    """The paper's algorithm to the letter: the neighbours other than the target are mutually independent."""
+
+    SOUND = "sound"
+    """Only independences that the Markov condition implies: every message is an outer bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round did, and how long all rounds have taken so far."""
+
+    number: int
+    largest_change: float
+    factors: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Propagation:
+    """The intervals and messages that propagation reached.
+
+    `lower` and `upper` hold one number per proposition, and one per value of every other variable.
+    `crossed` names a variable whose messages contradict each other: the paper's algorithm then found no fixed
+    point, and its intervals mean nothing. `messages` is None for posteriors by the paper's algorithm.
+    """
+
+    graph: FactorGraph = field(repr=False)
+    variant: Variant
+    evidence: Formula
+    lower: Floats = field(repr=False, compare=False)
+    upper: Floats = field(repr=False, compare=False)
+    iterations: int
+    converged: bool
+    largest_change: float
+    crossed: Variable | None
+    seconds: float = field(compare=False)
+    messages: Messages | None = field(repr=False, compare=False, default=None)
+    markov: Markov = Markov.LOCAL
+    undecided: tuple[Variable, ...] = ()
+    """The variables whose evidence did not fit into a window: nothing is said of them."""
+
+    def __post_init__(self) -> None:
+        for array in (self.lower, self.upper, *(self.messages or ())):
+            array.setflags(write=False)
+
+    def interval(self, variable: Variable, value: str = "true") -> Bounds:
+        """Return the bounds on the probability that a variable takes a value."""
+        return self._interval(self._number(variable), variable.values.index(value))
+
+    def sent(self, scope: tuple[Variable, ...], to: Variable, value: str = "true") -> Bounds:
+        """Return the message of the factor over these variables to one of them."""
+        edge, messages = self._edge(scope, to), self._messages()
+        slot = int(self.graph.arrays.edge_slot[edge])
+        return _of_value(messages.lower[slot:], messages.upper[slot:], to, to.values.index(value))
+
+    def received(self, scope: tuple[Variable, ...], source: Variable, value: str = "true") -> Bounds:
+        """Return the message of a variable to the factor over these variables."""
+        edge, a, m = self._edge(scope, source), self.graph.arrays, self._messages()
+        v = self._number(source)
+        others = [e for e in a.variable_edge[a.variable_start[v] : a.variable_start[v + 1]] if e != edge]
+        slots = range(a.variable_slot[v + 1] - a.variable_slot[v])
+        lower = np.array([max((m.lower[a.edge_slot[e] + s] for e in others), default=0.0) for s in slots])
+        upper = np.array([min((m.upper[a.edge_slot[e] + s] for e in others), default=1.0) for s in slots])
+        return _of_value(lower, upper, source, source.values.index(value))
+
+    def answers(self) -> tuple[Answer, ...]:
+        """Return one answer per proposition, and one per value of every other variable.
+
+        Where messages contradict each other nothing is known: every interval is then that between 0 and 1.
+        """
+        with uncollected():
+            return tuple(self._answers())
+
+    def _answers(self) -> Iterator[Answer]:
+        sound = self.variant is Variant.SOUND
+        warrant = Warrant.CHECKED if sound else Warrant.HEURISTIC
+        status = Status.BOUNDED if sound else Status.APPROXIMATE
+        if self.crossed is not None:
+            status = Status.UNDECIDED
+        undecided = set(self.undecided)
+        for v, variable in enumerate(self.graph.network.variables):
+            ending = Status.UNDECIDED if variable in undecided else status
+            for i, value in enumerate(variable.values):
+                if variable.is_proposition and value == "false":
+                    continue
+                # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+                lower, upper = sorted(self._interval(v, i))
+                known = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
+                interval = known if self.crossed is None else VACUOUS
+                query = Query(variable.is_(value), self.evidence)
+                yield Answer(query, interval, ending, self.variant.value, self.seconds)
+
+    def _interval(self, v: int, value: int) -> Bounds:
+        slot = int(self.graph.arrays.variable_slot[v])
+        return _of_value(self.lower[slot:], self.upper[slot:], self.graph.network.variables[v], value)
+
+    def _messages(self) -> Messages:
+        if self.messages is None:
+            raise CredalogError("Posteriors by belief propagation carry no interval messages.")
+        return self.messages
+
+    def _number(self, variable: Variable) -> int:
+        try:
+            return self.graph.index[variable]
+        except KeyError:
+            raise UnknownName(f"The network has no variable {variable.name}.") from None
+
+    def _edge(self, scope: tuple[Variable, ...], variable: Variable) -> int:
+        numbers = {self._number(v) for v in scope}
+        for f, factor in enumerate(self.graph.factors):
+            if set(factor.scope) == numbers and variable in scope:
+                return int(self.graph.arrays.edge_start[f]) + factor.scope.index(self._number(variable))
+        names = ", ".join(v.name for v in scope)
+        raise UnknownName(f"No factor over exactly {names} is a neighbour of {variable.name}.")
+
+
+def _of_value(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
+    """Read the bounds of one value off the slots of a variable."""
+    if len(variable.values) > 2:
+        return float(lower[value]), float(upper[value])
+    if value == 1:
+        return float(lower[0]), float(upper[0])
+    return max(0.0, round_down(1.0 - float(upper[0]))), min(1.0, round_up(1.0 - float(lower[0])))

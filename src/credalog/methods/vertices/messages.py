@@ -1,0 +1,224 @@
+"""Sets of messages: the vectors that may pass along an arc of a credal polytree.
+
+Enters: the tables of vertices of a family, and the sets that its neighbours sent. Leaves: the set that the
+family sends on, pruned to extreme rays, and for each of its vectors the vertices that make it.
+
+- Messages that meet at a variable are multiplied, each with each.
+- Towards a parent, for fixed messages into the child the entries of different parent values depend on
+  different theta(child | configuration), so each is at its minimum or maximum independently.
+- Towards a child, for fixed messages from the parents the set is a sum of scaled local polytopes, one for
+  each parent configuration: a Minkowski sum, pruned summand by summand.
+
+All sums and products are of non-negative numbers, so each entry carries a relative error; `Messages.error`
+bounds it, what pruning adds included (see `cones`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from math import inf, prod
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.errors import ImpossibleEvidence, ProblemTooLarge
+from credalog.tables.cones import Array, extreme_rays
+from credalog.tables.credal import Choice, Table
+
+__all__ = [
+    "MAX_COMBINATIONS",
+    "Messages",
+    "OutOfTimeError",
+    "ROUNDING",
+    "constant",
+    "from_above",
+    "multiplied",
+    "to_parent",
+    "weighted",
+]
+
+PRUNING = 1e-11
+"""The relative error that pruning may add to a message."""
+
+ROUNDING = 2.0**-52
+"""Twice the relative error of one floating-point operation."""
+
+MAX_COMBINATIONS = 1 << 20
+"""How many combinations of incoming messages are tried in one step before giving up."""
+
+SMALLEST = 1e-150
+"""Below this an entry's next product may lose digits to underflow; no relative error is vouched for."""
+
+CHUNK = 1 << 14
+"""How many vectors are pruned at once."""
+
+Picks: TypeAlias = NDArray[np.intp]
+Origin: TypeAlias = tuple[list[Choice], list[tuple["Messages", int]]]
+
+
+class OutOfTimeError(Exception):
+    """The deadline has passed; caught where bounds can still be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """A set of vectors over the values of one variable; only their directions matter.
+
+    `origin(i)` tells how vector i came about: the vertices chosen in this step and the vectors of other
+    sets that entered it.
+    """
+
+    vectors: Array
+    error: float
+    origin: Callable[[int], Origin]
+
+    def choices(self, index: int) -> Iterator[Choice]:
+        """Yield the vertices behind one vector, through all the steps that led to it."""
+        pending: list[tuple[Messages, int]] = [(self, index)]
+        while pending:
+            messages, i = pending.pop()
+            choices, sources = messages.origin(i)
+            yield from choices
+            pending.extend(sources)
+
+
+def constant(vector: Array) -> Messages:
+    """Return the set of one message that involves no choice."""
+    return Messages(vector[None], 0.0, lambda _: ([], []))
+
+
+def multiplied(sets: Sequence[Messages], size: int) -> Messages:
+    """Multiply messages that meet at a variable, each vector with each; ones where there is none."""
+    return reduce(_multiply, sets) if sets else constant(np.ones(size))
+
+
+def _multiply(left: Messages, right: Messages) -> Messages:
+    count = len(right.vectors)
+
+    def origin(i: int) -> Origin:
+        return [], [(left, i // count), (right, i % count)]
+
+    if count == 1 and (right.vectors == 1).all():
+        # The choices behind it count even so: others may have made the evidence impossible.
+        return Messages(left.vectors, left.error + right.error, origin)
+    products = (left.vectors[:, None] * right.vectors[None]).reshape(-1, left.vectors.shape[1])
+    return _pruned(products, left.error + right.error + ROUNDING, origin)
+
+
+def _pruned(vectors: Array, error: float, origin: Callable[[int], Origin]) -> Messages:
+    """Drop zero and superfluous vectors; scale the others to greatest entry one."""
+    kept = _useful(vectors)
+    if ((vectors > 0) & (vectors < SMALLEST)).any():
+        error = inf
+    scaled = vectors[kept] / vectors[kept].max(axis=1, keepdims=True)
+    return Messages(scaled, error + PRUNING + ROUNDING, lambda i: origin(int(kept[i])))
+
+
+def _useful(vectors: Array) -> Picks:
+    nonzero = np.flatnonzero(vectors.max(axis=1) > 0)
+    parts = [nonzero[start : start + CHUNK] for start in range(0, len(nonzero), CHUNK)]
+    kept = [part[extreme_rays(vectors[part], tolerance=PRUNING / 2)] for part in parts]
+    if not kept:
+        raise ImpossibleEvidence("every model gives the evidence probability zero")
+    joined = np.concatenate(kept)
+    return joined[extreme_rays(vectors[joined], tolerance=PRUNING / 2)] if len(kept) > 1 else joined
+
+
+def to_parent(table: Table, parent: int, others: Sequence[Messages], below: Messages) -> Messages:
+    """Send a family's message to one of its parents.
+
+    `others` come from the other parents in the table's order, `below` from the child's own side.
+    """
+    axis = table.parents.index(parent)
+    counts = (len(below.vectors), *(len(m.vectors) for m in others))
+    if prod(counts) > MAX_COMBINATIONS:
+        raise ProblemTooLarge(f"{prod(counts)} combinations of messages in one step")
+    values = np.moveaxis(table.vertices, axis, 0) @ below.vectors.T
+    least, greatest = (
+        weighted(np.moveaxis(extreme, -1, 0), others)
+        for extreme in (values.min(axis=-2), values.max(axis=-2))
+    )
+    size = least.shape[-1]
+    corners = np.array(list(product((False, True), repeat=size)))
+    boxes = np.where(corners[None], greatest[:, None], least[:, None])
+
+    def origin(i: int) -> Origin:
+        *sources, corner = (int(j) for j in np.unravel_index(i, (*counts, len(corners))))
+        choices = _choose(table, axis, below.vectors[sources[0]], corners[corner])
+        return choices, [(m, j) for m, j in zip((below, *others), sources, strict=True)]
+
+    terms = prod(table.vertices.shape[:-2]) + table.vertices.shape[-1] + 4
+    error = below.error + sum(m.error for m in others) + terms * ROUNDING
+    return _pruned(boxes.reshape(-1, size), error, origin)
+
+
+def weighted(values: Array, others: Sequence[Messages]) -> Array:
+    """Contract the axes after the second with one vector of each set, each with each, in rows."""
+    rows = values
+    for messages in others:
+        contracted = np.tensordot(messages.vectors, rows, axes=(1, 2))
+        rows = np.moveaxis(contracted, 0, 1).reshape(-1, rows.shape[1], *rows.shape[3:])
+    return rows
+
+
+def _choose(table: Table, axis: int, below: Array, at_most: NDArray[np.bool_]) -> list[Choice]:
+    """Return the vertices that maximise or minimise the message, as each parent value demands."""
+    values = table.vertices @ below
+    shape = [len(at_most) if i == axis else 1 for i in range(values.ndim - 1)]
+    picks = np.where(at_most.reshape(shape), values.argmax(axis=-1), values.argmin(axis=-1))
+    return table.choices(picks)
+
+
+def from_above(table: Table, parents: Sequence[Messages], *, deadline: float = inf) -> Messages:
+    """Combine the messages of all parents into the set of P(value, evidence above)."""
+    counts = tuple(len(m.vectors) for m in parents)
+    if prod(counts) > MAX_COMBINATIONS:
+        raise ProblemTooLarge(f"{prod(counts)} combinations of messages in one step")
+    polytopes = [_distinct(corners) for corners in table.vertices.reshape(-1, *table.vertices.shape[-2:])]
+    rows, picks, combination = [], [], []
+    for number, indices in enumerate(np.ndindex(*counts)):
+        if monotonic() > deadline:
+            raise OutOfTimeError
+        weights = _outer([m.vectors[i] for m, i in zip(parents, indices, strict=True)])
+        sums, chosen = _minkowski(polytopes, weights)
+        rows.append(sums)
+        picks.append(chosen)
+        combination.append(np.full(len(sums), number))
+    chosen, numbers = np.concatenate(picks), np.concatenate(combination)
+
+    def origin(i: int) -> Origin:
+        sources = np.unravel_index(int(numbers[i]), counts) if counts else ()
+        return table.choices(chosen[i]), [(m, int(j)) for m, j in zip(parents, sources, strict=True)]
+
+    steps = prod(table.vertices.shape[:-2])
+    error = sum(m.error for m in parents) + steps * (PRUNING + 2 * ROUNDING) + 4 * ROUNDING
+    return _pruned(np.concatenate(rows), error, origin)
+
+
+def _outer(vectors: Sequence[Array]) -> Array:
+    """Return the product of one vector per parent as a flat table over their configurations."""
+    return reduce(lambda a, b: np.multiply.outer(a, b).reshape(-1), vectors, np.ones(1))
+
+
+def _distinct(corners: Array) -> tuple[Array, Picks]:
+    """Return the different vertices of one credal set, and their numbers."""
+    different, numbers = np.unique(corners, axis=0, return_index=True)
+    return different, numbers
+
+
+def _minkowski(polytopes: Sequence[tuple[Array, Picks]], weights: Array) -> tuple[Array, Picks]:
+    """Sum polytopes with these weights; return vertices of the sum, and of the summands behind each."""
+    sums = np.zeros((1, polytopes[0][0].shape[1]))
+    chosen = np.zeros((1, len(polytopes)), dtype=np.intp)
+    for number in (int(i) for i in np.flatnonzero(weights)):
+        corners, numbers = polytopes[number]
+        candidates = (sums[:, None] + weights[number] * corners).reshape(-1, sums.shape[1])
+        kept = extreme_rays(candidates, tolerance=PRUNING)
+        sums, chosen = candidates[kept], chosen[kept // len(corners)]
+        chosen[:, number] = numbers[kept % len(corners)]
+    return sums, chosen

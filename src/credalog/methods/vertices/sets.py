@@ -1,0 +1,305 @@
+"""Set propagation: exact posterior bounds on credal networks, fast where the relevant part is a polytree.
+
+Enters: a network in which every sentence is local (`credal_network`) and a query. Leaves: an `Answer` whose
+bounds hold for every model and whose witnesses are choices of vertices, re-evaluated by variable elimination.
+
+The mathematics. In a polytree every arc splits the network in two, and P(query, evidence) is linear in the
+vector that passes along the arc (Pearl's messages: P(evidence beyond | value), or P(value, evidence above)).
+The posterior is a quotient of two such functionals, both with non-negative coefficients, so over a set of
+possible messages its extremes are attained at extreme rays of the cone they span. Hence sets of vectors
+are propagated towards the query (`messages`) and pruned to extreme rays after every step (`cones`).
+
+At the query, inside / (inside + outside), P(event, evidence) over P(evidence), is maximised by Dinkelbach's
+iteration: for a trial value t the functional (1 - t) * inside - t * outside is linear in each message, and
+linear functionals need no sets where nothing else enters: they are carried upwards from child to parent,
+along a line of ancestors with a single relevant child, choosing the best vertex in each configuration.
+
+With two-valued variables all sets have at most two elements and this is the 2U algorithm (Fagiuoli and
+Zaffalon, 1998). Where the relevant part has loops, or sets outgrow the limits, `branching` takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.errors import ImpossibleEvidence, ProblemTooLarge
+from credalog.methods.answer import Answer, Options
+from credalog.methods.vertices.branching import extremes
+from credalog.methods.vertices.messages import (
+    MAX_COMBINATIONS,
+    ROUNDING,
+    Messages,
+    OutOfTimeError,
+    constant,
+    multiplied,
+    weighted,
+)
+from credalog.methods.vertices.tree import Tree
+from credalog.network.graph import DependencyGraph, dependency_graph
+from credalog.network.relevance import ancestors, is_polytree, relevance
+from credalog.network.sentences import Network, Query
+from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Warrant
+from credalog.tables.cones import Array
+from credalog.tables.credal import (
+    Choice,
+    CredalNetwork,
+    Extremes,
+    Question,
+    Table,
+    ask,
+    central_tables,
+    chosen_tables,
+    credal_network,
+    distribution,
+    eliminate,
+)
+
+__all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
+
+PROPAGATION = "set propagation"
+BRANCHING = "vertex branching"
+
+ADVANCE = 1e-12
+"""How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
+
+LONG_LINE = 1 << 12
+"""How many functionals may be carried upwards before the next message is computed as a set instead."""
+
+Picks: TypeAlias = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One family on the line upwards: the parent that the functionals pass to, and the others' messages."""
+
+    table: Table
+    heir: int | None
+    others: tuple[Messages, ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Return the sizes of the others' sets."""
+        return tuple(len(messages.vectors) for messages in self.others)
+
+    @property
+    def terms(self) -> int:
+        """Return how many numbers are added up in one value of this step."""
+        shape: tuple[int, ...] = self.table.vertices.shape
+        return prod(shape[:-2]) + shape[-1] + 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Functionals:
+    """Rows of linear functionals of one variable's message, for the vertices chosen so far.
+
+    `inside` and `outside` give P(event, evidence) and P(complement, evidence).
+    """
+
+    inside: Array
+    outside: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """All that reaches one variable from the evidence: any event of it can be asked."""
+
+    tree: Tree
+    target: int
+    below: Messages
+    line: tuple[_Step, ...]
+
+    def interval(self, event: Sequence[bool]) -> Interval:
+        """Bound the posterior probability of an event."""
+        return self.extremes(event).interval
+
+    def extremes(self, event: Sequence[bool]) -> Extremes:
+        """Bound the posterior probability of an event, with a witness at each end."""
+        inside = np.array(event, dtype=np.float64)
+        upper, upper_choices = self._maximum(inside)
+        lower, lower_choices = self._maximum(1 - inside)
+        interval = Interval(
+            lower=Endpoint(1 - lower, self._witnessed(event, lower_choices), Warrant.CHECKED),
+            upper=Endpoint(upper, self._witnessed(event, upper_choices), Warrant.CHECKED),
+        )
+        return Extremes(interval, tuple(lower_choices), tuple(upper_choices))
+
+    def _witnessed(self, event: Sequence[bool], choices: Sequence[Choice]) -> float:
+        """Evaluate the query under one choice of vertices, independently of the propagation."""
+        factors = chosen_tables(self.tree.tables.values(), choices)
+        posterior = eliminate(factors, self.tree.observed, keep=self.target)
+        return float(posterior[list(event)].sum() / posterior.sum())
+
+    def _maximum(self, event: Array) -> tuple[float, list[Choice]]:
+        """Return a bound on the posterior of the event and the vertices that come closest to it.
+
+        The bound is a trial value at which inside - trial * total, the rounding of the best choice added, is
+        not positive for any combination of messages. Any other choice has a computed score no greater, and
+        a true one greater by its own rounding at most: so its quotient exceeds the trial by the share
+        `rounding` at most.
+        """
+        rounding = sum(step.terms for step in self.line) * ROUNDING
+        error = self.below.error + sum(m.error for step in self.line for m in step.others)
+        value, row, chosen_at, trial = -1.0, 0, 0.0, 0.0
+        while trial < 1:
+            end = self._climb(event, trial)
+            total = end.inside + end.outside
+            ratios = np.where(total > 0, end.inside / np.where(total > 0, total, 1.0), -1.0)
+            best = int(ratios.argmax())
+            if ratios[best] > value:
+                value, row, chosen_at = float(ratios[best]), best, trial
+            if not (end.inside - trial * total + rounding * total > 0).any():
+                break
+            trial = max(trial, value) + ADVANCE + 2 * rounding
+        return min(1.0, trial + rounding + 4 * error), list(self._choices(event, row, chosen_at))
+
+    def _climb(self, event: Array, trial: float) -> _Functionals:
+        """Carry the functionals up the whole line, for all combinations of messages on the way."""
+        functionals = self._start(event)
+        for step in self.line:
+            functionals, _ = _pass(step, functionals, trial)
+        return _Functionals(functionals.inside[:, 0], functionals.outside[:, 0])
+
+    def _start(self, event: Array) -> _Functionals:
+        return _Functionals(self.below.vectors * event, self.below.vectors * (1 - event))
+
+    def _choices(self, event: Array, row: int, trial: float) -> Iterator[Choice]:
+        """Yield the vertices behind one combination of messages, for the trial value that chose it."""
+        counts = [(len(self.below.vectors), *self.line[0].counts), *(step.counts for step in self.line[1:])]
+        numbers = [int(i) for i in np.unravel_index(row, [n for group in counts for n in group])]
+        start = self._start(event)
+        functionals = _Functionals(start.inside[numbers[:1]], start.outside[numbers[:1]])
+        yield from self.below.choices(numbers.pop(0))
+        for step in self.line:
+            mine, numbers = numbers[: len(step.others)], numbers[len(step.others) :]
+            for messages, number in zip(step.others, mine, strict=True):
+                yield from messages.choices(number)
+            single = tuple(constant(m.vectors[n]) for m, n in zip(step.others, mine, strict=True))
+            functionals, picks = _pass(_Step(step.table, step.heir, single), functionals, trial)
+            yield from step.table.choices(picks[0])
+
+
+def _pass(step: _Step, functionals: _Functionals, trial: float) -> tuple[_Functionals, Picks]:
+    """Carry functionals of a child over to its heir, for every combination of the others' messages.
+
+    In each parent configuration the best vertex is chosen, the likelier one where two tie.
+    """
+    inside = np.tensordot(functionals.inside, step.table.vertices, axes=(1, -1))
+    outside = np.tensordot(functionals.outside, step.table.vertices, axes=(1, -1))
+    score = (1 - trial) * inside - trial * outside
+    best = score == score.max(axis=-1, keepdims=True)
+    picks = np.where(best, inside + outside, -1.0).argmax(axis=-1)
+    chosen = (np.take_along_axis(values, picks[..., None], axis=-1)[..., 0] for values in (inside, outside))
+    return _Functionals(*(_contract(step, values) for values in chosen)), picks
+
+
+def _contract(step: _Step, values: Array) -> Array:
+    """Weigh values of parent configurations with the others' messages, leaving the heir's values.
+
+    With no heir the one column left holds numbers.
+    """
+    if step.heir is None:
+        return weighted(values[:, None], step.others)
+    return weighted(np.moveaxis(values, 1 + step.table.parents.index(step.heir), 1), step.others)
+
+
+def _line(tree: Tree, target: int, rows: int) -> Iterator[_Step]:
+    """Yield the families along which functionals are carried upwards, from the query's own."""
+    x: int | None = target
+    while x is not None:
+        table = tree.tables[x]
+        heir = _heir(tree, x) if rows <= LONG_LINE else None
+        step = _Step(table, heir, tuple(tree.message(p, x) for p in table.parents if p != heir))
+        rows *= prod(step.counts)
+        if rows > MAX_COMBINATIONS:
+            raise ProblemTooLarge(f"{rows} combinations of messages at the query")
+        yield step
+        x = heir
+
+
+def _heir(tree: Tree, x: int) -> int | None:
+    """Choose, among the parents with no other relevant child, the one with most beyond it."""
+    only = [p for p in tree.tables[x].parents if tree.children[p] == (x,)]
+    return max(only, key=lambda p: len(tree.schedule(p, x)), default=None)
+
+
+def beliefs(
+    credal: CredalNetwork, target: int, observed: Mapping[int, int], *, deadline: float = inf
+) -> Beliefs:
+    """Send messages from all the evidence to one variable; its relevant surroundings must be a polytree."""
+    relevant = relevance(credal.parents, [target], observed)
+    tables = {x: credal.table(x, observed) for x in relevant.families}
+    tree = Tree.of(tables, credal.sizes, observed, deadline)
+    heard = {(child, target): tree.message(child, target) for child in tree.children[target]}
+    below = multiplied(tree.below(target, heard), tree.sizes[target])
+    return Beliefs(tree, target, below, tuple(_line(tree, target, len(below.vectors))))
+
+
+def applies(network: Network, query: Query, graph: DependencyGraph) -> bool:
+    """Tell whether all sentences are local, the graph is acyclic, and the query mentions a variable."""
+    credal = credal_network(network, graph)
+    return credal is not None and ask(credal, query) is not None
+
+
+def query(network: Network, query: Query, options: Options) -> Answer:
+    """Bound P(claim | given) in a credal network."""
+    credal = credal_network(network, dependency_graph(network))
+    if credal is None:
+        raise ValueError("set propagation needs sentences that are all local, on an acyclic graph")
+    return answer(credal, query, options)
+
+
+def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
+    """Answer a query about a network that is already read as a credal network."""
+    start = monotonic()
+    put = ask(credal, query)
+    if put is None:
+        raise ValueError("set propagation needs a claim that mentions variables, and not too many")
+    credal, asked = put
+    check_possible(credal, asked)
+    found, method = _certain(asked) or _solved(credal, asked, options, start)
+    ends = (found.lower, found.upper)
+    lower, upper = (None if end is None else distribution(credal, asked, end) for end in ends)
+    status = found.interval.status(options.tolerance)
+    return Answer(query, found.interval, status, method, monotonic() - start, lower, upper)
+
+
+def _solved(credal: CredalNetwork, asked: Question, options: Options, start: float) -> tuple[Extremes, str]:
+    """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
+    deadline = start + options.timeout
+    try:
+        if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+            heard = beliefs(credal, asked.target, asked.observed, deadline=start + options.timeout / 2)
+            return heard.extremes(asked.event), PROPAGATION
+    except (OutOfTimeError, ProblemTooLarge):
+        pass
+    try:
+        return extremes(credal, asked, tolerance=options.tolerance, deadline=deadline), BRANCHING
+    except ProblemTooLarge:
+        return Extremes(VACUOUS, None, None), BRANCHING
+
+
+def check_possible(credal: CredalNetwork, asked: Question) -> None:
+    """Refuse evidence that has probability zero in every model."""
+    if not asked.observed:
+        return
+    families = sorted(ancestors(credal.parents, asked.observed))
+    tables = central_tables(credal.table(x, asked.observed) for x in families)
+    if not eliminate(tables, asked.observed) > 0:
+        raise ImpossibleEvidence("every model gives the evidence probability zero")
+
+
+def _certain(asked: Question) -> tuple[Extremes, str] | None:
+    """Answer at once where the query's variable is observed."""
+    state = asked.observed.get(asked.target)
+    if state is None:
+        return None
+    value = float(asked.event[state])
+    end = Endpoint(value, value, Warrant.CHECKED)
+    return Extremes(Interval(end, end), (), ()), PROPAGATION

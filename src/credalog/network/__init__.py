@@ -1,0 +1,1 @@
+"""The ground network: formulas, sentences, the dependency graph, and the same in numbers."""

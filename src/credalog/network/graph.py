@@ -1,0 +1,264 @@
+"""The dependency graph of a network and the independences it implies.
+
+Enters: a ground `Network`. Leaves: `DependencyGraph`, with the parents, descendants and ndnp of every
+variable as the paper defines them, and the lazy list of `Independence`s of the local Markov condition.
+
+Only what is linear in the graph is ever stored. Descendants and ndnp, whose total size is quadratic,
+are computed for one variable when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
+from credalog.network.sentences import Independence, Network, Sentence
+
+__all__ = [
+    "Combination",
+    "DependencyGraph",
+    "Markov",
+    "Node",
+    "dependency_graph",
+    "independences",
+    "strong_components",
+]
+
+Indices: TypeAlias = tuple[int, ...]
+
+
+class Markov(Enum):
+    """Choose which independences a network implies."""
+
+    LOCAL = "local"
+    """The paper's: each variable is independent of ndnp(x), as a block, given parents(x)."""
+
+    GLOBAL = "global"
+    """The chain-graph reading: each component is independent of what precedes it, given its parents."""
+
+    NONE = "none"
+    """Nilsson's logic: no independence but those declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """The claim node of a linear sentence: all the formulas whose probabilities it weighs."""
+
+    formulas: tuple[Formula, ...]
+
+
+Node: TypeAlias = Variable | Formula | Combination
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyGraph:
+    """The paper's dependency graph: variables, non-atomic formulas, and the edges of every stamp.
+
+    Nodes are numbered, the variables first and in the order of the network.
+    """
+
+    variables: tuple[Variable, ...]
+    formulas: tuple[Formula | Combination, ...]
+    edges: tuple[tuple[int, int], ...]
+    parent_indices: tuple[Indices, ...]
+    child_indices: tuple[Indices, ...]
+    _index: dict[Variable, int] = field(repr=False, compare=False)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Return all nodes, in the order in which `edges` numbers them."""
+        return self.variables + self.formulas
+
+    def index(self, x: Variable) -> int:
+        """Return the number of a variable."""
+        return self._index[x]
+
+    def parents(self, x: Variable) -> tuple[Variable, ...]:
+        """Return the variables with a path to x whose intermediate nodes are non-atomic (Definition 1)."""
+        return self._named(self.parent_indices[self._index[x]])
+
+    def children(self, x: Variable) -> tuple[Variable, ...]:
+        """Return the variables of which x is a parent."""
+        return self._named(self.child_indices[self._index[x]])
+
+    def descendants(self, x: Variable) -> tuple[Variable, ...]:
+        """Return the variables reached from x with no intermediate node in parents(x) (Definition 2)."""
+        return self._named(sorted(self.descendant_indices(self._index[x])))
+
+    def ndnp(self, x: Variable) -> tuple[Variable, ...]:
+        """Return the variables that are neither x, nor its parents, nor its descendants."""
+        return self._named(self.ndnp_indices(self._index[x]))
+
+    def descendant_indices(self, x: int) -> set[int]:
+        """Return the numbers of the descendants of variable number x; x itself is never one of them."""
+        closed = {x, *self.parent_indices[x]}
+        reached = set(self.child_indices[x])
+        frontier = [y for y in reached if y not in closed]
+        while frontier:
+            fresh = set(self.child_indices[frontier.pop()]) - reached
+            reached |= fresh
+            frontier.extend(fresh - closed)
+        return reached - {x}
+
+    def ndnp_indices(self, x: int) -> Indices:
+        """Return the numbers of ndnp(x), ascending."""
+        excluded = self.descendant_indices(x)
+        excluded.update(self.parent_indices[x], (x,))
+        return tuple(y for y in range(len(self.variables)) if y not in excluded)
+
+    def components(self) -> tuple[Indices, ...]:
+        """Return the strongly connected components of the variables, parents first."""
+        return tuple(strong_components(self.parent_indices))
+
+    @property
+    def is_cyclic(self) -> bool:
+        """Tell whether some variable depends on itself through others."""
+        return any(len(component) > 1 for component in self.components())
+
+    def _named(self, indices: Iterable[int]) -> tuple[Variable, ...]:
+        return tuple(self.variables[i] for i in indices)
+
+
+def dependency_graph(network: Network) -> DependencyGraph:
+    """Draw the dependency graph of a network, sentence by sentence."""
+    stamps = _Stamps(network.variables)
+    for sentence in network.sentences:
+        stamps.add(sentence)
+    parents = _parents(len(network.variables), stamps.edges)
+    return DependencyGraph(
+        variables=network.variables,
+        formulas=tuple(stamps.formulas),
+        edges=tuple(stamps.edges),
+        parent_indices=parents,
+        child_indices=_reversed(parents),
+        _index=stamps.index,
+    )
+
+
+def independences(graph: DependencyGraph, of: Iterable[Variable] | None = None) -> Iterator[Independence]:
+    """Yield the local Markov condition: each x independent of ndnp(x), as a block, given parents(x).
+
+    Only the variables in `of` are looked at, if it is given.
+    """
+    for x in graph.variables if of is None else of:
+        if ndnp := graph.ndnp(x):
+            yield Independence(left=(x,), right=ndnp, given=graph.parents(x))
+
+
+class _Stamps:
+    """Collect the nodes and the edges of the stamps of Figure 1."""
+
+    def __init__(self, variables: tuple[Variable, ...]) -> None:
+        self.index = {x: i for i, x in enumerate(variables)}
+        self.formulas: dict[Formula | Combination, int] = {}
+        # A dictionary serves as an ordered set: many sentences repeat the same edge.
+        self.edges: dict[tuple[int, int], None] = {}
+        self._conditions: set[int] = set()
+
+    def add(self, sentence: Sentence) -> None:
+        """Add one sentence's stamp: condition to claim, claim to its variables, and back if tau."""
+        claim = self._claim(sentence)
+        if sentence.given != TRUE:
+            self._connect(self._condition(sentence.given), claim)
+        elif not sentence.tau:
+            return
+        if claim >= len(self.index):
+            for x in sentence.claim_scope:
+                self._connect(claim, self.index[x])
+                if sentence.tau:
+                    self._connect(self.index[x], claim)
+
+    def _claim(self, sentence: Sentence) -> int:
+        if sentence.is_atomic:
+            # A negated literal's bounds are the atom's, so its node is the atom's too.
+            return self.index[next(atoms(sentence.claims[0][1])).variable]
+        if len(sentence.claims) == 1:
+            return self._formula(sentence.claims[0][1])
+        claims = {canonical(formula) for _, formula in sentence.claims}
+        return self._node(Combination(tuple(sorted(claims, key=repr))))
+
+    def _condition(self, formula: Formula) -> int:
+        node = self._formula(formula)
+        if node not in self._conditions:
+            self._conditions.add(node)
+            for x in scope(formula):
+                self._connect(self.index[x], node)
+        return node
+
+    def _formula(self, formula: Formula) -> int:
+        if isinstance(formula, Is):
+            return self.index[formula.variable]
+        return self._node(canonical(formula))
+
+    def _node(self, formula: Formula | Combination) -> int:
+        return self.formulas.setdefault(formula, len(self.index) + len(self.formulas))
+
+    def _connect(self, source: int, target: int) -> None:
+        if source != target:
+            self.edges[source, target] = None
+
+
+def _parents(count: int, edges: Iterable[tuple[int, int]]) -> tuple[Indices, ...]:
+    """Return the parents of each of the first `count` nodes, which are the variables."""
+    sources: dict[int, list[int]] = {}
+    for source, target in edges:
+        sources.setdefault(target, []).append(source)
+    return tuple(_parents_of(x, sources, count) for x in range(count))
+
+
+def _parents_of(x: int, sources: dict[int, list[int]], count: int) -> Indices:
+    seen = {x}
+    frontier = [x]
+    while frontier:
+        for source in sources.get(frontier.pop(), ()):
+            if source not in seen:
+                seen.add(source)
+                if source >= count:
+                    frontier.append(source)
+    return tuple(sorted(y for y in seen if y < count and y != x))
+
+
+def _reversed(targets: tuple[Indices, ...]) -> tuple[Indices, ...]:
+    sources: list[list[int]] = [[] for _ in targets]
+    for source, row in enumerate(targets):
+        for target in row:
+            sources[target].append(source)
+    return tuple(map(tuple, sources))
+
+
+def strong_components(parents: Sequence[Sequence[int]]) -> Iterator[Indices]:
+    """Yield strongly connected components, each after those it depends on (Tarjan 1972, no recursion)."""
+    order: dict[int, int] = {}
+    low: list[int] = [0] * len(parents)
+    open_: list[int] = []
+    closed: set[int] = set()
+    for root in range(len(parents)):
+        path = [] if root in order else [(root, iter(parents[root]))]
+        while path:
+            x, rest = path[-1]
+            if x not in order:
+                order[x] = low[x] = len(order)
+                open_.append(x)
+            y = next((y for y in rest if y not in closed), None)
+            if y is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[x])
+                if low[x] == order[x]:
+                    yield _close(x, open_, closed)
+            elif y in order:
+                low[x] = min(low[x], order[y])
+            else:
+                path.append((y, iter(parents[y])))
+
+
+def _close(x: int, open_: list[int], closed: set[int]) -> Indices:
+    """Take the component of x, its first visited member, off the open variables."""
+    component = [open_.pop()]
+    while component[-1] != x:
+        component.append(open_.pop())
+    closed.update(component)
+    return tuple(sorted(component))

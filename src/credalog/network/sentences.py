@@ -1,0 +1,157 @@
+"""The ground network: what was said, over which variables, and what is asked.
+
+Enters: formulas and exact bounds. Leaves: `Network`, the immutable value on which the dependency
+graph, the factorization and every inference stand; and `Query`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, scope
+
+__all__ = ["Independence", "Network", "Query", "Sentence", "Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a sentence was written."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The sentence `lower <= sum of weight * P(claim | given) <= upper`.
+
+    The paper's sentences have one claim of weight 1. With several, it is a linear sentence under one
+    common condition. It means lower * P(given) <= sum of weight * P(claim and given) <= upper * P(given),
+    so it says nothing where P(given) = 0.
+    """
+
+    claims: tuple[tuple[Fraction, Formula], ...]
+    given: Formula
+    lower: Fraction
+    upper: Fraction
+    tau: bool = True
+    label: str = ""
+    source: Source | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        claim: Formula,
+        lower: Fraction | float | str,
+        upper: Fraction | float | str,
+        *,
+        given: Formula = TRUE,
+        tau: bool = True,
+        label: str = "",
+    ) -> Sentence:
+        """Build the paper's sentence lower <= P(claim | given) <= upper."""
+        return cls(((Fraction(1), claim),), given, _exact(lower), _exact(upper), tau, label)
+
+    @property
+    def claim(self) -> Formula:
+        """Return the only claim of one of the paper's sentences."""
+        ((_, claim),) = self.claims
+        return claim
+
+    @property
+    def is_linear(self) -> bool:
+        """Tell a linear sentence from the paper's two forms."""
+        return len(self.claims) != 1 or self.claims[0][0] != 1
+
+    @property
+    def claim_scope(self) -> tuple[Variable, ...]:
+        """Return the variables of all claims."""
+        return scope(*(formula for _, formula in self.claims))
+
+    @property
+    def given_scope(self) -> tuple[Variable, ...]:
+        """Return the variables of the condition."""
+        return scope(self.given)
+
+    @property
+    def scope(self) -> tuple[Variable, ...]:
+        """Return all variables of the sentence."""
+        return scope(*(formula for _, formula in self.claims), self.given)
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Tell whether every distribution satisfies the bounds; such a sentence only shapes the graph."""
+        weights = [weight for weight, _ in self.claims]
+        least = sum((w for w in weights if w < 0), start=Fraction(0))
+        greatest = sum((w for w in weights if w > 0), start=Fraction(0))
+        return self.lower <= least and self.upper >= greatest
+
+    @property
+    def is_atomic(self) -> bool:
+        """Tell whether the claim is an atom; a negated literal counts, being 1 minus an atom's."""
+        if len(self.claims) != 1:
+            return False
+        match self.claims[0][1]:
+            case Is() | Not(Is()):
+                return True
+            case _:
+                return False
+
+    @property
+    def name(self) -> str:
+        """Return the label, or the place of an unlabelled sentence."""
+        return self.label or (str(self.source) if self.source else "a sentence")
+
+
+def _exact(value: Fraction | float | str) -> Fraction:
+    # A float means the decimal its user typed, not its binary expansion.
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Independence:
+    """The statement that `left` and `right` are independent, as blocks, given `given`."""
+
+    left: tuple[Variable, ...]
+    right: tuple[Variable, ...]
+    given: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The question P(claim | given)."""
+
+    claim: Formula
+    given: Formula = TRUE
+
+    @property
+    def is_conditional(self) -> bool:
+        """Tell a posterior from a marginal."""
+        return self.given != Truth(True)
+
+    @property
+    def scope(self) -> tuple[Variable, ...]:
+        """Return the variables of claim and condition."""
+        return scope(self.claim, self.given)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A ground Logical Credal Network: variables, sentences, declared independences."""
+
+    variables: tuple[Variable, ...]
+    sentences: tuple[Sentence, ...]
+    independences: tuple[Independence, ...] = ()
+
+    def about(self, variables: Iterable[Variable]) -> Network:
+        """Return what is said of some variables, and of these alone."""
+        kept = tuple(variables)
+        seen = frozenset(kept)
+        sentences = tuple(s for s in self.sentences if seen.issuperset(s.scope))
+        declared = (i for i in self.independences if seen.issuperset((*i.left, *i.right, *i.given)))
+        return Network(kept, sentences, tuple(declared))

@@ -1,0 +1,78 @@
+"""The directed graph on numbered variables, and how its cycles are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+__all__ = ["Condition", "Indices", "Reading", "Structure", "ancestors"]
+
+Indices = tuple[int, ...]
+
+
+class Reading(Enum):
+    """Say how the strongly connected components of several variables are treated."""
+
+    LITERAL = "the core is one block, and each of its variables satisfies its own local condition"
+    OUTER = "one block per component, with only the local conditions that fit inside its clique"
+    CHAIN = "one block per component, independent of what precedes it given its parents"
+    FREE = "nothing is independent of anything: Nilsson's logic on a junction tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The independence of `left` from `right` given `given`, inside one clique."""
+
+    left: Indices
+    right: Indices
+    given: Indices
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The directed graph on variables that a factorization respects."""
+
+    parents: tuple[Indices, ...]
+    sizes: Indices
+    components: tuple[Indices, ...]
+
+    @cached_property
+    def children(self) -> tuple[Indices, ...]:
+        """Return the children of every variable."""
+        found: list[list[int]] = [[] for _ in self.parents]
+        for child, parents in enumerate(self.parents):
+            for parent in parents:
+                found[parent].append(child)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def core(self) -> frozenset[int]:
+        """Return the components of several variables with all their ancestors."""
+        cyclic = (x for component in self.components if len(component) > 1 for x in component)
+        return ancestors(self.parents, cyclic)
+
+    def ndnp(self, x: int, within: Iterable[int]) -> Indices:
+        """Return the non-descendant non-parents of x among some variables, as the paper defines them."""
+        excluded = self._descendants(x) | {x, *self.parents[x]}
+        return tuple(y for y in within if y not in excluded)
+
+    def _descendants(self, x: int) -> set[int]:
+        reached, frontier = set[int](), [x]
+        while frontier:
+            fresh = set(self.children[frontier.pop()]) - reached
+            reached |= fresh
+            frontier.extend(fresh - set(self.parents[x]))
+        return reached
+
+
+def ancestors(parents: Sequence[Indices], start: Iterable[int]) -> frozenset[int]:
+    """Return a set of variables with all their ancestors."""
+    found = set(start)
+    stack = list(found)
+    while stack:
+        fresh = set(parents[stack.pop()]) - found
+        found |= fresh
+        stack.extend(fresh)
+    return frozenset(found)

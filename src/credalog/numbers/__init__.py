@@ -1,0 +1,1 @@
+"""Numbers with their warranty: intervals, tolerances, budgets."""

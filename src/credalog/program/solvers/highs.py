@@ -1,0 +1,341 @@
+"""Linear relaxations by HiGHS.
+
+Enters: a program, a box on its ratios, an objective. Leaves: a `Claim` about the linear relaxation, in
+which numerator[c] == ratio * denominator[c] is replaced by lower * denominator <= numerator <= upper *
+denominator in every context c. That relaxation is exact where a ratio's range is a point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
+
+__all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for"]
+
+RAY_SECONDS = 10.0
+"""How long a second run may take that only fetches the proof of infeasibility."""
+
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
+"""HiGHS's numbers for its two simplex methods; the first is its default."""
+
+_CONCLUSIVE = (
+    highspy.HighsModelStatus.kOptimal,
+    highspy.HighsModelStatus.kInfeasible,
+    highspy.HighsModelStatus.kTimeLimit,
+)
+"""How a run may end without being worth repeating."""
+
+Basis = Any
+"""HiGHS's own record of a basis, handed back to warm-start a neighbouring box."""
+
+
+class _Rows(NamedTuple):
+    """A matrix by rows. Plain arrays: in small programs, a sparse matrix costs more to make than to solve."""
+
+    data: Floats
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaling:
+    """Factors that bring columns of very different size to a common one; all one if nothing asks for it."""
+
+    columns: Floats
+    rows: Floats
+
+    @classmethod
+    def of(cls, matrix: _Rows, bounds: Floats) -> _Scaling:
+        """Scale each column by its bound, then each row to a greatest entry of one."""
+        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
+        sizes = np.append(np.abs(matrix.data) * columns[matrix.indices], 0.0)
+        # The last entry is there for empty rows at the end; what an empty row finds is another's.
+        largest = np.maximum.reduceat(sizes, matrix.indptr[:-1])
+        largest[(np.diff(matrix.indptr) == 0) | (largest <= 0.0)] = 1.0
+        return cls(columns, 1.0 / largest)
+
+    def applied(self, matrix: _Rows) -> _Rows:
+        """Return the scaled matrix."""
+        by_row = np.repeat(self.rows, np.diff(matrix.indptr))
+        return matrix._replace(data=matrix.data * self.columns[matrix.indices] * by_row)
+
+
+class Relaxation:
+    """The linear relaxation of one program, kept ready for many boxes and objectives."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        ratios = program.ratios
+        # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
+        contexts = sp.csr_array(ratios.numerator + 1j * ratios.denominator)
+        self._part, self._whole = contexts.data.real, contexts.data.imag
+        self._context_of = np.repeat(ratios.of, np.diff(contexts.indptr))
+        shape = sp.csr_array((self._whole, contexts.indices, contexts.indptr), shape=contexts.shape)
+        self._matrix = sp.csr_array(
+            sp.vstack([program.inequalities, shape, shape, program.equalities], format="csr")
+        )
+        self._first = program.inequalities.nnz
+        self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
+        self._highs = quiet_highs()
+
+    def minimize(
+        self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
+    ) -> tuple[Claim, Basis]:
+        """Minimize the ratio over the relaxed box."""
+        return self._solve(objective.numerator, objective, box, basis, timeout)
+
+    def maximize(
+        self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
+    ) -> tuple[Claim, Basis]:
+        """Maximize the ratio over the relaxed box."""
+        claim, found = self._solve(-objective.numerator, objective, box, basis, timeout)
+        return Claim(claim.outcome, -claim.value, claim.point, claim.multipliers), found
+
+    def center(self, objective: Objective, box: Box, timeout: float) -> Floats | None:
+        """Return a point well inside the relaxed box: where an interior-point method ends without a goal."""
+        highs = quiet_highs()
+        highs.setOptionValue("solver", "ipm")
+        highs.setOptionValue("run_crossover", "off")
+        model, scaling = self._model(np.zeros(self.program.columns), objective, box)
+        highs.passModel(model)
+        run_for(highs, timeout)
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        found: Floats = np.maximum(np.array(highs.getSolution().col_value), 0.0) * scaling.columns
+        return found
+
+    def _solve(
+        self, cost: Floats, objective: Objective, box: Box, basis: Basis, timeout: float
+    ) -> tuple[Claim, Basis]:
+        highs = self._highs
+        model, scaling = self._model(cost, objective, box)
+        highs.passModel(model)
+        if basis is None:
+            highs.setOptionValue("presolve", "choose")
+        else:
+            highs.setOptionValue("presolve", "off")
+            highs.setBasis(basis)
+        run_for(highs, timeout)
+        if highs.getModelStatus() not in _CONCLUSIVE:
+            self._run_primal(timeout)
+        if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+            return self._infeasible(scaling), None
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return _nothing(self.program.columns, highs.getNumRow()), None
+        solution = highs.getSolution()
+        claim = Claim(
+            Outcome.OPTIMAL,
+            highs.getInfo().objective_function_value,
+            np.array(solution.col_value) * scaling.columns,
+            np.array(solution.row_dual) * scaling.rows,
+        )
+        return claim, highs.getBasis()
+
+    def _run_primal(self, timeout: float) -> None:
+        """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
+        highs = self._highs
+        highs.clearSolver()
+        highs.setOptionValue("presolve", "off")
+        highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        run_for(highs, timeout)
+        highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
+
+    def _infeasible(self, scaling: _Scaling) -> Claim:
+        """Fetch the Farkas ray, which presolve does not leave behind."""
+        highs = self._highs
+        _, exists = highs.getDualRayExist()
+        if not exists:
+            highs.clearSolver()
+            highs.setOptionValue("presolve", "off")
+            run_for(highs, RAY_SECONDS)
+            if highs.getModelStatus() not in _CONCLUSIVE:
+                self._run_primal(RAY_SECONDS)
+        _, exists, ray = highs.getDualRay()
+        if not exists:
+            return _nothing(self.program.columns, highs.getNumRow())
+        return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.array(ray) * scaling.rows)
+
+    def _model(self, cost: Floats, objective: Objective, box: Box) -> tuple[highspy.HighsLp, _Scaling]:
+        matrix, rows = self._rows(objective, box), self._row_bounds(box)
+        columns = np.zeros(self.program.columns), np.full(self.program.columns, np.inf)
+        if objective.column_bounds is None:
+            return linear_model(cost, columns, matrix, rows), self._unscaled
+        scaling = _Scaling.of(matrix, objective.column_bounds)
+        rows = rows[0] * scaling.rows, rows[1] * scaling.rows
+        return linear_model(cost * scaling.columns, columns, scaling.applied(matrix), rows), scaling
+
+    def _rows(self, objective: Objective, box: Box) -> _Rows:
+        """Fill in the box rows, whose nonzeros are always in the same places, and add the normalization."""
+        norm = np.flatnonzero(objective.denominator)
+        data = np.concatenate([self._matrix.data, objective.denominator[norm]])
+        middle, last = self._first + len(self._part), self._first + 2 * len(self._part)
+        data[self._first : middle] = self._part - box.lower[self._context_of] * self._whole
+        data[middle:last] = box.upper[self._context_of] * self._whole - self._part
+        indices = np.concatenate([self._matrix.indices, norm])
+        return _Rows(data, indices, np.append(self._matrix.indptr, len(data)))
+
+    def _row_bounds(self, box: Box) -> tuple[Floats, Floats]:
+        of = self.program.ratios.of
+        stated, equal = self.program.inequalities.shape[0], self.program.equalities.shape[0]
+        # A box row at 0 or 1 follows from x >= 0: left free, it costs the simplex method nothing.
+        lower = [
+            np.zeros(stated),
+            np.where(box.lower[of] > 0.0, 0.0, -np.inf),
+            np.where(box.upper[of] < 1.0, 0.0, -np.inf),
+            np.zeros(equal),
+            np.ones(1),
+        ]
+        upper = [np.full(stated + 2 * len(of), np.inf), np.zeros(equal), np.ones(1)]
+        return np.concatenate(lower), np.concatenate(upper)
+
+
+def run_for(highs: highspy.Highs, seconds: float) -> None:
+    """Run a solver for so long at most; its own clock goes on from run to run."""
+    highs.setOptionValue("time_limit", highs.getRunTime() + float(min(seconds, 1e7)))
+    highs.run()
+
+
+def quiet_highs() -> highspy.Highs:
+    """Return a silent solver with tight tolerances that drops no small coefficient."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("small_matrix_value", 1e-12)
+    return highs
+
+
+def linear_model(
+    cost: Floats, columns: tuple[Floats, Floats], matrix: sp.csr_array | _Rows, rows: tuple[Floats, Floats]
+) -> highspy.HighsLp:
+    """Hand a linear program to HiGHS: minimize the cost with bounds on columns and rows."""
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(cost), len(matrix.indptr) - 1
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = columns
+    lp.row_lower_, lp.row_upper_ = rows
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = matrix.indptr
+    lp.a_matrix_.index_ = matrix.indices
+    lp.a_matrix_.value_ = matrix.data
+    return lp
+
+
+def _nothing(columns: int, rows: int) -> Claim:
+    return Claim(Outcome.STOPPED, np.nan, np.zeros(columns), np.zeros(rows))
+
+
+class Linearization:
+    """A program linearized around a point: the step of sequential linear programming.
+
+    With ratio values theta0 and the denominators den0 at the point, numerator == theta * denominator is
+    replaced by numerator - theta0 * denominator == den0 * (theta - theta0). Rows that have an origin, the
+    statements, may be missed at a price, so that a step always exists; and so may the contexts if asked.
+    """
+
+    PRICE = 100.0
+
+    def __init__(self, program: Program, *, elastic_contexts: bool) -> None:
+        self.program = program
+        self._highs = quiet_highs()
+        stated = np.flatnonzero(np.array(program.inequality_origin, dtype=int) >= 0)
+        equal = np.flatnonzero(np.array(program.equality_origin, dtype=int) >= 0)
+        contexts = len(program.ratios.of)
+        missed = np.arange(contexts) if elastic_contexts else np.arange(0)
+        self._give = _unit_columns(program.inequalities.shape[0], stated)
+        self._swing = _unit_columns(program.equalities.shape[0], equal)
+        self._sway = _unit_columns(contexts, missed)
+        self._slack = len(stated) + 2 * len(equal) + 2 * len(missed)
+
+    def step(
+        self,
+        cost: Floats,
+        objective: Objective,
+        point: Floats,
+        ratios: Floats,
+        *,
+        radius: float,
+        timeout: float,
+        most: Floats | None = None,
+    ) -> Floats | None:
+        """Return the best point of the linearized program in which no ratio moves more than the radius.
+
+        `most` bounds the columns from above.
+        """
+        box = self.program.ratios
+        least = np.maximum(np.minimum(box.lower - ratios, 0.0), -radius)
+        greatest = np.minimum(np.maximum(box.upper - ratios, 0.0), radius)
+        free = np.full(self.program.columns, np.inf) if most is None else most
+        columns = (
+            np.concatenate([np.zeros(self.program.columns), least, np.zeros(self._slack)]),
+            np.concatenate([free, greatest, np.full(self._slack, np.inf)]),
+        )
+        price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
+        matrix, rows = self._rows(objective, point, ratios)
+        self._highs.passModel(linear_model(price, columns, matrix, rows))
+        run_for(self._highs, timeout)
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        found: Floats = np.array(self._highs.getSolution().col_value)[: self.program.columns]
+        return found
+
+    def _rows(
+        self, objective: Objective, point: Floats, ratios: Floats
+    ) -> tuple[sp.csr_array, tuple[Floats, Floats]]:
+        program, of = self.program, self.program.ratios.of
+        contexts = program.ratios.numerator - sp.diags_array(ratios[of]) @ program.ratios.denominator
+        mass = program.ratios.denominator @ point
+        turn = sp.csr_array((-mass, (np.arange(len(of)), of)), shape=(len(of), len(ratios)))
+        norm = sp.csr_array(objective.denominator[None, :])
+        matrix = sp.block_array(
+            [
+                [program.inequalities, None, self._give, None, None, None, None],
+                [program.equalities, None, None, self._swing, -self._swing, None, None],
+                [contexts, turn, None, None, None, self._sway, -self._sway],
+                [norm, None, None, None, None, None, None],
+            ],
+            format="csr",
+        )
+        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
+        lower = np.concatenate([np.zeros(inequalities + equalities + len(of)), [1.0]])
+        upper = np.concatenate([np.full(inequalities, np.inf), np.zeros(equalities + len(of)), [1.0]])
+        return sp.csr_array(matrix), (lower, upper)
+
+
+def elastic_step(
+    cost: Floats,
+    slopes: Floats,
+    limits: tuple[Floats, Floats],
+    bounds: tuple[Floats, Floats],
+    *,
+    price: float,
+    timeout: float,
+) -> Floats | None:
+    """Return the step within bounds of least cost; limits on the slopes' rows may be missed at a price."""
+    rows, columns = slopes.shape
+    slack = sp.eye_array(rows, format="csr")
+    matrix = sp.csr_array(sp.hstack([sp.csr_array(slopes), slack, -slack], format="csr"))
+    ranges = (
+        np.concatenate([bounds[0], np.zeros(2 * rows)]),
+        np.concatenate([bounds[1], np.full(2 * rows, np.inf)]),
+    )
+    highs = quiet_highs()
+    highs.passModel(linear_model(np.concatenate([cost, np.full(2 * rows, price)]), ranges, matrix, limits))
+    run_for(highs, timeout)
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    step: Floats = np.array(highs.getSolution().col_value)[:columns]
+    return step
+
+
+def _unit_columns(rows: int, chosen: NDArray[np.intp]) -> sp.csr_array:
+    ones = np.ones(len(chosen))
+    return sp.csr_array((ones, (chosen, np.arange(len(chosen)))), shape=(rows, len(chosen)))

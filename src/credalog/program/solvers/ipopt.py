@@ -1,0 +1,283 @@
+"""Local search by IPOPT, the paper's own solver.
+
+Enters: a program, an objective or the groups of an entropy, a point to start from. Leaves: a point that may
+be better, or None. A local solver proves nothing: not that its point is the best, and not, when it finds
+none, that there is none. What leaves here is a candidate for a witness and must be checked like any other.
+
+The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.errors import MissingLibrary
+from credalog.program.program import Box, Floats, Objective, Program
+from credalog.program.solvers.interruption import deferred
+
+__all__ = ["improve", "spread"]
+
+_Settings: TypeAlias = dict[str, int | float | str]
+
+ACCEPTED = 1e-6
+"""The largest violation of a row at which a point is worth handing out for repair."""
+
+SLACK = 1e-9
+"""How far a context may be from its ratio."""
+
+INTERIOR = 1e-3
+"""How far inside its bounds the start is moved: an interior-point method cannot leave a corner."""
+
+
+def improve(
+    program: Program,
+    objective: Objective,
+    start: Floats,
+    *,
+    maximize: bool,
+    box: Box | None = None,
+    timeout: float = 10.0,
+    iterations: int = 500,
+) -> Floats | None:
+    """Climb from a point to a local optimum of the ratio; return it, scaled to denominator 1, or None."""
+    nonlinear = _Nonlinear(program, objective, maximize)
+    bounds = program.ratios.box if box is None else box
+    found = nonlinear.solve(start, bounds, timeout, iterations)
+    point: Floats = np.maximum(0.0, found[: program.columns])
+    mass = float(objective.denominator @ point)
+    usable = np.isfinite(found).all() and mass > 0.0 and nonlinear.violation(found) <= ACCEPTED
+    return point / mass if usable else None
+
+
+def spread(
+    program: Program,
+    groups: Sequence[NDArray[np.intp]],
+    start: Floats,
+    *,
+    timeout: float = 10.0,
+    iterations: int = 500,
+) -> Floats | None:
+    """Climb from a point to a local maximum of entropy at total mass 1; return it, or None.
+
+    Each group holds columns of equal length along its last axis; the entropy is the sum, over all rows of
+    all groups, of -x log(x / the row's sum).
+    """
+    nonlinear = _Entropic(program, groups)
+    found = nonlinear.solve(start, program.ratios.box, timeout, iterations)
+    usable = np.isfinite(found).all() and nonlinear.violation(found) <= ACCEPTED
+    return np.maximum(0.0, found[: program.columns]) if usable else None
+
+
+class _Nonlinear:
+    """A program as IPOPT wants it: functions of one vector, the columns and then the ratios.
+
+    Its rows are the inequalities, the equalities, the normalization, and one per context.
+    """
+
+    def __init__(self, program: Program, objective: Objective, maximize: bool) -> None:
+        self.program, self.objective = program, objective
+        ratios = program.ratios
+        self.size = program.columns + len(ratios.lower)
+        self.cost = np.zeros(self.size)
+        self.cost[: program.columns] = -objective.numerator if maximize else objective.numerator
+        rows = [program.inequalities, program.equalities, sp.csr_array(objective.denominator[None, :])]
+        self.matrix = sp.csr_array(sp.vstack(rows))
+        self.linear = self.matrix.tocoo()
+        self.part, self.whole = ratios.numerator.tocoo(), ratios.denominator.tocoo()
+        self.count = self.linear.shape[0] + len(ratios.of)
+
+    def solve(self, start: Floats, box: Box, timeout: float, iterations: int) -> Floats:
+        """Run IPOPT from a point, and return the vector at which it stopped; Ctrl-C stops it too."""
+        deadline = monotonic() + timeout
+        with deferred() as interruption:
+            # IPOPT's own limit counts the processor's time, of which a busy machine gives little.
+            problem = self._problem(
+                box,
+                lambda *_: monotonic() < deadline and not interruption.is_asked,
+                _options(timeout, iterations),
+            )
+            found: Floats = problem.solve(self.start(start, box))[0]
+        return found
+
+    def _problem(self, box: Box, goes_on: Callable[..., bool], options: _Settings) -> Any:
+        """Hand functions and bounds to IPOPT."""
+        inequalities = self.program.inequalities.shape[0]
+        lower, upper = np.zeros(self.count), np.zeros(self.count)
+        upper[:inequalities] = np.inf
+        lower[self.linear.shape[0] - 1] = upper[self.linear.shape[0] - 1] = 1.0
+        # IPOPT refuses a program with more equations than unknowns, consistent or not.
+        lower[self.linear.shape[0] :], upper[self.linear.shape[0] :] = -SLACK, SLACK
+        columns = self.program.columns
+        return _library()(
+            self.size,
+            np.concatenate([np.zeros(columns), box.lower]),
+            np.concatenate([np.full(columns, np.inf), box.upper]),
+            self.count,
+            lower,
+            upper,
+            self.jacobian_pattern(),
+            self.hessian_pattern(),
+            self.value,
+            self.gradient,
+            self.rows,
+            self.jacobian,
+            self.hessian,
+            goes_on,
+            ipopt_options=options,
+        )
+
+    def start(self, point: Floats, box: Box) -> Floats:
+        """Complete a point by its ratios, and move it off the walls."""
+        ratios = self.program.ratios
+        part = np.bincount(ratios.of, ratios.numerator @ point, len(ratios.lower))
+        whole = np.bincount(ratios.of, ratios.denominator @ point, len(ratios.lower))
+        middle = (box.lower + box.upper) / 2.0
+        values = np.divide(part, whole, out=middle, where=whole > 0.0)
+        margin = INTERIOR * (box.upper - box.lower)
+        inside = np.clip(values, box.lower + margin, box.upper - margin)
+        mass = float(self.objective.denominator @ point)
+        return np.concatenate([point / mass if mass > 0.0 else point, inside]) + 0.0
+
+    def violation(self, x: Floats) -> float:
+        """Return by how much a vector misses a row."""
+        rows = np.empty(self.count)
+        self.rows(x, rows)
+        inequalities = self.program.inequalities.shape[0]
+        rows[:inequalities] = np.minimum(rows[:inequalities], 0.0)
+        rows[self.linear.shape[0] - 1] -= 1.0
+        return float(np.abs(rows).max(initial=0.0))
+
+    def value(self, x: Floats) -> float:
+        """Return the objective."""
+        return float(self.cost @ x)
+
+    def gradient(self, _x: Floats, out: Floats) -> None:
+        """Write the gradient of the objective."""
+        out[:] = self.cost
+
+    def rows(self, x: Floats, out: Floats) -> None:
+        """Write the value of every row; a context's is part - ratio * whole."""
+        columns, ratios = self.program.columns, self.program.ratios
+        point, values = x[:columns], x[columns:]
+        out[: self.linear.shape[0]] = self.matrix @ point
+        whole = ratios.denominator @ point
+        out[self.linear.shape[0] :] = ratios.numerator @ point - values[ratios.of] * whole
+
+    def jacobian_pattern(self) -> tuple[list[int], list[int]]:
+        """Name the entries that `jacobian` writes, in its order."""
+        first, contexts = self.linear.shape[0], np.arange(len(self.program.ratios.of))
+        rows = (self.linear.row, first + self.part.row, first + self.whole.row, first + contexts)
+        ratios = self.program.columns + self.program.ratios.of
+        columns = (self.linear.col, self.part.col, self.whole.col, ratios)
+        return np.concatenate(rows).tolist(), np.concatenate(columns).tolist()
+
+    def jacobian(self, x: Floats, out: Floats) -> None:
+        """Write the derivatives of every row."""
+        columns, of = self.program.columns, self.program.ratios.of
+        by_whole = -x[columns:][of[self.whole.row]] * self.whole.data
+        by_ratio = -(self.program.ratios.denominator @ x[:columns])
+        out[:] = np.concatenate([self.linear.data, self.part.data, by_whole, by_ratio])
+
+    def hessian_pattern(self) -> tuple[list[int], list[int]]:
+        """Name the entries that `hessian` writes: a ratio with each column of a whole."""
+        ratios = self.program.columns + self.program.ratios.of[self.whole.row]
+        return ratios.tolist(), self.whole.col.tolist()
+
+    def hessian(self, _x: Floats, multipliers: Floats, _weight: float, out: Floats) -> None:
+        """Write the second derivatives of the Lagrangian; entries of one place add up."""
+        contexts = multipliers[self.linear.shape[0] :]
+        out[:] = -contexts[self.whole.row] * self.whole.data
+
+
+class _Entropic(_Nonlinear):
+    """A program whose goal is the greatest entropy; the Hessian of a row is diag(1 / x) - 1 / sum.
+
+    The sum of a group's only row is the total mass, a constant, which keeps the Hessian of a large table
+    diagonal.
+    """
+
+    FLOOR = 1e-300
+
+    def __init__(self, program: Program, groups: Sequence[NDArray[np.intp]]) -> None:
+        mass = program.mass
+        super().__init__(program, Objective(np.zeros(program.columns), mass, np.zeros(0)), True)
+        self.groups = groups
+        self.corners = [_triangle(group) for group in groups]
+
+    def start(self, point: Floats, box: Box) -> Floats:
+        """Move the point off zero as well, where the entropy has no derivative."""
+        begun = super().start(point, box)
+        columns = self.program.columns
+        begun[:columns] = np.maximum(begun[:columns], 1e-6)
+        return begun
+
+    def value(self, x: Floats) -> float:
+        """Return minus the entropy."""
+        return sum(float((x[group] * self._logarithms(x, group)).sum()) for group in self.groups)
+
+    def gradient(self, x: Floats, out: Floats) -> None:
+        """Write the gradient: log(x / sum), and one more where the sum is a constant."""
+        out[:] = 0.0
+        for group in self.groups:
+            out[group] = self._logarithms(x, group) + (len(group) == 1)
+
+    def _logarithms(self, x: Floats, group: NDArray[np.intp]) -> Floats:
+        table = np.maximum(x[group], self.FLOOR)
+        sums = table.sum(axis=1, keepdims=True) if len(group) > 1 else 1.0
+        return np.asarray(np.log(table / sums))
+
+    def hessian_pattern(self) -> tuple[list[int], list[int]]:
+        """Name the entries that `hessian` writes: the contexts' first, then a triangle per row."""
+        rows, columns = super().hessian_pattern()
+        for group, (i, j) in zip(self.groups, self.corners, strict=True):
+            # IPOPT wants one triangle, whichever: of each pair the larger column comes first.
+            rows += np.maximum(group[:, i], group[:, j]).ravel().tolist()
+            columns += np.minimum(group[:, i], group[:, j]).ravel().tolist()
+        return rows, columns
+
+    def hessian(self, x: Floats, multipliers: Floats, weight: float, out: Floats) -> None:
+        """Write the second derivatives of the Lagrangian."""
+        contexts = self.whole.nnz
+        super().hessian(x, multipliers, weight, out[:contexts])
+        blocks = []
+        for group, (i, j) in zip(self.groups, self.corners, strict=True):
+            table = np.maximum(x[group], self.FLOOR)
+            common = -1.0 / table.sum(axis=1, keepdims=True) if len(group) > 1 else np.zeros((1, 1))
+            entries = np.repeat(common, len(i), axis=1)
+            entries[:, i == j] += 1.0 / table
+            blocks.append(weight * entries.ravel())
+        out[contexts:] = np.concatenate([*blocks, np.zeros(0)])
+
+
+def _triangle(group: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which pairs of a row's columns have a second derivative."""
+    diagonal = np.arange(group.shape[1])
+    return np.tril_indices(group.shape[1]) if len(group) > 1 else (diagonal, diagonal)
+
+
+def _options(timeout: float, iterations: int) -> _Settings:
+    return {
+        "print_level": 0,
+        "sb": "yes",
+        "tol": 1e-10,
+        "constr_viol_tol": 1e-11,
+        "max_iter": iterations,
+        "max_cpu_time": max(timeout, 1e-3),
+        "bound_relax_factor": 0.0,
+    }
+
+
+def _library() -> Any:
+    """Return IPOPT's problem class."""
+    try:
+        from ipyopt import Problem
+    except ImportError as error:
+        advice = "Install it with `pip install credalog[ipopt]`."
+        raise MissingLibrary("IPOPT is not installed", advice=advice) from error
+    return Problem

@@ -1,0 +1,467 @@
+"""What can be said of P(assignment | evidence), from cheap bounds to proved and attained ends.
+
+Enters: an engine, the variables Y to be assigned, and evidence e. Leaves: `Assignments`, which bounds
+P(y | e) for partial and complete assignments y.
+
+The closed form. Let A be the ancestors of the evidence, of everything said beyond local polytopes, and of
+every y whose parents are not all in Y or observed. A is ancestral, so for y = (y_A, y_B)
+
+    P(y | e)  =  P(y_A | e) * product over x in B of theta(y_x | y_parents(x)).
+
+The thetas of B are restricted by their own local polytopes only, and P(y_A | e) does not depend on them.
+So either end of P(y | e) is that end of P(y_A | e) times the ends of these thetas. Only P(y_A | e) needs
+optimization; where A is empty, as in a full MAP of a credal network without evidence, nothing does.
+
+The cheap bounds. In any model P(y, e) is at most a product of upper thetas, each in one configuration. And
+for any model m found on the way the lower end of P(y | e) is at most P_m(y | e), for all y at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from math import inf, prod
+from time import monotonic
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.encoding import Encoding, above, below, encode
+from credalog.methods.cliques.factorization import factorize
+from credalog.methods.cliques.fragment import entangled_in
+from credalog.methods.cliques.search import Ending, Limits, Witness
+from credalog.network.formulas import (
+    TRUE,
+    Formula,
+    Is,
+    Variable,
+    conjunction,
+    literals_of,
+    scope,
+    truth_table,
+)
+from credalog.network.polytopes import vacuous, vertices
+from credalog.network.problem import Problem, relevant_part
+from credalog.network.sentences import Query
+from credalog.network.structure import Reading, ancestors
+from credalog.numbers.interval import Endpoint, Warrant
+from credalog.program.program import Objective
+from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
+from credalog.tables.distribution import Distribution
+from credalog.tables.products import ROUNDING, Floats, Products, Table
+from credalog.trusted.rounding import round_up
+
+__all__ = ["Assigned", "Assignments"]
+
+Assigned: TypeAlias = Mapping[int, int]
+"""The state of each assigned variable, by numbers."""
+
+MOST_AXES = 60
+"""A table has no more variables than this: numpy ends at 64 axes."""
+
+RELAXATION_SECONDS = 5.0
+"""How long the linear relaxation of one partial assignment may take."""
+
+LARGEST_FAMILY = 1 << 14
+"""Upper thetas of a family with more entries are taken to be one."""
+
+TABLED = 1 << 10
+"""Up to this many assignments one table shows them all, which makes the relaxation stronger."""
+
+QUICKLY_TABLED = 1 << 4
+"""The same where only a quick bound is wanted, of one partial assignment among many."""
+
+PROPAGATED = 1 << 12
+"""Set propagation makes an assignment a variable of its own, whose table may have this many rows."""
+
+PROPAGATION_SHARE = 0.7
+"""The share of the time that set propagation may take before the search on cliques."""
+
+SHORTEST = 0.05
+"""The least time, in seconds, in which anything can be asked."""
+
+_States: TypeAlias = tuple[tuple[int, int], ...]
+_Key: TypeAlias = tuple[_States, bool]
+"""An assignment of variables in A, and whether its upper end is meant."""
+
+
+class _Encoded(NamedTuple):
+    """A part of the network, its encoding, the variables that show all their states, and a solver."""
+
+    part: Problem
+    encoding: Encoding
+    free: frozenset[Variable]
+    solver: Solver
+
+
+class Assignments:
+    """The assignments of some variables of a network, under evidence.
+
+    `is_consistent` says whether the network is known to have a model; otherwise nothing counts as attained.
+    """
+
+    def __init__(self, engine: Engine, chosen: Iterable[int], given: Formula, *, is_consistent: bool) -> None:
+        self.engine = engine
+        self.problem = engine.problem
+        self.given = given
+        self.is_consistent = is_consistent
+        self.chosen = frozenset(chosen)
+        self.number = {v: i for i, v in enumerate(engine.network.variables)}
+        literals = literals_of(given) or {}
+        self.observed = {self.number[v]: v.values.index(value) for v, value in literals.items()}
+        self.given_scope = tuple(self.number[v] for v in scope(given))
+        self.models: list[tuple[Products, float]] = []
+        self._tables: dict[tuple[tuple[int, ...], Reading], _Encoded] = {}
+        self._relaxed: dict[_States, float] = {}
+        self._found: dict[_Key, Endpoint] = {}
+        self._witnesses: dict[_Key, Witness] = {}
+
+    # ---- which variables need optimization ------------------------------------------------------------
+
+    @cached_property
+    def entangled(self) -> frozenset[int]:
+        """Return A, the variables whose probabilities are not a product of local choices."""
+        problem = self.problem
+        if problem.reading is Reading.FREE:
+            return frozenset(range(len(problem.variables)))
+        parents, known = problem.structure.parents, self.chosen | self.observed.keys()
+        start = [x for s in problem.all_statements for x in s.scope]
+        start += [x for c in problem.declared for x in (*c.left, *c.right, *c.given)]
+        start += [*problem.structure.core, *self.given_scope]
+        start += [x for x in self.chosen if not known.issuperset(parents[x])]
+        return ancestors(parents, start)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Return the variables to be assigned: parents first, those of A before the others."""
+        topological = [x for c in self.problem.structure.components for x in c if x in self.chosen]
+        return tuple(sorted(topological, key=lambda x: x not in self.entangled))
+
+    def _prefix(self, assigned: Assigned) -> dict[int, int]:
+        return {x: state for x, state in sorted(assigned.items()) if x in self.entangled}
+
+    # ---- cheap bounds ---------------------------------------------------------------------------------
+
+    @cached_property
+    def likelihood(self) -> float:
+        """Return a proved lower bound on P(evidence)."""
+        if self.given == TRUE:
+            return 1.0
+        try:
+            encoded = self._encode((), self.observed, bounding_reading(self.problem))
+        except ProblemTooLarge:
+            return 0.0
+        objective = self._unconditional(encoded, {})
+        least, _ = encoded.solver.bound(objective, RELAXATION_SECONDS, maximize=False)
+        return least
+
+    @cached_property
+    def _all_upper(self) -> Products:
+        everything = ancestors(self.problem.structure.parents, (*self.chosen, *self.observed))
+        tailed = everything - self.problem.structure.core
+        if self.problem.reading is Reading.FREE:
+            tailed = frozenset()
+        return self._products(tailed, upper=True)
+
+    @cached_property
+    def _loose_upper(self) -> Products:
+        return self._products(self.chosen - self.entangled, upper=True)
+
+    @cached_property
+    def _loose_lower(self) -> Products:
+        return self._products(self.chosen - self.entangled, upper=False)
+
+    def _products(self, members: Iterable[int], *, upper: bool) -> Products:
+        tables = tuple(self._ends(x, upper=upper) for x in sorted(members))
+        return Products(tables, self.chosen)
+
+    def _ends(self, x: int, *, upper: bool) -> Table:
+        """Tabulate the greatest or least theta(x | parents) in every configuration, rounding outwards."""
+        structure, parents = self.problem.structure, self.problem.structure.parents[x]
+        sizes = [structure.sizes[p] for p in parents]
+        if prod(sizes) * structure.sizes[x] > LARGEST_FAMILY and x in self.entangled:
+            return (), np.ones(())
+        values: Floats = np.empty((*sizes, structure.sizes[x]))
+        for configuration in product(*map(range, sizes)):
+            polytope = self.problem.polytopes[x].get(configuration) or vacuous(structure.sizes[x])
+            states = list(zip(*vertices(polytope), strict=True))
+            values[configuration] = [above(max(s)) if upper else below(min(s)) for s in states]
+        return (*parents, x), values
+
+    def upper(self, assigned: Assigned) -> float:
+        """Bound P(y | e) from above for every completion y, by products of upper thetas."""
+        cheap = 1.0
+        if self.likelihood > 0.0:
+            cheap = self._all_upper.bound({**self.observed, **assigned}) / self.likelihood
+        known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
+        return min(1.0, cheap * (1.0 + ROUNDING), known * self._loose(assigned, upper=True))
+
+    def lower(self, assigned: Assigned) -> float:
+        """Bound the lower end of P(y | e) from above for every completion y, by every model found."""
+        known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
+        by_model = (m.bound({**self.observed, **assigned}) / mass for m, mass in self.models)
+        bounds = [known * self._loose(assigned, upper=False), *by_model]
+        return min(self.upper(assigned), *(bound * (1.0 + ROUNDING) for bound in bounds))
+
+    def _loose(self, assigned: Assigned, *, upper: bool) -> float:
+        products = self._loose_upper if upper else self._loose_lower
+        return products.bound({**self.observed, **assigned})
+
+    # ---- bounds by linear relaxation, and exact ends --------------------------------------------------
+
+    def relax(self, assigned: Assigned, seconds: float) -> None:
+        """Sharpen the bounds of a partial assignment by the linear relaxation of P(y_A | e)."""
+        prefix = self._prefix(assigned)
+        key = tuple(prefix.items())
+        if key not in self._relaxed:
+            self._relaxed[key] = self._relaxation_bound(prefix, seconds) if prefix else 1.0
+
+    def _relaxation_bound(self, prefix: Assigned, seconds: float) -> float:
+        try:
+            bounding = self._bounding(prefix, bounding_reading(self.problem), QUICKLY_TABLED)
+        except ProblemTooLarge:
+            return 1.0
+        return bounding.relaxed(min(seconds, RELAXATION_SECONDS), maximize=True)
+
+    def end(self, assigned: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
+        """Find one end of P(y | e) for a complete assignment; what is found is remembered.
+
+        `limits.decided` hears of P(y_A | e) times the loose thetas, as they stand at this end.
+        """
+        prefix = self._prefix(assigned)
+        if prefix:
+            factor = self._loose_factor(assigned, maximize)
+            self._find_end(prefix, _scaled(limits, factor), maximize=maximize)
+        return self.known_end(assigned, maximize=maximize)
+
+    def _loose_factor(self, assigned: Assigned, maximize: bool) -> float:
+        products = self._loose_upper if maximize else self._loose_lower
+        return products.value({**self.observed, **assigned})
+
+    def known_end(self, assigned: Assigned, *, maximize: bool) -> Endpoint:
+        """Return what is known of one end without further work."""
+        prefix = self._prefix(assigned)
+        factor = self._loose_factor(assigned, maximize)
+        nothing = Endpoint(float(maximize), None, Warrant.CHECKED)
+        certain = Endpoint(1.0, 1.0 if self.is_consistent else None, Warrant.CHECKED)
+        found = self._found.get((tuple(prefix.items()), maximize), nothing) if prefix else certain
+        witnessed = None if found.witnessed is None else found.witnessed * factor
+        return Endpoint(_outwards(found.bound * factor, maximize), witnessed, found.warrant)
+
+    def _find_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> None:
+        """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
+        key = (tuple(prefix.items()), maximize)
+        if self._may_propagate(prefix):
+            if not self._suffices(key, limits):
+                self._propagate(prefix, limits)
+        elif key not in self._found:
+            self._glance(prefix, maximize)
+        if not self._suffices(key, limits):
+            self._search(prefix, limits, maximize)
+
+    def _suffices(self, key: _Key, limits: Limits) -> bool:
+        end = self._found.get(key)
+        if end is None or end.gap <= limits.tolerance:
+            return end is not None
+        return limits.decided is not None and limits.decided(end.bound, end.witnessed)
+
+    def _remember(self, key: _Key, end: Endpoint) -> None:
+        """Keep the tighter bound and the value attained that lies farther out."""
+        tighter, farther = (min, max) if key[1] else (max, min)
+        old = self._found.get(key, end)
+        bound = tighter(old.bound, end.bound)
+        values = [v for v in (old.witnessed, end.witnessed) if v is not None]
+        warrant = end.warrant if bound == end.bound else old.warrant
+        self._found[key] = Endpoint(bound, farther(values) if values else None, warrant)
+        if key[1]:
+            self._relaxed[key[0]] = min(self._relaxed.get(key[0], 1.0), bound)
+
+    def _may_propagate(self, prefix: Assigned) -> bool:
+        """Tell whether everything said is local and the graph acyclic, and the assignment not too long."""
+        problem = self.problem
+        states = prod(problem.structure.sizes[x] for x in prefix)
+        if problem.reading is Reading.FREE or self.engine.frame is not None or states > PROPAGATED:
+            return False
+        return not any(problem.all_statements) and not problem.declared and not problem.structure.core
+
+    def _glance(self, prefix: Assigned, maximize: bool) -> None:
+        """Solve one linear program, whose point may be the model that is looked for already."""
+        key = (tuple(prefix.items()), maximize)
+        for reading in readings_of(self.problem)[:2]:
+            try:
+                bounding = self._bounding(prefix, reading)
+            except ProblemTooLarge:
+                return
+            bound, witness = bounding.glance(RELAXATION_SECONDS, maximize=maximize)
+            end = Endpoint(bound if bounding.is_outer else float(maximize), None, Warrant.CHECKED)
+            self._remember(key, replace(end, witnessed=self._witnessed(key, witness, prefix)))
+
+    def _propagate(self, prefix: Assigned, limits: Limits) -> None:
+        seconds = max(PROPAGATION_SHARE * (limits.deadline - monotonic()), SHORTEST)
+        options = Options(limits.tolerance, seconds, method="sets")
+        answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
+        key = tuple(prefix.items())
+        self._remember((key, False), answer.interval.lower)
+        self._remember((key, True), answer.interval.upper)
+        if answer.interrupted:
+            raise KeyboardInterrupt
+
+    def _search(self, prefix: Assigned, limits: Limits, maximize: bool) -> None:
+        key = (tuple(prefix.items()), maximize)
+        try:
+            finding = search_in_turn(
+                readings_of(self.problem),
+                lambda reading: self._bounding(prefix, reading),
+                limits,
+                maximize=maximize,
+                known=self._witnesses.get(key),
+            )
+        except ProblemTooLarge:
+            self._remember(key, Endpoint(float(maximize), None, Warrant.CHECKED))
+            return
+        if finding.ending is Ending.EMPTY:
+            raise self._nothing()
+        witnessed = self._witnessed(key, finding.witness, prefix)
+        self._remember(key, Endpoint(finding.bound, witnessed, finding.warrant))
+        if finding.ending is Ending.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _witnessed(self, key: _Key, witness: Witness | None, prefix: Assigned) -> float | None:
+        """Compute what a witness gives P(y_A | e) once more, from its conditional tables; keep the best."""
+        if witness is None or not self.is_consistent:
+            return None
+        if literals_of(self.given) is not None:
+            products, mass = self._as_model(witness.distribution)
+            value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
+            witness = Witness(witness.distribution, min(1.0, value))
+        farther = max if key[1] else min
+        known = self._witnesses.get(key, witness)
+        self._witnesses[key] = farther((known, witness), key=lambda w: w.value)
+        return witness.value
+
+    def learn(self, assigned: Assigned) -> None:
+        """Keep a model in which an assignment is improbable: it bounds the lower end of every assignment."""
+        prefix = self._prefix(assigned)
+        if not prefix or not self.is_consistent:
+            return
+        witness = self._witnesses.get((tuple(prefix.items()), False))
+        if witness is None:
+            bounding = self._bounding(prefix, bounding_reading(self.problem))
+            _, witness = bounding.glance(RELAXATION_SECONDS, maximize=False)
+        if witness is not None:
+            products, mass = self._as_model(witness.distribution)
+            tables = (*products.tables, *self._loose_lower.tables)
+            self.models.append((Products(tables, self.chosen), mass))
+
+    def _as_model(self, distribution: Distribution) -> tuple[Products, float]:
+        """Return a model's tables, by numbers, and its probability of the evidence."""
+        tables = tuple(
+            (tuple(self.number[v] for v in (*f.parents, *f.block)), f.table) for f in distribution.factors
+        )
+        return Products(tables, self.chosen), distribution.probability(self.given)
+
+    # ---- the program of P(y_A | e) --------------------------------------------------------------------
+
+    def _bounding(self, prefix: Assigned, reading: Reading, tabled: int = TABLED) -> Bounding:
+        """Encode P(y_A | e): in a table of all assignments while that is small, else of this one alone."""
+        sizes = self.problem.structure.sizes
+        # To hold an assignment takes a table of the evidence; where that is wide, the other way is cheaper.
+        most = TABLED if prod(sizes[x] for x in self.given_scope) > TABLED else tabled
+        is_small = prod(sizes[x] for x in prefix) <= most
+        return self._tabled(prefix, reading) if is_small else self._held(prefix, reading)
+
+    def _tabled(self, prefix: Assigned, reading: Reading) -> Bounding:
+        key = (tuple(prefix), reading)
+        if key not in self._tables:
+            self._tables[key] = self._encode(prefix, self.observed, reading)
+        encoded = self._tables[key]
+        objective = encoded.encoding.objective(conjunction(self._atoms(prefix)), self.given)
+        bounds = np.minimum(objective.mass_bounds, self._most_mass)
+        return self._as_bounding(encoded, replace(objective, mass_bounds=bounds))
+
+    def _held(self, prefix: Assigned, reading: Reading) -> Bounding:
+        """Hold everything assigned at its state, and show P(e) in a table of its own."""
+        encoded = self._encode(prefix, {**self.observed, **prefix}, reading)
+        objective = self._unconditional(encoded, prefix)
+        if self.given != TRUE:
+            number = {v: i for i, v in enumerate(encoded.part.variables)}
+            evidence = tuple(number[v] for v in scope(self.given))
+            objective = self._conditioned(objective, encoded.encoding, evidence)
+        return self._as_bounding(encoded, objective)
+
+    def _as_bounding(self, encoded: _Encoded, objective: Objective) -> Bounding:
+        return Bounding(self.engine, encoded.part, encoded.encoding, objective, encoded.solver)
+
+    def _unconditional(self, encoded: _Encoded, prefix: Assigned) -> Objective:
+        """Return P(y_A, e); what is held needs not be said again."""
+        atoms = (atom for atom in self._atoms(prefix) if atom.variable in encoded.free)
+        other = self.given if encoded.free.intersection(scope(self.given)) else TRUE
+        return encoded.encoding.unconditional(conjunction((*atoms, other)))
+
+    def _atoms(self, assigned: Assigned) -> Iterator[Is]:
+        for x, state in assigned.items():
+            variable = self.problem.variables[x]
+            yield Is(variable, variable.values[state])
+
+    def _conditioned(self, objective: Objective, encoding: Encoding, evidence: tuple[int, ...]) -> Objective:
+        """Divide an objective by P(e)."""
+        number = encoding.factorization.smallest_covering(evidence)
+        variables = [encoding.problem.variables[x] for x in encoding.factorization.cliques[number].scope]
+        denominator = np.zeros(encoding.program.columns)
+        denominator[encoding.columns[number][truth_table(self.given, variables)]] = 1.0
+        bounds = np.full(len(objective.mass_bounds), self._most_mass)
+        return Objective(objective.numerator, denominator, bounds)
+
+    @property
+    def _most_mass(self) -> float:
+        return round_up(1.0 / self.likelihood) if self.likelihood > 0.0 else inf
+
+    def _encode(self, asked: Iterable[int], held: Assigned, reading: Reading) -> _Encoded:
+        """Encode what bears on some variables and the evidence; return also which variables are not held.
+
+        A variable in a component of several shows all its states. Where more is held than the evidence, the
+        evidence gets a table in which nothing is.
+        """
+        members = dict.fromkeys((*asked, *self.given_scope))
+        if len(members) > MOST_AXES:
+            raise ProblemTooLarge(f"{len(members)} variables are to be assigned at once")
+        part, kept = relevant_part(self.problem, members)
+        new = {old: i for i, old in enumerate(kept)}
+        several = entangled_in(part, reading)
+        fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
+        scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
+        scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
+        if len(held) > len(self.observed) and self.given_scope:
+            scopes.append(tuple(new[x] for x in self.given_scope))
+        query, observed = [new[x] for x in members], frozenset(fixed)
+        factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
+        free = frozenset(v for x, v in enumerate(part.variables) if x not in fixed)
+        encoding = encode(part, factorization, fixed)
+        return _Encoded(part, encoding, free, Solver(encoding.program))
+
+    def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
+        if self.given == TRUE:
+            return no_model()
+        return ImpossibleEvidence("every model gives the evidence probability zero")
+
+
+def _outwards(value: float, maximize: bool) -> float:
+    return min(1.0, value * (1.0 + ROUNDING)) if maximize else value * (1.0 - ROUNDING)
+
+
+def _scaled(limits: Limits, factor: float) -> Limits:
+    """Restate limits on P(y | e) for P(y_A | e), which is multiplied by a factor."""
+    tolerance = limits.tolerance / factor if factor > 0.0 else 1.0
+    decided = None if limits.decided is None else _heard_times(limits.decided, factor)
+    return replace(limits, tolerance=min(tolerance, 1.0), decided=decided)
+
+
+def _heard_times(
+    decided: Callable[[float, float | None], bool], factor: float
+) -> Callable[[float, float | None], bool]:
+    return lambda bound, witnessed: decided(bound * factor, None if witnessed is None else witnessed * factor)

@@ -1,0 +1,163 @@
+"""One probability on one program: a glance by its linear relaxation, or an end by search, checked.
+
+Enters: an engine, a part of its network, its encoding and an objective. Leaves: bounds that hold for every
+model, and witnesses that the independent checker has accepted.
+
+Where components of several variables share ancestors, several readings take turns, as in `exact`: the inner
+one attains, the outer one bounds, and the literal core is formed only on a gap that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, prod
+from time import monotonic
+
+import numpy as np
+
+from credalog.methods.automatic import CORE_LIMIT, Engine
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
+from credalog.methods.cliques.witness import WitnessSearch
+from credalog.network.formulas import Formula
+from credalog.network.problem import Problem
+from credalog.network.structure import Reading
+from credalog.numbers.interval import Warrant
+from credalog.program.program import Claim, Objective, Outcome, Program
+from credalog.program.solvers.highs import Basis, Relaxation
+from credalog.tables.distribution import Distribution
+from credalog.trusted.certify import Checker
+from credalog.trusted.rounding import round_up
+
+__all__ = ["Bounding", "Solver", "bounding_reading", "readings_of", "search_in_turn"]
+
+
+def readings_of(problem: Problem) -> tuple[Reading, ...]:
+    """Return the readings in which a problem is searched, one after the other."""
+    structure = problem.structure
+    if problem.reading is not Reading.LITERAL or not structure.core:
+        return (problem.reading,)
+    small = prod(structure.sizes[x] for x in structure.core) <= CORE_LIMIT
+    if small and tuple(sorted(structure.core)) in structure.components:
+        return (Reading.LITERAL,)
+    sandwich = (Reading.CHAIN, Reading.OUTER)
+    return (*sandwich, Reading.LITERAL) if small else sandwich
+
+
+def bounding_reading(problem: Problem) -> Reading:
+    """Return the cheapest reading whose bounds hold for every model."""
+    return readings_of(problem)[:2][-1]
+
+
+def search_in_turn(
+    readings: Sequence[Reading],
+    program_of: Callable[[Reading], Bounding],
+    limits: Limits,
+    *,
+    maximize: bool,
+    known: Witness | None = None,
+) -> Finding:
+    """Search one reading after the other until the end is found; each knows what was attained before it."""
+    best: Finding | None = None
+    for turn, reading in enumerate(readings, 1):
+        program = program_of(reading)
+        finding = program.search(_share(limits, len(readings) - turn), maximize=maximize, known=known)
+        if not program.is_outer and finding.ending is Ending.INTERRUPTED:
+            return replace(finding, bound=float(maximize), warrant=Warrant.CHECKED)
+        if not program.is_outer:
+            known = None if finding.ending is Ending.EMPTY else finding.witness
+            continue
+        best = finding if best is None else _joined(best, finding, maximize)
+        known = best.witness
+        if finding.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+            break
+    assert best is not None
+    return best
+
+
+def _share(limits: Limits, later: int) -> Limits:
+    """Leave three quarters of the time to those that come later."""
+    now = monotonic()
+    return limits if later == 0 else replace(limits, deadline=now + (limits.deadline - now) / 4.0)
+
+
+def _joined(first: Finding, second: Finding, maximize: bool) -> Finding:
+    better = min if maximize else max
+    return replace(second, bound=better(first.bound, second.bound), nodes=first.nodes + second.nodes)
+
+
+class Solver:
+    """The linear relaxation of one program, and who checks it; each solution starts from the one before."""
+
+    def __init__(self, program: Program) -> None:
+        self._box = program.ratios.box
+        self._relaxation = Relaxation(program)
+        self._checker = Checker(program)
+        self._basis: Basis = None
+
+    def bound(self, objective: Objective, timeout: float, *, maximize: bool) -> tuple[float, Claim]:
+        """Bound an objective by one linear program, as our own checker proves it."""
+        solve = self._relaxation.maximize if maximize else self._relaxation.minimize
+        claim, self._basis = solve(objective, self._box, basis=self._basis, timeout=timeout)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return float(maximize), claim
+        prove = self._checker.upper_bound if maximize else self._checker.lower_bound
+        return min(1.0, max(0.0, prove(objective, self._box, claim.multipliers))), claim
+
+
+@dataclass(frozen=True, slots=True)
+class Bounding:
+    """A probability as the objective of one program."""
+
+    engine: Engine
+    problem: Problem
+    encoding: Encoding
+    objective: Objective
+    solver: Solver
+
+    @property
+    def is_outer(self) -> bool:
+        """Tell whether every model is a point of the program, so that its bounds hold for all of them."""
+        return (
+            self.encoding.factorization.reading is not Reading.CHAIN or self.problem.reading is Reading.CHAIN
+        )
+
+    def with_mass_bounded(self, given: Formula) -> Bounding:
+        """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
+        if np.isfinite(self.objective.mass_bounds[0]):
+            return self
+        evidence = self.encoding.unconditional(given)
+        least, claim = self.solver.bound(evidence, inf, maximize=False)
+        if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
+            return self
+        bounds = np.minimum(self.objective.mass_bounds, round_up(1.0 / least))
+        return replace(self, objective=replace(self.objective, mass_bounds=bounds))
+
+    def relaxed(self, timeout: float, *, maximize: bool) -> float:
+        """Bound the probability by one linear program, as our own checker proves it."""
+        return self.solver.bound(self.objective, timeout, maximize=maximize)[0]
+
+    def glance(self, timeout: float, *, maximize: bool) -> tuple[float, Witness | None]:
+        """Bound the probability by one linear program, whose point may be a witness as it stands."""
+        bound, claim = self.solver.bound(self.objective, timeout, maximize=maximize)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return bound, None
+        witnesses = WitnessSearch(self.encoding, self.objective, monotonic() + timeout)
+        found = witnesses.from_point(claim.point, maximize=maximize, steps=1)
+        if found is None or not self._is_model(found.distribution):
+            return bound, None
+        return bound, Witness(found.distribution, found.value)
+
+    def search(self, limits: Limits, *, maximize: bool, known: Witness | None = None) -> Finding:
+        """Search one end; a new witness counts only if it is a model in the eyes of the checker."""
+        finding = search(self.encoding, self.objective, limits, maximize=maximize, known=known)
+        if finding.ending is not Ending.EMPTY:
+            finding = replace(finding, bound=min(1.0, max(0.0, finding.bound)))
+        if finding.witness is None or finding.witness is known:
+            return finding
+        is_model = self._is_model(finding.witness.distribution)
+        return finding if is_model else replace(finding, witness=known)
+
+    def _is_model(self, distribution: Distribution) -> bool:
+        return self.engine.admits(distribution, self.engine.network.about(self.problem.variables))

@@ -1,0 +1,303 @@
+"""Decisions on intervals: whether P(q | e) certainly reaches a threshold.
+
+Enters: an engine, a query and a threshold. Leaves: `Decision`: a verdict and the bounds it rests on.
+
+Two questions settle it: can P(q | e) be less than the threshold, and can it reach it? A witness says yes and
+a bound says no. First come the two linear relaxations, then set propagation where it is exact, then a search
+for each end that stops at its first answer, and last, where nothing settled it, exact bounds. Unless the
+threshold lies close to an end of the interval, this takes far less than the interval itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from time import monotonic
+
+from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
+from credalog.methods.answer import Options, Progress
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.search import Ending, Limits, Witness
+from credalog.methods.vertices import sets
+from credalog.network.formulas import Not
+from credalog.network.graph import Markov
+from credalog.network.sentences import Query
+from credalog.network.structure import Reading
+from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Warrant
+from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
+from credalog.text import unparse_query
+from credalog.trusted.rounding import round_down, round_up
+
+__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
+
+FINER = 1e-3
+"""A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
+
+SEARCH_SHARE = 0.5
+"""The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
+
+
+NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
+ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
+STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
+TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
+BEHIND = re.compile(rf"\s*(?:{ORDER}\s*)?")
+
+
+class Relation(Enum):
+    """Say on which side of the threshold the probability is asked to lie."""
+
+    AT_LEAST = ">="
+    AT_MOST = "<="
+
+
+class Verdict(Enum):
+    """Say what is known of a statement such as P(q | e) >= 0.5."""
+
+    CERTAIN = "it holds in every model"
+    EXCLUDED = "it holds in no model"
+    UNDETERMINED = "it holds in some models and not in others"
+    UNDECIDED = "it was not settled: the time ran out, or the threshold lies too close to an end"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, and what was known of the interval when it was reached; `stage` says what settled it."""
+
+    query: Query
+    relation: Relation
+    threshold: float
+    verdict: Verdict
+    interval: Interval
+    stage: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{unparse_query(self.query)} {self.relation.value} {self.threshold:g}"
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import Bar, as_html
+
+        bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
+        return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
+
+
+def read_statement(text: str) -> tuple[str, Relation, float]:
+    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold.
+
+    The number may be a fraction or a percentage, and may come first.
+    """
+    turned = TURNED.fullmatch(text)
+    found = turned or STATEMENT.fullmatch(text)
+    if found is None:
+        raise LanguageError(
+            "this is no comparison of a probability with a number by <= or >=",
+            place=replace(Place.within(text, _astray(text)), inside="the statement"),
+            advice="Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`.",
+        )
+    is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
+    threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
+    return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(threshold)
+
+
+def _astray(text: str) -> int:
+    """Return where a statement goes wrong: at its number, or at what stands where <= or >= should."""
+    start = len(text) - len(text.lstrip())
+    behind = None if text[start : start + 1].isdigit() else BEHIND.match(text, text.rfind(")") + 1)
+    return start if behind is None else behind.end()
+
+
+def decide(
+    engine: Engine,
+    asked: Query,
+    threshold: float,
+    options: Options = Options(),
+    *,
+    relation: Relation = Relation.AT_LEAST,
+) -> Decision:
+    """Tell whether P(claim | given) certainly reaches a threshold, or certainly stays within it."""
+    if not 0.0 <= threshold <= 1.0:
+        raise CredalogError(f"{threshold} is no probability", advice="Compare with a number between 0 and 1.")
+    if relation is Relation.AT_LEAST:
+        return _Task(engine, asked, threshold, options).decide()
+    # P(q | e) <= t says that P(not q | e) >= 1 - t.
+    mirrored = Query(Not(asked.claim), asked.given)
+    found = _Task(engine, mirrored, 1.0 - threshold, options).decide()
+    return replace(
+        found, query=asked, relation=relation, threshold=threshold, interval=_mirrored(found.interval)
+    )
+
+
+def _mirrored(interval: Interval) -> Interval:
+    lower = _complement(interval.upper, lambda value: max(0.0, round_down(value)))
+    upper = _complement(interval.lower, lambda value: min(1.0, round_up(value)))
+    return Interval(lower, upper)
+
+
+def _complement(end: Endpoint, outwards: Callable[[float], float]) -> Endpoint:
+    witnessed = None if end.witnessed is None else 1.0 - end.witnessed
+    return Endpoint(outwards(1.0 - end.bound), witnessed, end.warrant)
+
+
+class _Task:
+    """One threshold under test."""
+
+    def __init__(self, engine: Engine, asked: Query, threshold: float, options: Options) -> None:
+        self.engine = engine
+        self.asked = asked
+        self.threshold = threshold
+        self.options = options
+        self.start = monotonic()
+        self.part = engine.part(asked)
+        self.interval = VACUOUS
+        self.witness: Witness | None = None
+        self.programs: dict[Reading, Bounding] = {}
+
+    def decide(self) -> Decision:
+        """Try one stage after the other until one settles it."""
+        stages = (
+            ("relaxation", self._relax),
+            ("set propagation", self._propagate),
+            ("search", self._search),
+            ("exact bounds", self._exact),
+        )
+        reached = ""
+        try:
+            for name, stage in stages:
+                reached = name
+                stage()
+                if self._verdict is not Verdict.UNDECIDED:
+                    break
+        except KeyboardInterrupt:
+            reached = "interrupted"
+        seconds = monotonic() - self.start
+        return Decision(
+            self.asked, Relation.AT_LEAST, self.threshold, self._verdict, self.interval, reached, seconds
+        )
+
+    @property
+    def _verdict(self) -> Verdict:
+        lower, upper = self.interval.lower, self.interval.upper
+        if lower.bound >= self.threshold:
+            return Verdict.CERTAIN
+        if upper.bound < self.threshold:
+            return Verdict.EXCLUDED
+        falls_short = lower.witnessed is not None and lower.witnessed < self.threshold
+        reaches = upper.witnessed is not None and upper.witnessed >= self.threshold
+        return Verdict.UNDETERMINED if falls_short and reaches else Verdict.UNDECIDED
+
+    # ---- the stages -----------------------------------------------------------------------------------
+
+    def _relax(self) -> None:
+        """Glance at both ends: a linear program each, whose point may be a model already."""
+        try:
+            program = self._program(bounding_reading(self.part.problem))
+        except ProblemTooLarge:
+            return
+        for maximize in (False, True):
+            if self._verdict is Verdict.UNDECIDED:
+                bound, witness = program.glance(self.options.timeout, maximize=maximize)
+                self._learn(Endpoint(bound, None, Warrant.CHECKED), maximize=maximize)
+                self._attain(witness)
+
+    def _propagate(self) -> None:
+        """Ask for the interval where set propagation gives it exactly, which is quick."""
+        engine = self.engine
+        may_be_credal = engine.frame is None and engine.markov is not Markov.NONE
+        if may_be_credal and sets.applies(engine.network, self.asked, engine.graph):
+            self._ask(replace(self.options, method="sets"))
+
+    def _search(self) -> None:
+        """Search each end until a bound or a witness answers what is asked of it."""
+        until = self.start + SEARCH_SHARE * self.options.timeout
+        first = self._is_nearer_the_top
+        try:
+            self._search_end((monotonic() + until) / 2.0, maximize=first)
+            if self._verdict is Verdict.UNDECIDED and monotonic() < until:
+                self._search_end(until, maximize=not first)
+        except ProblemTooLarge:
+            return
+
+    @property
+    def _is_nearer_the_top(self) -> bool:
+        """Tell which end the threshold is nearer to: that one is the likelier to exclude something."""
+        lower, upper = self.interval.lower.bound, self.interval.upper.bound
+        return upper - self.threshold < self.threshold - lower
+
+    def _search_end(self, deadline: float, *, maximize: bool) -> None:
+        tolerance = FINER * self.options.tolerance
+        limits = Limits(tolerance, deadline, report=self._report, decided=self._answers(maximize))
+        readings = readings_of(self.part.problem)
+        finding = search_in_turn(readings, self._program, limits, maximize=maximize, known=self.witness)
+        if finding.ending is Ending.EMPTY:
+            # Exact bounds will say why there is no model, or none that allows the evidence.
+            return
+        self._attain(finding.witness)
+        self._learn(Endpoint(finding.bound, None, finding.warrant), maximize=maximize)
+        if finding.ending is Ending.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _answers(self, maximize: bool) -> Callable[[float, float | None], bool]:
+        """Return what tells a search that it has answered: no by its bound, or yes by a witness."""
+        threshold = self.threshold
+
+        def decided(bound: float, witnessed: float | None) -> bool:
+            if maximize:
+                return bound < threshold or (witnessed is not None and witnessed >= threshold)
+            return bound >= threshold or (witnessed is not None and witnessed < threshold)
+
+        return decided
+
+    def _exact(self) -> None:
+        """Ask for the interval itself, by whatever method suits it."""
+        self._ask(self.options)
+
+    def _ask(self, options: Options) -> None:
+        remaining = max(self.start + options.timeout - monotonic(), 1.0)
+        answer = self.engine.query(self.asked, replace(options, timeout=remaining))
+        self._learn(answer.interval.lower, maximize=False)
+        self._learn(answer.interval.upper, maximize=True)
+        if answer.interrupted:
+            raise KeyboardInterrupt
+
+    # ---- what is known --------------------------------------------------------------------------------
+
+    def _learn(self, end: Endpoint, *, maximize: bool) -> None:
+        """Keep the tighter bound, and the value attained that lies farther out."""
+        old = self.interval.upper if maximize else self.interval.lower
+        tighter, farther = (min, max) if maximize else (max, min)
+        bound = tighter(old.bound, end.bound)
+        values = [v for v in (old.witnessed, end.witnessed) if v is not None]
+        warrant = end.warrant if bound == end.bound else old.warrant
+        learnt = Endpoint(bound, farther(values) if values else None, warrant)
+        self.interval = replace(self.interval, **{"upper" if maximize else "lower": learnt})
+
+    def _attain(self, witness: Witness | None) -> None:
+        """Learn from a model about both ends: the lower is at most its value, the upper at least."""
+        if witness is None or witness is self.witness:
+            return
+        if self.engine.extends(self.part.kept, self.options) is False:
+            raise no_model()
+        self.witness = witness
+        for maximize in (False, True):
+            self._learn(Endpoint(float(maximize), witness.value, self._warrant(maximize)), maximize=maximize)
+
+    def _warrant(self, maximize: bool) -> Warrant:
+        return (self.interval.upper if maximize else self.interval.lower).warrant
+
+    def _report(self, bound: float, witnessed: float | None) -> None:
+        if self.options.report is not None:
+            self.options.report(Progress("threshold", bound, witnessed, monotonic() - self.start))
+
+    # ---- the programs ---------------------------------------------------------------------------------
+
+    def _program(self, reading: Reading) -> Bounding:
+        """Encode the query in one reading, once."""
+        if reading not in self.programs:
+            encoding, objective = self.part.encode(self.asked, reading)
+            program = Bounding(self.engine, self.part.problem, encoding, objective, Solver(encoding.program))
+            self.programs[reading] = program.with_mass_bounded(self.asked.given)
+        return self.programs[reading]

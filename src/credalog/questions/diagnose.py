@@ -1,0 +1,456 @@
+"""Contradictions: whether a network has a model, which sentences conflict if not, and what would settle it.
+
+Enters: a network. Leaves: `Diagnosis`: a verdict that is either proved or says that nothing is; where there
+is a model, that model; where there is none, a minimal set of sentences whose bounds conflict, and the
+cheapest widening of bounds that restores consistency.
+
+A sentence does two things: it bounds a probability, and it draws arrows in the dependency graph. Only the
+bound is ever dropped here. The independences stay those of the whole network; otherwise dropping a sentence
+could add independences, a subset of a consistent set could be inconsistent, and "minimal" would mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import TypeAlias
+
+from credalog.errors import CredalogError, UnknownName
+from credalog.methods.answer import Options, last_of
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.encoding import Encoding
+from credalog.network.formulas import TRUE
+from credalog.network.sentences import Network, Sentence
+from credalog.program.program import Outcome
+from credalog.program.solvers.highs import Relaxation
+from credalog.questions.attribution import Attribution
+from credalog.questions.models import encode_tables, find_model, parts_of
+from credalog.questions.repair import Cheapest, cheapest, widened_for
+from credalog.questions.widening import Priced, span_of
+from credalog.tables.distribution import Distribution
+from credalog.text import said
+
+__all__ = [
+    "Change",
+    "Conflict",
+    "Culprit",
+    "Diagnosis",
+    "Repair",
+    "Verdict",
+    "conflict",
+    "diagnose",
+    "repair",
+]
+
+Numbered: TypeAlias = tuple[int, Sentence]
+
+SHARE = 0.1
+"""The share of the remaining time that one check of a subset may take."""
+
+ROOT_SECONDS = 10.0
+"""How long the first look for a linear proof of inconsistency may take."""
+
+QUICK = 0.15
+"""The share of the remaining time that goes into a repair which may turn out not to be enough."""
+
+LEAST = 0.5
+"""No check is given less than so many seconds."""
+
+
+class Verdict(Enum):
+    """Say whether a network has a model, and how far that is known."""
+
+    CONSISTENT = "a model was found and checked"
+    INCONSISTENT = "it is proved that there is no model"
+    UNDECIDED = "within the limits no model was found, and none was excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A sentence of a conflict, its place among the network's, and which of its bounds take part."""
+
+    number: int
+    sentence: Sentence
+    by_lower: bool
+    by_upper: bool
+
+    @property
+    def bound(self) -> Sentence:
+        """Return the sentence with only the bound that takes part in the conflict."""
+        low, high = span_of(self.sentence)
+        if not self.by_upper:
+            return replace(self.sentence, upper=max(high, self.sentence.upper))
+        if not self.by_lower:
+            return replace(self.sentence, lower=min(low, self.sentence.lower))
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Sentences whose bounds no distribution with the network's independences satisfies together.
+
+    That they conflict is proved. `is_minimal` says that every smaller set was shown to have a model;
+    otherwise some check ended undecided, and a smaller conflict may exist.
+    """
+
+    culprits: tuple[Culprit, ...]
+    is_minimal: bool
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Return the sentences in the order of the network."""
+        return tuple(culprit.sentence for culprit in self.culprits)
+
+    @property
+    def summary(self) -> str:
+        """Say what is proved of these sentences."""
+        if len(self.culprits) == 1:
+            return "This sentence alone contradicts the rest of the network's structure"
+        fewer = "without any one of them the others do not"
+        return (
+            f"These {len(self.culprits)} bounds contradict each other; "
+            f"{fewer if self.is_minimal else 'whether fewer of them do was not decided'}"
+        )
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import as_words
+
+        rows = [(culprit.sentence.name, said(culprit.bound)) for culprit in self.culprits]
+        return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sentence before and after a repair."""
+
+    before: Sentence
+    after: Sentence
+
+    @property
+    def widening(self) -> Fraction:
+        """Return by how much both bounds together have given way."""
+        return (self.before.lower - self.after.lower) + (self.after.upper - self.before.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Changes after which the network has a model, their price, and the least that any repair costs.
+
+    The price adds up the widenings, each times the weight of its sentence. `at_least` is proved. `is_checked`
+    says that a model of the whole repaired network was found; otherwise only its conflicts are gone.
+    """
+
+    changes: tuple[Change, ...]
+    price: float
+    at_least: float
+    is_checked: bool
+
+    @property
+    def gap(self) -> float:
+        """Return how much cheaper another repair might be."""
+        return max(0.0, self.price - self.at_least)
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import as_words
+
+        rows = [
+            (one.before.name, said(one.before), said(one.after), f"{float(one.widening):.6g}")
+            for one in self.changes
+        ]
+        doubt = "" if self.is_checked else " That a model then exists was not confirmed in time."
+        return as_words(
+            ("sentence", "says", "becomes", "wider by"),
+            rows,
+            heading=f"Widening bounds at a price of {self.price:.6g} settles it.",
+            note=f"No repair costs less than {self.at_least:.6g}.{doubt}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The verdict on a network with its evidence: a model, or a conflict and what would settle it.
+
+    Where the user stopped the work, `is_interrupted` says so, and what was not found yet is missing.
+    """
+
+    verdict: Verdict
+    model: Distribution | None = None
+    conflict: Conflict | None = None
+    repair: Repair | None = None
+    seconds: float = 0.0
+    is_interrupted: bool = False
+
+    def _repr_html_(self) -> str:
+        verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
+        found = [part._repr_html_() for part in (self.conflict, self.repair) if part is not None]
+        return "\n".join([verdict, *found])
+
+
+def diagnose(
+    network: Network, options: Options = Options(), *, weights: Mapping[str, float] | None = None
+) -> Diagnosis:
+    """Decide whether a network has a model, and if not, say why and what would help.
+
+    The weights are prices of widening, by label or file; infinity forbids it.
+    """
+    start = monotonic()
+    stages = _diagnoses(network, options, weights or {})
+    known, is_interrupted = last_of(stages, Diagnosis(Verdict.UNDECIDED))
+    return replace(known, seconds=monotonic() - start, is_interrupted=is_interrupted)
+
+
+def _diagnoses(network: Network, options: Options, weights: Mapping[str, float]) -> Iterator[Diagnosis]:
+    """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
+    engine = Engine(network, options.markov)
+    has_model = engine.is_consistent(options)
+    if has_model is None:
+        yield Diagnosis(Verdict.UNDECIDED)
+    elif has_model:
+        yield Diagnosis(Verdict.CONSISTENT)
+        yield Diagnosis(Verdict.CONSISTENT, model=find_model(engine, options))
+    else:
+        yield Diagnosis(Verdict.INCONSISTENT)
+        found = conflict(network, options)
+        yield Diagnosis(Verdict.INCONSISTENT, conflict=found)
+        for settled in _repairs(network, options, found, weights):
+            yield Diagnosis(Verdict.INCONSISTENT, conflict=found, repair=settled)
+
+
+def conflict(network: Network, options: Options = Options()) -> Conflict | None:
+    """Find a minimal conflict in a network; None where it is not proved inconsistent."""
+    checks = _Checks(network, options)
+    whole = tuple(enumerate(network.sentences))
+    if checks.verdict(whole, share=1.0) is not False:
+        return None
+    left = checks.filter(checks.hinted(whole))
+    is_minimal = checks.is_minimal
+    sides = checks.filter(tuple(_sides(left)))
+    return Conflict(tuple(_culprits(network, sides)), is_minimal)
+
+
+class _Checks:
+    """Decide subsets of a network's sentences, each with its number, under its own dependency graph.
+
+    `is_minimal` tells of the last set that was filtered whether every smaller one was shown to have a model.
+    """
+
+    def __init__(self, network: Network, options: Options) -> None:
+        self.network = network
+        self.options = options
+        self.deadline = monotonic() + options.timeout
+        self.is_minimal = True
+
+    def verdict(self, numbered: Sequence[Numbered], share: float = SHARE) -> bool | None:
+        """Tell whether some sentences have a model; None where that is not known."""
+        timeout = max(LEAST, share * (self.deadline - monotonic()))
+        part = replace(self.network, sentences=tuple(sentence for _, sentence in numbered))
+        engine = Engine(part, self.options.markov, frame=self.network)
+        return engine.is_consistent(replace(self.options, timeout=timeout, report=None))
+
+    def filter(self, numbered: Sequence[Numbered]) -> tuple[Numbered, ...]:
+        """Drop from an inconsistent set whatever can be dropped, in ever smaller groups.
+
+        A group is dropped only where the rest is proved inconsistent, so the rest always is. A single
+        sentence is kept where the rest without it has a model; every later, smaller rest then has one too,
+        which is why one pass makes the result minimal.
+        """
+        needed, doubtful = list(numbered), list[Numbered]()
+        groups = [needed[:]]
+        while groups:
+            group = groups.pop()
+            rest = [one for one in needed if one not in group]
+            verdict = self.verdict(rest) if rest else True
+            if verdict is False:
+                needed = rest
+            elif len(group) > 1:
+                middle = len(group) // 2
+                groups += [group[:middle], group[middle:]]
+            elif verdict is None:
+                doubtful += group
+        return self._settled(needed, doubtful)
+
+    def _settled(self, needed: list[Numbered], doubtful: Sequence[Numbered]) -> tuple[Numbered, ...]:
+        """Decide once more, now that the set is small, what could not be decided on the way."""
+        self.is_minimal = True
+        for one in doubtful:
+            rest = [other for other in needed if other != one]
+            verdict = self.verdict(rest) if rest else True
+            if verdict is False:
+                needed = rest
+            elif verdict is None:
+                self.is_minimal = False
+        return tuple(needed)
+
+    def hinted(self, numbered: Sequence[Numbered]) -> Sequence[Numbered]:
+        """Return the sentences on which a linear proof of inconsistency rests, if there is one."""
+        engine = Engine(self.network, self.options.markov)
+        attribution = Attribution(engine)
+        for part in parts_of(engine.problem):
+            encoding = encode_tables(part) if part.statements else None
+            used = frozenset() if encoding is None else _support(encoding, attribution)
+            hint = [(number, sentence) for number, sentence in numbered if number in used]
+            if hint and self.verdict(hint) is False:
+                return hint
+        return numbered
+
+
+def _support(encoding: Encoding, attribution: Attribution) -> frozenset[int]:
+    """Return the sentences that a proof of infeasibility at the root uses, none without such a proof."""
+    objective = encoding.objective(TRUE, TRUE)
+    relaxation = Relaxation(encoding.program)
+    claim, _ = relaxation.minimize(objective, encoding.program.ratios.box, timeout=ROOT_SECONDS)
+    if claim.outcome is not Outcome.INFEASIBLE:
+        return frozenset()
+    return frozenset(attribution.weights(encoding, claim.multipliers))
+
+
+def _sides(numbered: Sequence[Numbered]) -> Iterator[Numbered]:
+    """Split each sentence into one for each bound that says something."""
+    for number, sentence in numbered:
+        low, high = span_of(sentence)
+        if sentence.lower > low:
+            yield number, replace(sentence, upper=max(high, sentence.upper))
+        if sentence.upper < high:
+            yield number, replace(sentence, lower=min(low, sentence.lower))
+
+
+def _culprits(network: Network, sides: Sequence[Numbered]) -> Iterator[Culprit]:
+    """Put the bounds of each sentence together again."""
+    for number in dict.fromkeys(number for number, _ in sides):
+        sentence = network.sentences[number]
+        low, high = span_of(sentence)
+        own = [side for n, side in sides if n == number]
+        by_lower = any(side.lower == sentence.lower > low for side in own)
+        by_upper = any(side.upper == sentence.upper < high for side in own)
+        yield Culprit(number, sentence, by_lower, by_upper)
+
+
+def repair(
+    network: Network,
+    options: Options = Options(),
+    *,
+    known: Conflict | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Repair | None:
+    """Find the cheapest widening that gives a network a model; None where none was found.
+
+    The weights are prices of widening, by label or file; infinity forbids it. The cheapest repair of the
+    sentences of one conflict may leave another: these then join, until the repaired network has a model.
+    What some of the sentences cost at least, all of them do.
+    """
+    found = conflict(network, options) if known is None else known
+    *_, best = (None, *_repairs(network, options, found, weights or {}))
+    return best
+
+
+def _repairs(
+    network: Network, options: Options, found: Conflict | None, weights: Mapping[str, float]
+) -> Iterator[Repair | None]:
+    """Yield ever better repairs of a conflict and of those that its repair leaves; the last is the best."""
+    if found is not None:
+        numbers = frozenset(culprit.number for culprit in found.culprits)
+        yield from _Repairs(network, options, _prices(network, weights)).run(numbers)
+
+
+class _Repairs:
+    """The repair of a growing set of sentences; `best` settles the whole network, `at_least` is proved."""
+
+    def __init__(self, network: Network, options: Options, prices: Sequence[float]) -> None:
+        self.network = network
+        self.options = options
+        self.prices = prices
+        self.deadline = monotonic() + options.timeout
+        self.engine = Engine(network, options.markov)
+        self.everything = frozenset(range(len(network.sentences)))
+        self.at_least = 0.0
+        self.best: Repair | None = None
+
+    def run(self, numbers: frozenset[int]) -> Iterator[Repair | None]:
+        """Repair a conflict, quickly at first; where that is not enough, together with the next one."""
+        found = self._cheapest(numbers, QUICK)
+        while True:
+            self.at_least = max(self.at_least, found.bound)
+            left = self._conflict(numbers, found)
+            if not left:
+                break
+            if numbers == self.everything or found.bound == inf:
+                yield self.best
+                return
+            is_late = monotonic() > self.deadline or left <= numbers
+            numbers = self.everything if is_late else numbers | left
+            found = self._cheapest(numbers, QUICK)
+        yield self.best
+        yield self._refined(numbers, found)
+
+    def _refined(self, numbers: frozenset[int], found: Cheapest) -> Repair:
+        """Spend the time that is left on a cheaper repair of the same sentences, and on its proof."""
+        if found.price - found.bound > self.options.tolerance:
+            found = self._cheapest(numbers, 1.0)
+            self.at_least = max(self.at_least, found.bound)
+            self._conflict(numbers, found)
+        assert self.best is not None
+        return replace(self.best, at_least=min(self.at_least, self.best.price))
+
+    def _cheapest(self, numbers: frozenset[int], share: float) -> Cheapest:
+        chosen = [(self.network.sentences[n], self.prices[n]) for n in sorted(numbers)]
+        return cheapest(
+            self.engine,
+            [Priced(sentence, price) for sentence, price in chosen if price < inf],
+            [sentence for sentence, price in chosen if price == inf],
+            tolerance=self.options.tolerance,
+            deadline=monotonic() + max(LEAST, share * (self.deadline - monotonic())),
+        )
+
+    def _conflict(self, numbers: frozenset[int], found: Cheapest) -> frozenset[int]:
+        """Return the sentences that conflict after a repair; where none do, keep it if it is cheaper."""
+        if found.distribution is None:
+            return self.everything
+        repaired = self._repaired(numbers, found.distribution)
+        checks = _Checks(repaired, self.options)
+        whole = tuple(enumerate(repaired.sentences))
+        verdict = checks.verdict(whole, share=1.0)
+        if verdict is False:
+            return frozenset(number for number, _ in checks.filter(checks.hinted(whole)))
+        result = self._result(repaired, is_checked=verdict is True)
+        if self.best is None or result.price < self.best.price:
+            self.best = result
+        return frozenset()
+
+    def _repaired(self, numbers: frozenset[int], model: Distribution) -> Network:
+        sentences = (
+            widened_for(model, s) if n in numbers and self.prices[n] < inf else s
+            for n, s in enumerate(self.network.sentences)
+        )
+        return replace(self.network, sentences=tuple(sentences))
+
+    def _result(self, repaired: Network, *, is_checked: bool) -> Repair:
+        pairs = enumerate(zip(self.network.sentences, repaired.sentences, strict=True))
+        changes = {n: Change(before, after) for n, (before, after) in pairs if before != after}
+        price = sum(self.prices[n] * float(change.widening) for n, change in changes.items())
+        return Repair(tuple(changes.values()), price, min(self.at_least, price), is_checked)
+
+
+def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]:
+    """Return what widening each sentence by one costs: the weight of its label, else of its file, else 1."""
+    known = {name for sentence in network.sentences for name in _names(sentence)}
+    for name, weight in weights.items():
+        if name not in known:
+            raise UnknownName(
+                f"no sentence has the label or the file {name}", advice="Weights go by label or by file."
+            )
+        if not weight > 0.0:
+            raise CredalogError(f"the weight {weight} of {name} is not positive")
+    return tuple(
+        next((weights[name] for name in _names(sentence) if name in weights), 1.0)
+        for sentence in network.sentences
+    )
+
+
+def _names(sentence: Sentence) -> tuple[str, ...]:
+    file = sentence.source.file if sentence.source is not None else ""
+    return tuple(name for name in (sentence.label, file, Path(file).name) if name)

@@ -1,0 +1,332 @@
+"""The model of greatest entropy.
+
+Enters: a network. Leaves: `MaximumEntropy`: a checked model, its entropy, and a proved bound that no model's
+entropy passes. Where the two meet, the model is the one of greatest entropy.
+
+The entropy of a product of tables P(block | parents) is the sum of their conditional entropies, each the mean
+over a clique's rows of -log P(block | rest of the clique). Such a sum is concave in the columns of the
+program and homogeneous of degree one: at any positive point its gradient, -log(x / row sum), is the cost of a
+linear function that no distribution's entropy exceeds. So one linear program, checked like any other, turns
+an approximate solution of the convex relaxation into a proved bound. Without independences, or where every
+ratio is known, the relaxation is the program itself and the answer exact. Otherwise independences make the
+program nonconvex: several starts are tried, branch and bound on the ratios narrows the gap, and what is left
+of it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.errors import ProblemTooLarge, no_model
+from credalog.methods.answer import Options, last_of
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.cutting import halves
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.newton import polished
+from credalog.methods.cliques.witness import distribution_at
+from credalog.network.formulas import TRUE, Formula
+from credalog.network.graph import Markov
+from credalog.network.problem import Problem
+from credalog.network.sentences import Network
+from credalog.numbers.interval import Status
+from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
+from credalog.program.solvers.highs import Relaxation
+from credalog.program.solvers.ipopt import spread
+from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
+from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted.certify import Checker
+
+__all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
+
+Columns: TypeAlias = NDArray[np.intp]
+
+STARTS = 6
+"""From how many points the search begins at most, where the first leaves a gap."""
+
+FIXED = 1e-9
+"""A ratio whose range is narrower than this is known."""
+
+FLOOR = 1e-12
+"""The least share of a row at which the gradient of the entropy is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaximumEntropy:
+    """A model, its entropy in nats, and what no model's entropy passes.
+
+    Without a distribution no model was found in time. EXACT says that the model's entropy is within the
+    tolerance of the greatest; BOUNDED, that another model may have more, but not more than `at_most`.
+    `is_interrupted` says that the user stopped the work.
+    """
+
+    distribution: Distribution | None
+    entropy: float
+    at_most: float
+    status: Status
+    seconds: float
+    is_interrupted: bool = False
+
+    @property
+    def gap(self) -> float:
+        """Return how much more entropy another model might have."""
+        return max(0.0, self.at_most - self.entropy)
+
+    def probability(self, claim: Formula, given: Formula = TRUE) -> float:
+        """Return P(claim | given) under the model; not a number where P(given) = 0."""
+        assert self.distribution is not None
+        return self.distribution.probability(claim, given)
+
+    def __str__(self) -> str:
+        """Say what was found and what is proved."""
+        if self.distribution is None:
+            return f"No model was found in time; none has an entropy above {self.at_most:.6f} nats."
+        if self.status is Status.EXACT:
+            return f"The greatest entropy is {self.entropy:.6f} nats (proved up to {self.gap:.0e})."
+        return (
+            f"The best model found has an entropy of {self.entropy:.6f} nats; "
+            f"no model has more than {self.at_most:.6f}."
+        )
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import as_chances
+        from credalog.tables.conditional import chances
+        from credalog.text import unparse_query
+
+        if self.distribution is None:
+            return f"<p>{self}</p>"
+        rows = [(unparse_query(query), chance) for query, chance in chances(self.distribution)]
+        is_best = self.status is Status.EXACT
+        heading = "The model of greatest entropy" if is_best else "The model of greatest entropy found"
+        return as_chances(rows, heading=heading, note=str(self))
+
+
+def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEntropy:
+    """Find the model of greatest entropy."""
+    start = monotonic()
+    engine = Engine(network, options.markov)
+    if engine.is_consistent(options) is False:
+        raise no_model()
+    numbered = list(parts_of(engine.problem))
+    deadline = start + options.timeout
+    parts = [_Part(engine, part, options.tolerance / len(numbered), deadline) for part in numbered]
+    at_most, is_interrupted = last_of(_bounds(engine, parts, options.tolerance, deadline), inf)
+    found = _together(parts, at_most, options.tolerance)
+    return replace(found, seconds=monotonic() - start, is_interrupted=is_interrupted)
+
+
+def _bounds(engine: Engine, parts: Sequence[_Part], tolerance: float, deadline: float) -> Iterator[float]:
+    """Work on every part; yield what no entropy passes beside what is proved of the parts."""
+    for part in parts:
+        part.begin()
+    if not all(part.is_settled for part in parts) and engine.markov is not Markov.NONE:
+        yield _without_independences(engine, tolerance, deadline)
+    for part in parts:
+        part.close()
+
+
+def _together(parts: Sequence[_Part], at_most: float, tolerance: float) -> MaximumEntropy:
+    """Put the models of all parts together."""
+    at_most = min(at_most, sum(part.at_most for part in parts))
+    models = [part.best for part in parts if part.best is not None]
+    if len(models) < len(parts):
+        return MaximumEntropy(None, -inf, at_most, Status.UNDECIDED, 0.0)
+    whole = Distribution(tuple(factor for model in models for factor in model.factors))
+    entropy = entropy_of(whole)
+    status = Status.EXACT if at_most - entropy <= tolerance else Status.BOUNDED
+    return MaximumEntropy(whole, entropy, at_most, status, 0.0)
+
+
+def _without_independences(engine: Engine, tolerance: float, deadline: float) -> float:
+    """Bound the entropy in Nilsson's logic, where it is a convex program; every model is one there too."""
+    free = Engine(engine.network, Markov.NONE)
+    try:
+        parts = [_Part(free, part, tolerance, deadline) for part in parts_of(free.problem)]
+    except ProblemTooLarge:
+        return inf
+    return sum(part.relax().bound for part in parts)
+
+
+def entropy_of(distribution: Distribution) -> float:
+    """Return the entropy of a distribution in nats."""
+    return sum(_conditional_entropy(distribution, factor) for factor in distribution.factors)
+
+
+def _conditional_entropy(distribution: Distribution, factor: Factor) -> float:
+    inner = tuple(range(len(factor.parents), factor.table.ndim))
+    logs = np.log(np.maximum(factor.table, np.finfo(float).tiny))
+    rows = -(factor.table * logs).sum(axis=inner)
+    return float((distribution.marginal(factor.parents) * rows).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A box of ratios, where its convex relaxation has most entropy, and what no model in it passes."""
+
+    box: Box
+    point: Floats
+    bound: float
+
+
+class _Part:
+    """The search for the greatest entropy in one part of a network.
+
+    `best` is the best model found so far and `entropy` its entropy; `at_most` is proved.
+    """
+
+    def __init__(self, engine: Engine, problem: Problem, tolerance: float, deadline: float) -> None:
+        self.engine = engine
+        self.encoding = encode_tables(problem)
+        self.tolerance = tolerance
+        self.deadline = deadline
+        self.groups = tuple(_groups(self.encoding))
+        self.objective = self.encoding.objective(TRUE, TRUE)
+        self.relaxation = Relaxation(self.encoding.program)
+        self.checker = Checker(self.encoding.program)
+        self.at_most = float(sum(np.log(size) for size in problem.structure.sizes))
+        self.best: Distribution | None = None
+        self.entropy = -inf
+        self.root: _Leaf | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether model and bound meet, or the time is up."""
+        return self.at_most - self.entropy <= self.tolerance or monotonic() > self.deadline
+
+    def relax(self) -> _Leaf:
+        """Solve the convex relaxation of the whole part."""
+        box = self.encoding.program.ratios.box
+        center = self.relaxation.center(self.objective, box, self._remaining)
+        start = np.ones(self.encoding.program.columns) if center is None else center
+        return self._leaf(box, start, self.at_most)
+
+    def begin(self) -> None:
+        """Bound the entropy by the relaxation, and climb to a model from several starts."""
+        self.root = self.relax()
+        self.at_most = self.root.bound
+        for point in self._points(self.root.point):
+            self._offer(point)
+            if self.is_settled:
+                return
+        if self.best is None:
+            found = model_of_part(self.engine, self.encoding.problem, self.deadline)
+            if found is not None:
+                self._consider(found)
+
+    def close(self) -> None:
+        """Cut the ranges of ratios until bound and model meet, or the time is up."""
+        numbers = count()
+        leaves = [] if self.root is None else [(-self.root.bound, next(numbers), self.root)]
+        closed = -inf
+        while leaves and not self.is_settled:
+            _, _, leaf = heappop(leaves)
+            boxes = halves(self.encoding, leaf.box, leaf.point)
+            for child in (self._leaf(box, leaf.point, leaf.bound) for box in boxes):
+                self._offer(child.point)
+                heappush(leaves, (-child.bound, next(numbers), child))
+            closed = closed if boxes else max(closed, leaf.bound)
+            weakest = max(closed, -leaves[0][0] if leaves else -inf)
+            self.at_most = min(self.at_most, max(weakest, self.entropy))
+
+    def _leaf(self, box: Box, start: Floats, known: float) -> _Leaf:
+        """Solve the convex relaxation within a box and prove a bound there, at worst the one known."""
+        relaxed = _relaxed(self.encoding.program, box)
+        found = spread(relaxed, self.groups, start, timeout=self._remaining)
+        point = start if found is None else found
+        return _Leaf(box, point, min(known, self._bound(point, box)))
+
+    @property
+    def _remaining(self) -> float:
+        return max(self.deadline - monotonic(), 0.1)
+
+    def _points(self, relaxed: Floats) -> Iterator[Floats]:
+        """Yield the relaxed optimum itself, then where climbing from each start ends."""
+        yield relaxed
+        for start in self._starts(relaxed):
+            climbed = spread(self.encoding.program, self.groups, start, timeout=self._remaining)
+            if climbed is not None:
+                yield climbed
+
+    def _starts(self, relaxed: Floats) -> Iterator[Floats]:
+        """Yield points to begin from: the relaxed optimum, and mixtures of it with random corners."""
+        yield relaxed
+        rng = np.random.default_rng(0)
+        for _ in range(STARTS - 1):
+            cost = rng.normal(size=self.encoding.program.columns)
+            corner = replace(self.objective, numerator=cost)
+            claim, _ = self.relaxation.minimize(corner, self.encoding.program.ratios.box)
+            if claim.outcome is Outcome.OPTIMAL:
+                yield 0.5 * relaxed + 0.5 * claim.point
+
+    def _bound(self, point: Floats, box: Box) -> float:
+        """Prove that no model in a box has more entropy than the tangent at a point allows."""
+        cost = np.zeros(self.encoding.program.columns)
+        for group in self.groups:
+            table = np.maximum(point[group], FLOOR)
+            cost[group] = -np.log(table / table.sum(axis=1, keepdims=True))
+        tangent = Objective(cost, self.encoding.program.mass, self.objective.mass_bounds)
+        claim, _ = self.relaxation.maximize(tangent, box, timeout=self._remaining)
+        match claim.outcome:
+            case Outcome.OPTIMAL:
+                return self.checker.upper_bound(tangent, box, claim.multipliers)
+            case Outcome.INFEASIBLE if self.checker.proves_empty(tangent, box, claim.multipliers):
+                return -inf
+            case _:
+                return inf
+
+    def _offer(self, point: Floats) -> None:
+        """Read a distribution off a point, and keep it if it is a better model."""
+        self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
+
+    def _consider(self, distribution: Distribution) -> None:
+        entropy = entropy_of(distribution)
+        if entropy > self.entropy and is_model(distribution, self.engine):
+            self.best, self.entropy = distribution, entropy
+
+
+def _groups(encoding: Encoding) -> Iterator[Columns]:
+    """Yield for each block the columns of its widest clique: a row per state of the rest."""
+    widest: dict[tuple[int, ...], int] = {}
+    for number, clique in enumerate(encoding.factorization.cliques[:-1]):
+        other = widest.setdefault(clique.block, number)
+        if len(encoding.factorization.cliques[other].scope) < len(clique.scope):
+            widest[clique.block] = number
+    for block, number in widest.items():
+        rest = [x for x in encoding.factorization.cliques[number].scope if x not in block]
+        yield encoding.arranged(number, rest, block)[:, :, 0]
+
+
+def _relaxed(program: Program, box: Box) -> Program:
+    """Return the convex relaxation: known ratios stay, the others become ranges in every context."""
+    ratios = program.ratios
+    is_known = box.upper - box.lower <= FIXED
+    known, open_ = np.flatnonzero(is_known[ratios.of]), np.flatnonzero(~is_known[ratios.of])
+    part, whole = ratios.numerator[open_], ratios.denominator[open_]
+    low, high = box.lower[ratios.of[open_]], box.upper[ratios.of[open_]]
+    rows = sp.vstack(
+        [program.inequalities, part - sp.diags_array(low) @ whole, sp.diags_array(high) @ whole - part]
+    )
+    kept = Ratios(
+        box.lower,
+        box.upper,
+        ratios.at_vertex,
+        ratios.of[known],
+        ratios.numerator[known],
+        ratios.denominator[known],
+    )
+    added = (-1,) * (2 * len(open_))
+    return replace(
+        program,
+        inequalities=sp.csr_array(rows),
+        ratios=kept,
+        inequality_origin=program.inequality_origin + added,
+    )

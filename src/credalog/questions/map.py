@@ -1,0 +1,513 @@
+"""Best explanations: the assignments whose posterior intervals are the best, by a chosen criterion.
+
+Enters: an engine, variables Y and evidence e. Leaves: `BestAssignments`: the best assignments y with the
+intervals of P(y | e), and whether it is proved that no other is better.
+
+Best-first search on partial assignments. The score of y is alpha * upper + (1 - alpha) * lower: maximax is
+alpha = 1, maximin alpha = 0, and Hurwicz lies between. A partial assignment is bounded by what no completion
+can pass (`assignments`): products of upper thetas first, the linear relaxation when it comes to the top,
+every model found so far for lower ends. Exact work is done on complete assignments at the top only, and ends
+as soon as they cannot be the best. With the heap empty or below the best score, the best is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from heapq import heappop, heappush
+from itertools import count
+from time import monotonic
+
+from credalog.errors import CredalogError, UnknownName, no_model
+from credalog.methods.answer import Options, Progress
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.search import Limits
+from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
+from credalog.network.sentences import Query
+from credalog.numbers.interval import Endpoint, Interval
+from credalog.questions.assignments import Assigned, Assignments
+
+__all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
+
+MOST_TIES = 16
+"""How many assignments are listed at most beyond those asked for, where they tie or are undominated."""
+
+NEGLIGIBLE = 1e-12
+"""Scores closer than this are equal, however small they are."""
+
+FIRST_SECONDS = 0.5
+"""How long a complete assignment is worked on at first; four times longer whenever it comes up again."""
+
+OPENING_SHARE = 0.2
+"""The share of the time that may go into asking whether there is a model at all."""
+
+
+LISTING_SECONDS = 1.0
+"""How long the intervals of what is listed may be completed after the time is up."""
+
+
+class Criterion(Enum):
+    """Say which of two posterior intervals is better."""
+
+    MAXIMAX = "maximax"
+    """The one with the greater upper end."""
+
+    MAXIMIN = "maximin"
+    """The one with the greater lower end."""
+
+    HURWICZ = "hurwicz"
+    """The one with the greater alpha * upper + (1 - alpha) * lower."""
+
+    DOMINANCE = "dominance"
+    """Whichever lies wholly above the other; what no other lies above is undominated, and all are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedAssignment:
+    """One assignment, the interval of its posterior probability, and between which values its score lies."""
+
+    assignment: tuple[Is, ...]
+    interval: Interval
+    score_lower: float
+    score_upper: float
+
+    @property
+    def values(self) -> dict[Variable, str]:
+        """Return the value of each variable."""
+        return {atom.variable: atom.value for atom in self.assignment}
+
+    def __str__(self) -> str:
+        return ", ".join(_literal(atom) for atom in self.assignment)
+
+
+@dataclass(frozen=True, slots=True)
+class BestAssignments:
+    """The best assignments, best first; `bound` is the score that no assignment passes.
+
+    `is_proved` says that what is listed first is the best within the tolerance (with dominance: that nothing
+    undominated is missing). `is_complete` says that no further assignment ties with the last one listed.
+    """
+
+    variables: tuple[Variable, ...]
+    given: Formula
+    criterion: Criterion
+    alpha: float
+    ranked: tuple[RankedAssignment, ...]
+    bound: float
+    is_proved: bool
+    is_complete: bool
+    is_interrupted: bool
+    nodes: int
+    seconds: float
+
+    @property
+    def best(self) -> RankedAssignment | None:
+        """Return the first assignment listed; None where the time ran out before any was complete."""
+        return self.ranked[0] if self.ranked else None
+
+    @property
+    def gap(self) -> float:
+        """Return how much better than the first another assignment may still be."""
+        return max(0.0, self.bound - (self.ranked[0].score_lower if self.ranked else 0.0))
+
+    @property
+    def summary(self) -> str:
+        """Say in one sentence what is proved of the list."""
+        if not self.ranked:
+            return "no assignment was completed in time"
+        if self.criterion is Criterion.DOMINANCE:
+            return (
+                "all undominated assignments"
+                if self.is_proved
+                else "some undominated assignments are missing"
+            )
+        if not self.is_proved:
+            return f"the first is not proved to be the best: another may score {self.gap:.2g} more"
+        more = "" if self.is_complete else ", and more assignments may tie with the last one listed"
+        return f"the first is proved to be the best by {self.criterion.value}{more}"
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import Bar, as_html
+
+        bars = [Bar(str(one), one.interval, f"score {one.score_lower:.6g}") for one in self.ranked]
+        return as_html(bars, heading=f"Best assignments by {self.criterion.value}", note=f"{self.summary}.")
+
+    def ties(self, tolerance: float = NEGLIGIBLE) -> tuple[RankedAssignment, ...]:
+        """Return the assignments listed that may be as good as the first."""
+        if not self.ranked:
+            return ()
+        least = self.ranked[0].score_lower * (1.0 - tolerance) - NEGLIGIBLE
+        return tuple(e for e in self.ranked if e.score_upper >= least)
+
+
+def _literal(atom: Is) -> str:
+    if not atom.variable.is_proposition:
+        return f"{atom.variable.name} = {atom.value}"
+    return atom.variable.name if atom.value == "true" else f"not {atom.variable.name}"
+
+
+def read_criterion(named: str | Criterion) -> Criterion:
+    """Return the criterion of a name."""
+    try:
+        return Criterion(named)
+    except ValueError:
+        known = ", ".join(member.value for member in Criterion)
+        raise CredalogError(f"there is no criterion {named}", advice=f"Choose one of {known}.") from None
+
+
+def best_assignments(
+    engine: Engine,
+    variables: Iterable[Variable] | None = None,
+    given: Formula = TRUE,
+    options: Options = Options(),
+    *,
+    criterion: Criterion = Criterion.MAXIMAX,
+    alpha: float = 0.5,
+    top: int = 1,
+) -> BestAssignments:
+    """Find the best assignments of some variables, by default of all that are not observed.
+
+    Scores within `options.tolerance` of each other, relative to the best, count as tied. `alpha` is the
+    optimism of the Hurwicz criterion.
+    """
+    start = monotonic()
+    chosen = _chosen(engine, variables, given)
+    _open(engine, chosen, given, options)
+    consistent = engine.is_consistent(replace(options, timeout=OPENING_SHARE * options.timeout))
+    if consistent is False:
+        raise no_model()
+    numbers = [engine.network.variables.index(v) for v in chosen]
+    assignments = Assignments(engine, numbers, given, is_consistent=bool(consistent))
+    task = _Task(assignments, options, start)
+    if criterion is Criterion.DOMINANCE:
+        found = task.undominated(top)
+    else:
+        weight = {Criterion.MAXIMAX: 1.0, Criterion.MAXIMIN: 0.0}.get(criterion, alpha)
+        found = task.best(weight, top)
+    return replace(found, variables=chosen, criterion=criterion, seconds=monotonic() - start)
+
+
+def _chosen(engine: Engine, variables: Iterable[Variable] | None, given: Formula) -> tuple[Variable, ...]:
+    observed = literals_of(given) or {}
+    if variables is None:
+        return tuple(v for v in engine.network.variables if v not in observed)
+    chosen = tuple(dict.fromkeys(variables))
+    known = frozenset(engine.network.variables)
+    for v in chosen:
+        if v not in known:
+            raise UnknownName(f"the network has no variable {v.name}")
+        if v in observed:
+            raise CredalogError(
+                f"{v.name} is observed, so there is nothing to choose",
+                advice="Leave it out of the variables, or out of the evidence.",
+            )
+    if not chosen:
+        raise CredalogError("no variable is to be explained", advice="Name at least one.")
+    return chosen
+
+
+def _open(engine: Engine, chosen: tuple[Variable, ...], given: Formula, options: Options) -> None:
+    """Ask a first posterior: where no model allows the evidence, this says so."""
+    if given != TRUE:
+        short = replace(options, timeout=OPENING_SHARE * options.timeout, tolerance=1.0, report=None)
+        first = chosen[0] if chosen else scope(given)[0]
+        answer = engine.query(Query(Is(first, first.values[-1]), given), short)
+        if answer.interrupted:
+            raise KeyboardInterrupt
+
+
+@dataclass(order=True, slots=True)
+class _Node:
+    """A partial assignment: the states of the first variables. The best bound is first, then the deepest."""
+
+    priority: tuple[float, int, int]
+    states: tuple[int, ...] = field(compare=False)
+    is_relaxed: bool = field(compare=False, default=False)
+    visits: int = field(compare=False, default=0)
+
+    @property
+    def bound(self) -> float:
+        """Return the score that no completion passes."""
+        return -self.priority[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A complete assignment and between which values its score lies."""
+
+    states: tuple[int, ...]
+    low: float
+    high: float
+
+
+class _Task:
+    """One search for explanations under way."""
+
+    def __init__(self, assignments: Assignments, options: Options, start: float) -> None:
+        self.assignments = assignments
+        self.options = options
+        self.start = start
+        self.deadline = start + options.timeout
+        self.listing_deadline = self.deadline
+        self.nodes = 0
+        self.is_interrupted = False
+
+    def best(self, alpha: float, top: int) -> BestAssignments:
+        """Find the best assignments and those that tie with the last of them."""
+        search = _Search(self, alpha, top)
+        self._run(search)
+        return self._result(search, search.ranked())
+
+    def undominated(self, top: int) -> BestAssignments:
+        """List the assignments whose upper end reaches the greatest lower end of all."""
+        cautious = _Search(self, 0.0, 1)
+        self._run(cautious)
+        floor = max((c.low for c in cautious.candidates.values()), default=0.0)
+        search = _Search(self, 1.0, top, floor=floor)
+        self._run(search)
+        result = self._result(search, search.ranked())
+        proved = result.is_complete and not self.is_interrupted
+        return replace(result, is_proved=proved)
+
+    def _run(self, search: _Search) -> None:
+        if self.is_interrupted:
+            return
+        try:
+            search.run()
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+
+    @property
+    def remaining(self) -> float:
+        """Return the seconds that are left."""
+        return max(self.deadline - monotonic(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the time is up."""
+        return self.is_interrupted or monotonic() >= self.deadline
+
+    def report(self, bound: float, best: float | None) -> None:
+        """Tell whoever listens how far the search has come."""
+        if self.options.report is not None:
+            self.options.report(Progress("map", bound, best, monotonic() - self.start))
+
+    def _result(self, search: _Search, ranked: list[_Candidate]) -> BestAssignments:
+        self.listing_deadline = monotonic() + max(LISTING_SECONDS, self.remaining)
+        listed = tuple(self._ranked(candidate) for candidate in ranked)
+        return BestAssignments(
+            variables=(),
+            given=self.assignments.given,
+            criterion=Criterion.HURWICZ,
+            alpha=search.alpha,
+            ranked=listed,
+            bound=search.bound,
+            is_proved=search.is_proved,
+            is_complete=search.is_complete,
+            is_interrupted=self.is_interrupted,
+            nodes=self.nodes,
+            seconds=0.0,
+        )
+
+    def _ranked(self, candidate: _Candidate) -> RankedAssignment:
+        """Complete the interval of an assignment, as exactly as the time that is left allows."""
+        assigned = self.assigned(candidate.states)
+        ends = [self._end(assigned, candidate, maximize=maximize) for maximize in (False, True)]
+        variables = self.assignments.problem.variables
+        atoms = tuple(Is(variables[x], variables[x].values[s]) for x, s in sorted(assigned.items()))
+        return RankedAssignment(atoms, Interval(*ends), candidate.low, candidate.high)
+
+    def _end(self, assigned: Assigned, candidate: _Candidate, *, maximize: bool) -> Endpoint:
+        tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
+        if not self.is_interrupted and monotonic() < self.listing_deadline:
+            try:
+                limits = Limits(tolerance, (monotonic() + self.listing_deadline) / 2.0)
+                return self.assignments.end(assigned, limits, maximize=maximize)
+            except KeyboardInterrupt:
+                self.is_interrupted = True
+        return self.assignments.known_end(assigned, maximize=maximize)
+
+    def assigned(self, states: tuple[int, ...]) -> dict[int, int]:
+        """Return the states of the first variables, by number."""
+        return dict(zip(self.assignments.order, states, strict=False))
+
+
+class _Search:
+    """Best-first search for the assignments of greatest score; with a floor, for all that reach it."""
+
+    def __init__(self, task: _Task, alpha: float, top: int, *, floor: float | None = None) -> None:
+        self.task = task
+        self.assignments = task.assignments
+        self.alpha = alpha
+        self.top = top
+        self.floor = floor
+        self.numbers = count()
+        self.candidates: dict[tuple[int, ...], _Candidate] = {}
+        self.open: list[_Node] = []
+        self._push((), 1.0)
+
+    # ---- how far it has come --------------------------------------------------------------------------
+
+    def ranked(self) -> list[_Candidate]:
+        """Return the candidates that count: best first, with those that may tie with the last asked for."""
+        order = sorted(self.candidates.values(), key=lambda c: (-c.low, -c.high, c.states))
+        if self.floor is not None:
+            return [c for c in order if c.high >= self.floor]
+        least = self._last() - self._slack()
+        tied = [c for c in order[self.top :] if c.high >= least]
+        return order[: self.top] + tied[:MOST_TIES]
+
+    @property
+    def bound(self) -> float:
+        """Return the score that no assignment passes."""
+        found = [c.high for c in self.candidates.values()]
+        return max([*found, *(node.bound for node in self.open[:1])], default=0.0)
+
+    @property
+    def is_proved(self) -> bool:
+        """Tell whether the best is known within the tolerance."""
+        return bool(self.candidates) and self.bound - self._highest() <= self._slack()
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether no assignment that is not listed may tie with the last one listed."""
+        listed = {c.states for c in self.ranked()}
+        others = [c.high for c in self.candidates.values() if c.states not in listed]
+        rest = max([*others, *(node.bound for node in self.open[:1])], default=-1.0)
+        return rest < self._threshold()
+
+    def _highest(self) -> float:
+        return max((c.low for c in self.candidates.values()), default=0.0)
+
+    def _last(self) -> float:
+        """Return the score of the last assignment asked for; zero while there are too few."""
+        lows = sorted((c.low for c in self.candidates.values()), reverse=True)
+        return lows[self.top - 1] if len(lows) >= self.top else 0.0
+
+    def _slack(self) -> float:
+        return max(NEGLIGIBLE, self.task.options.tolerance * self._highest())
+
+    def _threshold(self) -> float:
+        """Return the score below which an assignment is of no interest."""
+        if self.floor is not None:
+            return self.floor
+        return self._last() - self._slack() if len(self.candidates) >= self.top else -1.0
+
+    def _is_finished(self, bound: float) -> bool:
+        if bound < self._threshold():
+            return True
+        worth = [c for c in self.candidates.values() if c.high >= self._threshold()]
+        enough = len(worth) >= self.top + MOST_TIES
+        return enough and (self.floor is not None or bound <= self._last() + self._slack())
+
+    # ---- the search -----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Take the most promising assignment until none can be better than what is known."""
+        self._dive()
+        while self.open and not self.task.is_over and not self._is_finished(self.open[0].bound):
+            self._take()
+            self.task.report(self.bound, self._highest() if self.candidates else None)
+
+    def _dive(self) -> None:
+        """Complete one assignment greedily, so that something is known early."""
+        states: tuple[int, ...] = ()
+        while len(states) < len(self.assignments.order):
+            states = min(self._children(states)).states
+        self._judge(_Node((-1.0, 0, 0), states))
+
+    def _take(self) -> None:
+        node = heappop(self.open)
+        self.task.nodes += 1
+        try:
+            self._treat(node)
+        except KeyboardInterrupt:
+            # What was under way stays open, so that the bound still holds.
+            heappush(self.open, node)
+            raise
+
+    def _treat(self, node: _Node) -> None:
+        """Sharpen the bound of a node; if it still is the best, complete or judge it."""
+        if node.states in self.candidates and node.visits == 0:
+            return
+        if not node.is_relaxed:
+            self.assignments.relax(self.task.assigned(node.states), self.task.remaining)
+        bound = min(node.bound, self._score_bound(node.states))
+        if (known := self.candidates.get(node.states)) is not None:
+            self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, bound)))
+        if bound < node.bound and self.open and bound < self.open[0].bound:
+            self._push(node.states, bound, is_relaxed=True, visits=node.visits)
+        elif len(node.states) == len(self.assignments.order):
+            self._judge(node)
+        else:
+            for child in self._children(node.states, bound):
+                heappush(self.open, child)
+
+    def _push(
+        self, states: tuple[int, ...], bound: float, *, is_relaxed: bool = False, visits: int = 0
+    ) -> None:
+        priority = (-bound, -len(states), next(self.numbers))
+        heappush(self.open, _Node(priority, states, is_relaxed, visits))
+
+    def _children(self, states: tuple[int, ...], bound: float = 1.0) -> list[_Node]:
+        x = self.assignments.order[len(states)]
+        children = []
+        for state in range(self.assignments.problem.structure.sizes[x]):
+            below = (*states, state)
+            priority = (-min(bound, self._score_bound(below)), -len(below), next(self.numbers))
+            children.append(_Node(priority, below))
+        return children
+
+    def _score_bound(self, states: tuple[int, ...]) -> float:
+        assigned = self.task.assigned(states)
+        upper = self.assignments.upper(assigned)
+        lower = self.assignments.lower(assigned) if self.alpha < 1.0 else 0.0
+        return self.alpha * upper + (1.0 - self.alpha) * lower
+
+    # ---- complete assignments -------------------------------------------------------------------------
+
+    def _judge(self, node: _Node) -> None:
+        """Find the score of a complete assignment; come back to it later if the time was too short."""
+        began, seconds = monotonic(), FIRST_SECONDS * 4.0**node.visits
+        cap = min(node.bound, self._score_bound(node.states))
+        low, high = self._score(self.task.assigned(node.states), seconds)
+        high = max(low, min(high, cap))
+        self.candidates[node.states] = _Candidate(node.states, low, high)
+        was_short = monotonic() - began >= seconds and not self.task.is_over
+        if was_short and high - low > self._slack() and high >= self._threshold():
+            self._push(node.states, high, is_relaxed=True, visits=node.visits + 1)
+
+    def _score(self, assigned: Assigned, seconds: float) -> tuple[float, float]:
+        """Return between which values the score of a complete assignment lies."""
+        deadline = min(self.task.deadline, monotonic() + seconds)
+        low = high = 0.0
+        for maximize, weight in ((True, self.alpha), (False, 1.0 - self.alpha)):
+            if weight > 0.0:
+                end = self._end(assigned, deadline, maximize=maximize)
+                least, most = _range(end, maximize=maximize)
+                low, high = low + weight * least, high + weight * most
+        return low, high
+
+    def _end(self, assigned: Assigned, deadline: float, *, maximize: bool) -> Endpoint:
+        """Find one end, if it is worth it; a model found for a lower end bounds all other lower ends."""
+        tolerance = max(NEGLIGIBLE, 0.25 * self._slack())
+        alone = self.alpha in (0.0, 1.0)
+        cutoff = self._threshold()
+
+        def decided(bound: float, witnessed: float | None) -> bool:
+            most = bound if maximize else witnessed
+            return alone and most is not None and most < cutoff
+
+        limits = Limits(tolerance, deadline, decided=decided)
+        end = self.assignments.end(assigned, limits, maximize=maximize)
+        if not maximize:
+            self.assignments.learn(assigned)
+        return end
+
+
+def _range(end: Endpoint, *, maximize: bool) -> tuple[float, float]:
+    """Return between which values the true end lies."""
+    if maximize:
+        return (0.0 if end.witnessed is None else end.witnessed), end.bound
+    return end.bound, (1.0 if end.witnessed is None else end.witnessed)

@@ -1,0 +1,227 @@
+"""The program of a cheapest widening: how far bounds must give way before a model exists.
+
+Enters: the encoding of a network's tables, the sentences that may be widened and the price of each. Leaves:
+`Widening`, a program with one more column for every bound that may give way, and the way from any
+distribution to what it would cost to admit it.
+
+Let delta be the widening of the lower bound l of P(q | r). Its row is P(q and r) - l * P(r) + s >= 0 with
+s = delta * P(r). Where r is certain, s is delta itself. Otherwise delta is one more ratio of the program:
+that of s to P(r), and that of a column d to the total mass. Its mirror image, the ratio P(r), is that of P(r)
+to the total mass and that of s to d; with both, the relaxation tightens from two sides. The objective adds
+up the columns d at their prices, so that its least value is a proved bound like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.methods.cliques.encoding import Encoding
+from credalog.network.formulas import Variable, scope, truth_table
+from credalog.network.sentences import Sentence
+from credalog.program.program import Floats, Objective, Program, Ratios
+from credalog.tables.distribution import Distribution
+from credalog.trusted.rounding import round_up
+
+__all__ = ["Priced", "Widening", "span_of", "widenings_of"]
+
+Columns = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A sentence that may be widened, and the price of widening it by one."""
+
+    sentence: Sentence
+    weight: float
+
+
+def span_of(sentence: Sentence) -> tuple[Fraction, Fraction]:
+    """Return the least and the greatest value that the sum of a sentence's claims can have."""
+    low = sum((min(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
+    high = sum((max(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
+    return low, high
+
+
+def widenings_of(distribution: Distribution, sentence: Sentence) -> tuple[float, float]:
+    """Return by how much each bound of a sentence must give way to admit a distribution."""
+    mass, value = _masses(distribution, sentence)
+    if mass <= 0.0:
+        return 0.0, 0.0
+    ratio = value / mass
+    return max(0.0, float(sentence.lower) - ratio), max(0.0, ratio - float(sentence.upper))
+
+
+def _masses(distribution: Distribution, sentence: Sentence) -> tuple[float, float]:
+    over = scope(*(claim for _, claim in sentence.claims), sentence.given)
+    joint = distribution.marginal(over)
+    given = truth_table(sentence.given, over)
+    value = sum(
+        float(weight) * float(joint[given & truth_table(claim, over)].sum())
+        for weight, claim in sentence.claims
+    )
+    return float(joint[given].sum()), value
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """One bound that may give way: where its columns stand, and the condition's columns.
+
+    `price` is what the whole range of the sentence costs, in which `step` and `scaled` are measured. Without
+    a condition `scaled` is None.
+    """
+
+    number: int
+    is_upper: bool
+    unit: float
+    price: float
+    step: int
+    scaled: int | None
+    given: Columns
+    coefficients: Floats
+
+
+class Widening:
+    """The program in which the bounds of some sentences give way at a price."""
+
+    def __init__(self, encoding: Encoding, priced: Sequence[Priced], budget: float) -> None:
+        self.priced = tuple(priced)
+        self._tables = encoding
+        self._bounds = tuple(self._place(priced))
+        self.encoding = replace(encoding, program=self._program(budget))
+
+    def objective(self, budget: float) -> Objective:
+        """Return the total price of all widenings, of which none costs more than the budget."""
+        program = self.encoding.program
+        cost = np.zeros(program.columns)
+        bounds = np.ones(len(program.tables))
+        first = len(self._tables.program.tables)
+        for bound in self._bounds:
+            cost[bound.step] = bound.price
+        for i in range(first, len(bounds)):
+            bounds[i] = min(1.0, round_up(budget / self._price_of_table(i - first)))
+        return Objective(cost, program.mass, bounds)
+
+    def cost(self, distribution: Distribution) -> float:
+        """Return the price of admitting a distribution."""
+        return sum(p.weight * sum(widenings_of(distribution, p.sentence)) for p in self.priced)
+
+    def complete(self, tables: Floats, distribution: Distribution) -> Floats:
+        """Add to the tables of a distribution what its widenings amount to."""
+        point = np.concatenate([tables[: self._tables.program.columns], np.zeros(self._added)])
+        for bound in self._bounds:
+            given = widenings_of(distribution, self.priced[bound.number].sentence)
+            point[bound.step] = given[bound.is_upper] / bound.unit
+            if bound.scaled is not None:
+                point[bound.scaled] = point[bound.step] * point[bound.given].sum()
+        return point
+
+    @property
+    def _added(self) -> int:
+        return sum(1 if bound.scaled is None else 2 for bound in self._bounds)
+
+    def _price_of_table(self, table: int) -> float:
+        return [b.price for b in self._bounds for _ in range(1 if b.scaled is None else 2)][table]
+
+    def _place(self, priced: Iterable[Priced]) -> Iterator[_Bound]:
+        """Give each bound that excludes anything its columns."""
+        column = self._tables.program.columns
+        for number, one in enumerate(priced):
+            given, totals, is_certain = _seen(self._tables, one.sentence)
+            low, high = span_of(one.sentence)
+            unit = float(high - low)
+            for is_upper, value in ((False, one.sentence.lower), (True, one.sentence.upper)):
+                normal = [value - t if is_upper else t - value for t in totals]
+                if not normal or min(normal) >= 0:
+                    continue
+                scaled = None if is_certain else column + 1
+                coefficients = np.array([float(c) for c in normal])
+                yield _Bound(number, is_upper, unit, one.weight * unit, column, scaled, given, coefficients)
+                column += 1 if is_certain else 2
+
+    def _program(self, budget: float) -> Program:
+        before = self._tables.program
+        width = before.columns + self._added
+        rows = sp.csr_array(sp.vstack([_wider(before.inequalities, width), self._rows(width)]))
+        added = tuple((before.columns + i, before.columns + i + 1) for i in range(self._added))
+        return Program(
+            width,
+            before.tables + added,
+            rows,
+            _wider(before.equalities, width),
+            self._ratios(width, budget),
+            before.inequality_origin + (-1,) * (len(self._bounds) + len(self._loose)),
+            before.equality_origin,
+        )
+
+    def _rows(self, width: int) -> sp.csr_array:
+        """Let each bound give way; scaled by P(r), which is at most 1, a widening does not grow."""
+        rows = np.zeros((len(self._bounds) + len(self._loose), width))
+        for i, bound in enumerate(self._bounds):
+            rows[i, bound.given] = bound.coefficients
+            rows[i, bound.step if bound.scaled is None else bound.scaled] = bound.unit
+        for i, (bound, scaled) in enumerate(self._loose, len(self._bounds)):
+            rows[i, bound.step], rows[i, scaled] = 1.0, -1.0
+        return sp.csr_array(rows)
+
+    @property
+    def _loose(self) -> list[tuple[_Bound, int]]:
+        """List the conditional bounds, each with its scaled column."""
+        return [(bound, bound.scaled) for bound in self._bounds if bound.scaled is not None]
+
+    def _ratios(self, width: int, budget: float) -> Ratios:
+        """Add two ratios per conditional bound; no ratio is known to end at a vertex any more."""
+        before, loose = self._tables.program.ratios, self._loose
+        parts, wholes = np.zeros((4 * len(loose), width)), np.zeros((4 * len(loose), width))
+        mass = np.concatenate([self._tables.program.mass, np.zeros(self._added)])
+        for i, (bound, scaled) in enumerate(loose):
+            delta, mirror = 4 * i, 4 * i + 2
+            parts[delta, scaled], parts[delta + 1, bound.step] = 1.0, 1.0
+            wholes[delta, bound.given], wholes[delta + 1] = 1.0, mass
+            parts[mirror, bound.given], parts[mirror + 1, scaled] = 1.0, 1.0
+            wholes[mirror], wholes[mirror + 1, bound.step] = mass, 1.0
+        first, last = len(before.lower), len(before.lower) + 2 * len(loose)
+        return Ratios(
+            np.concatenate([before.lower, np.zeros(2 * len(loose))]),
+            np.concatenate([before.upper, *([_share(budget, bound), 1.0] for bound, _ in loose)]),
+            np.zeros(last, dtype=bool),
+            np.concatenate([before.of, np.repeat(np.arange(first, last, dtype=np.intp), 2)]),
+            sp.csr_array(sp.vstack([_wider(before.numerator, width), sp.csr_array(parts)])),
+            sp.csr_array(sp.vstack([_wider(before.denominator, width), sp.csr_array(wholes)])),
+        )
+
+    @property
+    def conditions(self) -> Iterator[tuple[int, Objective]]:
+        """Yield the ratios that are probabilities of conditions, each with that probability to be bounded."""
+        first = len(self._tables.program.ratios.lower)
+        for i, (bound, _) in enumerate(self._loose):
+            row = np.zeros(self.encoding.program.columns)
+            row[bound.given] = 1.0
+            yield first + 2 * i + 1, replace(self.objective(inf), numerator=row)
+
+
+def _share(budget: float, bound: _Bound) -> float:
+    return 1.0 if budget == inf else min(1.0, round_up(budget / bound.price))
+
+
+def _seen(encoding: Encoding, sentence: Sentence) -> tuple[Columns, list[Fraction], bool]:
+    """Return the columns in which the condition holds, what the claims add up to, and if it always holds."""
+    variables = encoding.problem.variables
+    numbers = {v: i for i, v in enumerate(variables)}
+    clique = encoding.factorization.smallest_covering(numbers[v] for v in sentence.scope)
+    over: list[Variable] = [variables[x] for x in encoding.factorization.cliques[clique].scope]
+    given = truth_table(sentence.given, over)
+    totals = np.full(int(given.sum()), Fraction(0), dtype=object)
+    for weight, claim in sentence.claims:
+        totals[truth_table(claim, over)[given]] += weight
+    return encoding.columns[clique][given], list(totals), bool(given.all())
+
+
+def _wider(matrix: sp.csr_array, width: int) -> sp.csr_array:
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))

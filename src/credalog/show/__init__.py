@@ -1,0 +1,1 @@
+"""Pictures and tables: drawings of the dependency graph, HTML for notebooks."""

@@ -1,0 +1,1 @@
+"""Arrays over the joint states of a few variables: products, distributions, cones, credal sets."""

@@ -1,0 +1,408 @@
+"""What each rule of the grammar means.
+
+Enters: the tokens and values below a rule. Leaves: the value of the rule, up to whole statements of a
+`Theory`. A method's name is the rule's name in grammar.lark.
+"""
+
+# ruff: noqa: D102 -- a method says what the grammar's rule of its name means
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from credalog.network.sentences import Source
+from credalog.text.linear import normal_form
+from credalog.theory import (
+    YES,
+    Application,
+    Assessment,
+    Binder,
+    Boolean,
+    Comparison,
+    Compound,
+    Connective,
+    Domain,
+    Evidence,
+    Function,
+    IndependenceRule,
+    Misstatement,
+    Name,
+    Order,
+    Pattern,
+    Predicate,
+    Prefix,
+    Quantified,
+    Quantifier,
+    QueryRule,
+    RandomFunction,
+    Relation,
+    Rule,
+    Shifted,
+    Term,
+    conjoined,
+    unquoted,
+)
+
+__all__ = ["Actions", "Fact", "Include"]
+
+LONGEST_RANGE = 10_000_000
+"""No domain written as a range has more elements than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """Ask for the statements of another file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One more tuple of a relation, or, with a value, one more line of a function's table."""
+
+    name: str
+    arguments: tuple[str, ...]
+    value: str | None = None
+
+
+class _Probability(NamedTuple):
+    claim: Pattern
+    given: Pattern
+
+
+class _Sum(NamedTuple):
+    """A linear expression: weighted probabilities and a constant."""
+
+    terms: tuple[tuple[Fraction, _Probability], ...]
+    constant: Fraction
+
+
+_Side: TypeAlias = _Probability | _Sum
+
+
+_ORDERS = {"≤": "<=", "≥": ">=", "⩽": "<=", "⩾": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
+_ONE, _ZERO = Fraction(1), Fraction(0)
+
+
+@lru_cache(maxsize=100_000)
+def _exact(written: str) -> Fraction:
+    return Fraction(written[:-1]) / 100 if written.endswith("%") else Fraction(written)
+
+
+@lru_cache(maxsize=100_000)
+def _constant(over: str, under: str | None) -> _Sum:
+    if under is None:
+        return _Sum((), _exact(over))
+    if not _exact(under):
+        raise Misstatement("a fraction is divided by zero", lexeme=under)
+    return _Sum((), _exact(over) / _exact(under))
+
+
+@lru_cache(maxsize=1_000_000)
+def _name(name: str) -> Name:
+    # One value for each name keeps a large file's theory small.
+    return Name(name)
+
+
+class Actions:
+    """The meaning of every rule; `source` is where the statement at hand was written."""
+
+    def __init__(self) -> None:
+        self.source: Source | None = None
+
+    # ---- statements ---------------------------------------------------------------------------------
+
+    def sentence(
+        self, label: str | None, prefix: Prefix | None, assessment: Assessment, tau: bool | None
+    ) -> Rule:
+        return Rule(assessment, prefix or _NO_PREFIX, tau is not False, label or "", self.source)
+
+    def independence(
+        self, prefix: Prefix | None, left: _Terms, right: _Terms, given: _Terms | None
+    ) -> IndependenceRule:
+        return IndependenceRule(left, right, given or (), prefix or _NO_PREFIX, self.source)
+
+    def query(self, prefix: Prefix | None, asked: _Probability) -> QueryRule:
+        return QueryRule(asked.claim, asked.given, prefix or _NO_PREFIX, self.source)
+
+    def question(self, asked: _Probability) -> QueryRule:
+        return QueryRule(asked.claim, asked.given, source=self.source)
+
+    def condition(self, formula: Pattern) -> Pattern:
+        return formula
+
+    def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
+        return tuple(Evidence(formula, self.source) for formula in formulas)
+
+    def include(self, path: str) -> Include:
+        return Include(unquoted(path))
+
+    def forall(self, prefix: Prefix) -> Prefix:
+        return prefix
+
+    def tau(self, truth: str) -> bool:
+        return truth in ("true", "True")
+
+    def block(self, *terms: Term) -> _Terms:
+        return terms
+
+    givens = block
+
+    # ---- assessments --------------------------------------------------------------------------------
+
+    def comparison(
+        self, first: _Side, order: str, second: _Side, other_order: str | None, third: _Side | None
+    ) -> Assessment:
+        if other_order is None or third is None:
+            return _one_comparison(_as_sum(first), _plain(order), _as_sum(second))
+        orders = (_plain(order), _plain(other_order))
+        return _two_comparisons(_as_sum(first), orders, _as_sum(second), _as_sum(third))
+
+    def total(self, *parts: _Side) -> _Sum:
+        return _added([_as_sum(part) for part in parts])
+
+    def addend(self, sign: str, part: _Side) -> _Sum:
+        return _as_sum(part) if sign == "+" else _turned(_as_sum(part))
+
+    def weighted(self, number: _Sum, probability: _Probability) -> _Sum:
+        return _Sum(((number.constant, probability),), _ZERO)
+
+    number = staticmethod(_constant)
+
+    def probability(self, _mark: str, claim: Pattern, given: Pattern | None) -> _Probability:
+        return _Probability(claim, YES if given is None else given)
+
+    # ---- declarations -------------------------------------------------------------------------------
+
+    def domain(self, name: str, elements: tuple[str, ...] | None) -> Domain:
+        return Domain(name, elements or ())
+
+    def listed(self, *elements: str | None) -> tuple[str, ...]:
+        return _distinct(_given(elements))
+
+    def interval(self, first: str, last: str) -> tuple[str, ...]:
+        numbers = range(int(first), int(last) + 1)
+        if len(numbers) > LONGEST_RANGE:
+            raise Misstatement(
+                f"a range of {len(numbers)} elements is too long",
+                lexeme=last,
+                advice=f"Ranges have at most {LONGEST_RANGE} elements.",
+            )
+        return tuple(map(str, numbers))
+
+    def predicates(self, *predicates: Predicate) -> tuple[Predicate, ...]:
+        return predicates
+
+    def predicate(self, name: str, sorts: tuple[str, ...] | None, symmetric: str | None) -> Predicate:
+        return Predicate(name, sorts or (), symmetric is not None)
+
+    def variables(self, declared: tuple[Predicate, ...], values: tuple[str, ...] | str) -> _Variables:
+        return tuple(RandomFunction(each.name, values, each.sorts) for each in declared)
+
+    def indexed(self, name: str, sorts: tuple[str, ...] | None) -> Predicate:
+        return Predicate(name, sorts or ())
+
+    def relation(self, name: str, sorts: tuple[str, ...], *facts: tuple[str, ...] | None) -> Relation:
+        return Relation(name, sorts, _given(facts))
+
+    def function(self, name: str, sorts: tuple[str, ...], result: str, *entries: _Entry | None) -> Function:
+        return Function(name, sorts, result, _given(entries))
+
+    def sorts(self, *names: str) -> tuple[str, ...]:
+        return names
+
+    fact = sorts
+
+    def entry(self, arguments: tuple[str, ...], value: str) -> _Entry:
+        return arguments, value
+
+    def relation_fact(self, name: str, *arguments: str) -> Fact:
+        return Fact(name, arguments)
+
+    def function_fact(self, name: str, *parts: str) -> Fact:
+        *arguments, value = parts
+        return Fact(name, tuple(arguments), value)
+
+    def integer(self, sign: str | None, digits: str) -> str:
+        return str(int(digits) if sign in (None, "+") else -int(digits))
+
+    # ---- formulas -----------------------------------------------------------------------------------
+
+    def iff(self, left: Pattern, right: Pattern) -> Compound:
+        return Compound(Connective.IFF, (left, right))
+
+    def implies(self, premise: Pattern, conclusion: Pattern) -> Compound:
+        return Compound(Connective.IMPLIES, (premise, conclusion))
+
+    def either(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.OR, operands)
+
+    def parity(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.XOR, operands)
+
+    def both(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.AND, operands)
+
+    def nand(self, *operands: Pattern) -> Compound:
+        return Compound(Connective.NAND, operands)
+
+    def negation(self, operand: Pattern) -> Compound:
+        return Compound(Connective.NOT, (operand,))
+
+    def universal(self, prefix: Prefix, body: Pattern) -> Quantified:
+        return Quantified(Quantifier.FORALL, prefix, body)
+
+    def existential(self, prefix: Prefix, body: Pattern) -> Quantified:
+        return Quantified(Quantifier.EXISTS, prefix, body)
+
+    def truth(self, word: str) -> Boolean:
+        return Boolean(self.tau(word))
+
+    def compared(self, left: Term, order: str, right: Term) -> Comparison:
+        if order == "=>":
+            raise Misstatement(
+                "=> is not a comparison of terms",
+                lexeme=order,
+                advice="Implication is ->; the comparison is >=.",
+            )
+        return Comparison(Order(_plain(order)), left, right)
+
+    def shifted(self, term: Term, sign: str, steps: str) -> Shifted:
+        return Shifted(term, int(steps) if sign == "+" else -int(steps))
+
+    symbol = staticmethod(_name)
+
+    def application(self, name: str, *arguments: Term) -> Application:
+        if name == "P":
+            raise Misstatement(
+                "P(...) stands inside a formula",
+                lexeme=name,
+                advice="Put a formula there, without P.",
+            )
+        return Application(name, arguments)
+
+    def prefix(self, *parts: Binder | Pattern | None) -> Prefix:
+        binders = tuple(part for part in parts if isinstance(part, Binder))
+        guards = [part for part in parts if part is not None and not isinstance(part, Binder)]
+        names = [name for binder in binders for name in binder.names]
+        if repeated := next((name for name in names if names.count(name) > 1), None):
+            raise Misstatement(f"{repeated} is bound twice", lexeme=repeated)
+        return Prefix(binders, conjoined(guards))
+
+    def binder(self, *parts: str | None) -> Binder:
+        *names, sort, distinct = parts
+        return Binder(tuple(_given(names)), sort or "", distinct is not None)
+
+    quoted = staticmethod(unquoted)
+
+
+_Terms: TypeAlias = tuple[Term, ...]
+_Entry: TypeAlias = tuple[tuple[str, ...], str]
+_Variables: TypeAlias = tuple[RandomFunction, ...]
+_NO_PREFIX = Prefix()
+_T = TypeVar("_T")
+
+
+def _given(parts: Iterable[_T | None]) -> tuple[_T, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+def _distinct(elements: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(elements)) < len(elements):
+        repeated = next(e for i, e in enumerate(elements) if e in elements[:i])
+        raise Misstatement(f"{repeated} is listed twice", lexeme=repeated)
+    return elements
+
+
+def _plain(order: str) -> str:
+    return _ORDERS.get(order, order)
+
+
+def _as_sum(side: _Side) -> _Sum:
+    return _Sum(((_ONE, side),), _ZERO) if isinstance(side, _Probability) else side
+
+
+def _turned(side: _Sum) -> _Sum:
+    return _Sum(tuple((-weight, p) for weight, p in side.terms), -side.constant)
+
+
+def _added(sides: list[_Sum]) -> _Sum:
+    terms = tuple(term for side in sides for term in side.terms)
+    return _Sum(terms, sum((side.constant for side in sides), _ZERO))
+
+
+def _one_comparison(left: _Sum, order: str, right: _Sum) -> Assessment:
+    difference = _added([left, _turned(right)])
+    bound = -difference.constant
+    match order:
+        case "<=":
+            return _assessment(difference, None, bound)
+        case ">=":
+            return _assessment(difference, bound, None)
+        case "=":
+            return _assessment(difference, bound, bound)
+        case _:
+            raise _open_bound(order)
+
+
+def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: _Sum) -> Assessment:
+    if orders not in (("<=", "<="), (">=", ">=")):
+        raise _no_interval(orders)
+    if first.terms or third.terms:
+        raise Misstatement(
+            "between two comparisons, only the middle may contain P(...)",
+            advice="Write two sentences, or bring all probabilities to the middle.",
+        )
+    low, high = (first, third) if orders[0] == "<=" else (third, first)
+    lower, upper = low.constant, high.constant
+    if middle.constant:
+        lower, upper = lower - middle.constant, upper - middle.constant
+    return _assessment(middle, lower, upper)
+
+
+def _no_interval(orders: tuple[str, str]) -> Misstatement:
+    if "=" in orders:
+        return Misstatement(
+            "an equality stands where an interval was begun",
+            lexeme="=",
+            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
+        )
+    if unusable := next((order for order in orders if order not in ("<=", ">=")), None):
+        return _open_bound(unusable)
+    return Misstatement(
+        "the two comparisons point in different directions",
+        lexeme=orders[1],
+        advice="Write both as `<=`: lower <= P(...) <= upper.",
+    )
+
+
+def _open_bound(order: str) -> Misstatement:
+    return Misstatement(
+        f"a sentence cannot be stated with {order}",
+        lexeme=order,
+        advice="Bounds are closed: write <= or >=, or = for a point.",
+    )
+
+
+def _assessment(side: _Sum, lower: Fraction | None, upper: Fraction | None) -> Assessment:
+    given = _common_condition(side)
+    terms = tuple([(weight, probability.claim) for weight, probability in side.terms])
+    claims, lower, upper = normal_form(terms, lower, upper)
+    return Assessment(claims, given, lower, upper)
+
+
+def _common_condition(side: _Sum) -> Pattern:
+    if len(side.terms) == 1:
+        return side.terms[0][1].given
+    conditions = {probability.given for _, probability in side.terms}
+    if len(conditions) > 1:
+        raise Misstatement(
+            "the probabilities of one sentence have different conditions",
+            advice="All terms need the same condition, as in P(a | c) >= 2 P(b | c).",
+        )
+    if not conditions:
+        raise Misstatement("the sentence contains no probability", advice="Write P(...) around the formula.")
+    return conditions.pop()

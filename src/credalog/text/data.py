@@ -1,0 +1,172 @@
+"""Extend a theory's domains, relations and functions by data.
+
+Enters: a mapping from names to elements, facts or tables; or the path of a JSON file that holds such a
+mapping, or of a CSV file named after what it extends. Leaves: the extended `Theory`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeAlias
+
+from credalog.errors import LanguageError, Place, UnknownName, unreadable
+from credalog.network.sentences import Source
+from credalog.theory import Declaration, Domain, Function, Predicate, RandomFunction, Relation, Theory
+
+__all__ = ["Data", "extended"]
+
+Element: TypeAlias = str | int
+Row: TypeAlias = Element | Sequence[Element]
+Rows: TypeAlias = Iterable[Row] | Mapping[Element, Element]
+Data: TypeAlias = Mapping[str, Rows] | str | Path | Sequence[str | Path]
+"""A mapping, or the paths of JSON and CSV files."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Addition:
+    """What one name is extended by, and the file and line where that begins, if it was read from a file."""
+
+    name: str
+    rows: Rows
+    text: str = ""
+    source: Source | None = None
+
+    def place(self, row: Sequence[str] = ()) -> Place | None:
+        """Point at a row, a row of JSON or a line of CSV, or else at the beginning."""
+        if self.source is None:
+            return None
+        start = _offset(self.text, self.source.line)
+        cells = r'"?\s*[,:]\s*"?'.join(map(re.escape, row))
+        # A whole row is looked for first; in JSON one cell may stand for a row.
+        for before, after in ((r"^|\[", r"\]|$"), (r"^|[\[,{]", r"[\],}]|$")):
+            form = re.compile(rf'(?:{before})\s*"?(?P<here>{cells})"?\s*(?:{after})', re.MULTILINE)
+            if row and (found := form.search(self.text, start)):
+                return Place.within(self.text, found.start("here"), file=self.source.file)
+        return Place.within(self.text, start, file=self.source.file)
+
+
+def _offset(text: str, line: int) -> int:
+    """Return where a line begins."""
+    return sum(len(whole) + 1 for whole in text.split("\n")[: line - 1])
+
+
+def extended(theory: Theory, data: Data) -> Theory:
+    """Return the theory with the data added to its domains, relations and functions."""
+    additions = _mapped(data) if isinstance(data, Mapping) else _files(data)
+    declarations = {declaration.name: declaration for declaration in theory.declarations}
+    for addition in additions:
+        if addition.name not in declarations:
+            near = get_close_matches(addition.name, list(declarations), n=1, cutoff=0.5)
+            raise UnknownName(
+                f"the data speak of {addition.name}, which is not declared",
+                place=addition.place(),
+                advice=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(declarations)}.",
+            )
+        declarations[addition.name] = _extended(declarations[addition.name], addition)
+    read = [(one.name, one.source, one.text) for one in additions if one.source is not None]
+    return replace(
+        theory,
+        declarations=tuple(declarations.values()),
+        texts=theory.texts + tuple({source.file: text for _, source, text in read}.items()),
+        data=theory.data + tuple((name, source) for name, source, _ in read),
+    )
+
+
+def _extended(declaration: Declaration, addition: _Addition) -> Declaration:
+    match declaration:
+        case Domain(name, elements):
+            added = [row[0] for row in _rows(addition, (name,))]
+            return Domain(name, tuple(dict.fromkeys((*elements, *added))))
+        case Relation(name, sorts, facts):
+            new = _rows(addition, sorts)
+            return replace(declaration, facts=tuple(dict.fromkeys((*facts, *new))))
+        case Function(name, sorts, result, known):
+            entries = [(row[:-1], row[-1]) for row in _rows(addition, (*sorts, result))]
+            return replace(declaration, table=tuple(dict.fromkeys((*known, *entries))))
+        case Predicate(name) | RandomFunction(name):
+            raise LanguageError(
+                f"the data speak of {name}, which is random",
+                place=addition.place(),
+                advice="Data extend domains, relations and functions; observations are evidence.",
+            )
+
+
+def _rows(addition: _Addition, sorts: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the rows, a cell for each sort; a first row that only repeats the sorts is a heading."""
+    name, rows = addition.name, addition.rows
+    if isinstance(rows, str) or not isinstance(rows, Iterable):
+        raise LanguageError(
+            f"the data for {name} are not a list",
+            place=addition.place(),
+            advice="Give a list of elements or of rows.",
+        )
+    table = [_cells(row, addition) for row in (rows.items() if isinstance(rows, Mapping) else rows)]
+    for row in table:
+        if len(row) != len(sorts):
+            raise LanguageError(
+                f"the data for {name} have a row of {len(row)}, not {len(sorts)}: {', '.join(row)}",
+                place=addition.place(row),
+                advice=f"A row holds {', '.join(sorts)}.",
+            )
+    return table[1:] if table and table[0] == sorts else table
+
+
+def _cells(row: Row, addition: _Addition) -> tuple[str, ...]:
+    cells = (row,) if isinstance(row, str | int) or not isinstance(row, Sequence) else tuple(row)
+    strangers = [cell for cell in cells if not isinstance(cell, str | int)]
+    if strangers:
+        raise LanguageError(
+            f"the data for {addition.name} contain {strangers[0]!r}",
+            place=addition.place([str(strangers[0])]),
+            advice="Elements are words or integers.",
+        )
+    return tuple(map(str, cells))
+
+
+def _mapped(data: Mapping[str, Rows]) -> list[_Addition]:
+    return [_Addition(name, rows) for name, rows in data.items()]
+
+
+def _files(paths: str | Path | Sequence[str | Path]) -> list[_Addition]:
+    listed = [paths] if isinstance(paths, str | Path) else paths
+    return [addition for path in listed for addition in _file(Path(path))]
+
+
+def _file(path: Path) -> list[_Addition]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LanguageError(unreadable(path, error)) from None
+    if path.suffix.lower() == ".csv":
+        rows = [tuple(cell.strip() for cell in row) for row in csv.reader(text.splitlines()) if row]
+        return [_Addition(path.stem, rows, text, Source(str(path), 1))]
+    loaded = _json(text, path)
+    return [
+        _Addition(name, rows, text, Source(str(path), _line(name, text))) for name, rows in loaded.items()
+    ]
+
+
+def _json(text: str, path: Path) -> Mapping[str, Rows]:
+    try:
+        loaded = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = Place.within(text, error.pos, file=str(path))
+        raise LanguageError(f"{path} is not JSON: {error.msg.lower()}", place=place) from None
+    if not isinstance(loaded, dict):
+        raise LanguageError(
+            f"{path} is not a JSON object",
+            advice='Write {"Person": ["Tim", "Tom"], "Before": [["d1", "d2"]]}.',
+        )
+    return loaded
+
+
+def _line(name: str, text: str) -> int:
+    """Return the line in which the entry of a name begins."""
+    found = re.search(rf'"{re.escape(name)}"\s*:', text)
+    return text.count("\n", 0, found.start()) + 1 if found else 1

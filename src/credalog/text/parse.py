@@ -1,0 +1,257 @@
+"""Read a text, and the files it includes, into a theory.
+
+Enters: text in the `.lcn` language, or the path of a file. Leaves: a `Theory`. What needs the
+declarations as a whole (unknown names, sorts, arities) is checked when the theory is grounded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, assert_never
+
+from lark.exceptions import UnexpectedInput
+
+from credalog.errors import LanguageError, UnknownName, inside, unreadable
+from credalog.garbage import uncollected
+from credalog.network.sentences import Source
+from credalog.text.actions import Actions, Fact, Include
+from credalog.text.mistakes import explained
+from credalog.text.shapes import FORMULA, QUESTION, STATEMENT, Shapes
+from credalog.text.statements import Statement, statements
+from credalog.theory import (
+    Declaration,
+    Domain,
+    Evidence,
+    Function,
+    IndependenceRule,
+    Misstatement,
+    Pattern,
+    Predicate,
+    QueryRule,
+    RandomFunction,
+    Relation,
+    Rule,
+    Theory,
+)
+
+__all__ = ["read", "read_file", "read_formula", "read_query"]
+
+
+def read(text: str, *, onto: Theory | None = None) -> Theory:
+    """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""
+    if onto is None:
+        reader = _Reader()
+        reader.read(text, "", Path())
+        return reader.theory("")
+    file = f"addition {len(onto.texts)}"
+    reader = _Reader(
+        declarations={declaration.name: declaration for declaration in onto.declarations},
+        labels={(file, label) for label in onto.labels()},
+    )
+    reader.read(text, file, Path())
+    return _joined(onto, reader.theory(file))
+
+
+def _joined(theory: Theory, more: Theory) -> Theory:
+    """Return both theories as one; the second has all declarations already."""
+    return Theory(
+        declarations=more.declarations,
+        rules=theory.rules + more.rules,
+        variables=theory.variables,
+        sentences=theory.sentences,
+        independences=theory.independences + more.independences,
+        queries=theory.queries + more.queries,
+        evidence=theory.evidence + more.evidence,
+        texts=theory.texts + more.texts,
+        data=theory.data,
+    )
+
+
+def read_file(path: str | Path) -> Theory:
+    """Read a file and all files it includes."""
+    reader = _Reader()
+    try:
+        reader.read_file(Path(path))
+    except Misstatement as error:
+        raise error.at(None) from None
+    return reader.theory(str(path))
+
+
+def read_query(text: str) -> QueryRule:
+    """Read a query, `P(claim)` or `P(claim | given)`."""
+    with inside("the question"):
+        query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
+    return replace(query, source=None)
+
+
+def read_formula(text: str) -> Pattern:
+    """Read a formula."""
+    with inside("the formula"):
+        formula: Pattern = _Reading().value(Statement(text, 1), start=FORMULA)
+    return formula
+
+
+class _Reading:
+    """From a statement to what it says, or to an error in its place."""
+
+    def __init__(self) -> None:
+        self._actions = Actions()
+        self._shapes = Shapes(self._actions)
+
+    def value(self, statement: Statement, *, start: str) -> Any:
+        self._actions.source = Source(statement.file, statement.line)
+        try:
+            return self._shapes.value(statement, start=start)
+        except UnexpectedInput as error:
+            raise explained(error, statement, start) from None
+        except Misstatement as error:
+            raise error.at(statement.place_of(error.lexeme)) from None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The statements read so far."""
+
+    reading: _Reading = field(default_factory=_Reading)
+    declarations: dict[str, Declaration] = field(default_factory=dict)
+    facts: dict[str, list[Fact]] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    independences: list[IndependenceRule] = field(default_factory=list)
+    queries: list[QueryRule] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    labels: set[tuple[str, str]] = field(default_factory=set)
+    open_files: list[Path] = field(default_factory=list)
+    read_files: set[Path] = field(default_factory=set)
+
+    def theory(self, main_file: str) -> Theory:
+        """Return all that was read."""
+        return Theory(
+            declarations=tuple(_completed(d, self.facts.get(n, [])) for n, d in self.declarations.items()),
+            rules=tuple(_told_apart(self.rules, main_file)),
+            independences=tuple(self.independences),
+            queries=tuple(self.queries),
+            evidence=tuple(self.evidence),
+            texts=tuple(self.texts.items()),
+        )
+
+    def read_file(self, path: Path) -> None:
+        """Read one file; a file that was read already is not read again."""
+        whole = path.resolve()
+        if whole in self.read_files:
+            return
+        self.read_files.add(whole)
+        self.open_files.append(whole)
+        self.read(_text_of(path), str(path), path.parent)
+        self.open_files.pop()
+
+    def read(self, text: str, file: str, folder: Path) -> None:
+        """Read the statements of one text."""
+        self.texts[file] = text
+        with uncollected():
+            for statement in statements(text, file):
+                self._add(statement, folder)
+
+    def _add(self, statement: Statement, folder: Path) -> None:
+        value = self.reading.value(statement, start=STATEMENT)
+        try:
+            self._file_away(value, folder)
+        except Misstatement as error:
+            raise error.at(statement.place_of(error.lexeme)) from None
+
+    def _file_away(self, value: Any, folder: Path) -> None:
+        match value:
+            case Rule():
+                self._add_rule(value)
+            case IndependenceRule():
+                self.independences.append(value)
+            case QueryRule():
+                self.queries.append(value)
+            case Evidence():
+                self.evidence.append(value)
+            case Include(path):
+                self._include(folder / path)
+            case Fact():
+                self._add_fact(value)
+            case Domain() | Predicate() | RandomFunction() | Relation() | Function():
+                self._declare(value)
+            case tuple():
+                for part in value:
+                    self._file_away(part, folder)
+            case _:
+                assert_never(value)
+
+    def _add_rule(self, rule: Rule) -> None:
+        if rule.label:
+            key = (rule.source.file if rule.source else "", rule.label)
+            if key in self.labels:
+                raise Misstatement(
+                    f"the label {rule.label} is used twice",
+                    lexeme=rule.label,
+                    advice="Give each sentence of a file its own label, or none.",
+                )
+            self.labels.add(key)
+        self.rules.append(rule)
+
+    def _declare(self, declaration: Declaration) -> None:
+        known = self.declarations.setdefault(declaration.name, declaration)
+        if known != declaration:
+            raise Misstatement(
+                f"{declaration.name} is declared twice, in different ways",
+                lexeme=declaration.name,
+                advice="Declare it once; data can extend a domain, a relation or a function later.",
+            )
+
+    def _add_fact(self, fact: Fact) -> None:
+        kind = Relation if fact.value is None else Function
+        if not isinstance(self.declarations.get(fact.name), kind):
+            word = kind.__name__.lower()
+            raise Misstatement(
+                f"{fact.name} is not a {word} declared above",
+                lexeme=fact.name,
+                advice=f"Declare the {word} first; a probability is written P({fact.name}(...)).",
+            )
+        self.facts.setdefault(fact.name, []).append(fact)
+
+    def _include(self, path: Path) -> None:
+        if path.resolve() in self.open_files:
+            raise Misstatement(
+                f"{path} includes itself, directly or through others",
+                lexeme=path.name,
+                advice="Take one of the include lines out of the circle.",
+            )
+        self.read_file(path)
+
+
+def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
+    """Add the facts that have lines of their own."""
+    match declaration:
+        case Relation(facts=known) if facts:
+            return replace(declaration, facts=(*known, *(fact.arguments for fact in facts)))
+        case Function(table=table) if facts:
+            entries = ((fact.arguments, fact.value) for fact in facts if fact.value is not None)
+            return replace(declaration, table=(*table, *entries))
+        case _:
+            return declaration
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misstatement(unreadable(path, error), lexeme=path.name, kind=LanguageError) from None
+
+
+def _told_apart(rules: list[Rule], main_file: str) -> Iterator[Rule]:
+    """Put a file's name before those of its labels that another file uses too."""
+    counts = Counter(rule.label for rule in rules if rule.label)
+    for rule in rules:
+        if counts[rule.label] > 1 and rule.source is not None and rule.source.file != main_file:
+            yield replace(rule, label=f"{Path(rule.source.file).stem}.{rule.label}")
+        else:
+            yield rule

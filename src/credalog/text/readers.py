@@ -1,0 +1,30 @@
+"""Readers for networks that others wrote: UAI (V-CREDAL, H-CREDAL, BAYES) and BIF.
+
+Enters: the path of a file. Leaves: a `Network`, its form told by the suffix or by the first word.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from credalog.errors import LanguageError
+from credalog.network.sentences import Network
+from credalog.text.bif import read_bif
+from credalog.text.uai import KINDS, read_uai
+
+__all__ = ["read", "read_bif", "read_uai"]
+
+
+def read(path: str | Path) -> Network:
+    """Read a credal or Bayesian network from a .uai or .bif file."""
+    path = Path(path)
+    text = path.read_text(encoding="utf-8")
+    first = next(iter(text.split(maxsplit=1)), "")
+    if path.suffix == ".uai" or first in KINDS:
+        return read_uai(text, file=str(path))
+    if path.suffix == ".bif" or first == "network":
+        return read_bif(text, file=str(path))
+    raise LanguageError(
+        f"{path.name} is neither a UAI nor a BIF file",
+        advice=f"A UAI file starts with {', '.join(KINDS)}; a BIF file starts with 'network'.",
+    )

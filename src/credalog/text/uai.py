@@ -1,0 +1,226 @@
+"""Read credal and Bayesian networks in UAI form: V-CREDAL, H-CREDAL and BAYES.
+
+Enters: the text of a file. Leaves: a `Network` over variables X0, X1, ... with values s0, s1, ...
+
+All three start alike: the type, the number of variables, their numbers of values, the number of factors,
+and for each factor its size and its variables, the parents first and the child last. Then, factor by
+factor, parent configurations in order with the last parent fastest:
+
+- V-CREDAL: for each configuration a count of numbers and that many numbers, one vertex after another.
+- BAYES: one count for the whole factor, then one distribution per configuration.
+- H-CREDAL: a count and that many coefficients, the matrix A row by row with one column per configuration
+  and value of the child (child fastest); a count and that many numbers b; together A . theta <= b. Each row
+  of A speaks about one configuration. Older files write the child first in H-CREDAL factors; this is
+  recognised where only the first variables of the factors, and not the last, name each variable once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import TypeAlias
+
+from credalog.errors import LanguageError, Place
+from credalog.network.formulas import Variable
+from credalog.network.polytopes import LocalPolytope, Row, Vertex
+from credalog.network.sentences import Network
+from credalog.text.families import CredalSet, Family, hull, network_of, normalized
+
+__all__ = ["KINDS", "read_uai"]
+
+KINDS = ("V-CREDAL", "H-CREDAL", "BAYES")
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The variables of one factor, and where the file lists them."""
+
+    parents: tuple[Variable, ...]
+    child: Variable
+    place: Place
+
+    @property
+    def configurations(self) -> int:
+        """Return the number of parent configurations."""
+        return prod(len(parent.values) for parent in self.parents)
+
+
+class _Tokens:
+    """Hand out the words of a file one at a time, each with its place."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._lines = text.splitlines()
+        self._words = self._read()
+        self._last = Place(max(1, len(self._lines)), 1, "", file)
+
+    def _read(self) -> Iterator[_Token]:
+        for number, line in enumerate(self._lines, start=1):
+            for match in re.finditer(r"\S+", line):
+                yield _Token(match.group(), Place(number, match.start() + 1, line.rstrip(), self._file))
+
+    def word(self, what: str) -> _Token:
+        """Return the next word, which should be `what`."""
+        token = next(self._words, None)
+        if token is None:
+            raise LanguageError(
+                f"the file ends where {what} should be",
+                place=self._last,
+                advice="Compare the counts in the file with the numbers that follow them.",
+            )
+        self._last = token.place
+        return token
+
+    def integer(self, what: str, *, least: int = 0) -> int:
+        """Return the next word as a whole number."""
+        token = self.word(what)
+        if not token.text.isdecimal() or int(token.text) < least:
+            raise LanguageError(f"expected {what}, found {token.text!r}", place=token.place)
+        return int(token.text)
+
+    def numbers(self, count: int, what: str) -> list[Fraction]:
+        """Return the next words as exact decimals."""
+        return [self._number(self.word(what)) for _ in range(count)]
+
+    def _number(self, token: _Token) -> Fraction:
+        if not _NUMBER.fullmatch(token.text):
+            raise LanguageError(f"expected a number, found {token.text!r}", place=token.place)
+        return Fraction(token.text)
+
+    @property
+    def place(self) -> Place:
+        """Return the place of the last word handed out."""
+        return self._last
+
+    def end(self) -> None:
+        """Check that nothing is left."""
+        token = next(self._words, None)
+        if token is not None:
+            raise LanguageError(f"unexpected {token.text!r} after the last factor", place=token.place)
+
+
+def read_uai(text: str, *, file: str = "") -> Network:
+    """Read a network in any of the three UAI forms."""
+    tokens = _Tokens(text, file)
+    kind = tokens.word("the type of the network")
+    if kind.text not in KINDS:
+        raise LanguageError(
+            f"unknown type of network {kind.text!r}", place=kind.place, advice=f"Known: {', '.join(KINDS)}."
+        )
+    variables = _variables(tokens)
+    scopes = _scopes(tokens, variables, either_order=kind.text == "H-CREDAL")
+    read_sets = {"V-CREDAL": _vertex_sets, "H-CREDAL": _row_sets, "BAYES": _point_sets}[kind.text]
+    families = [Family(s.child, s.parents, tuple(read_sets(tokens, s)), s.place) for s in scopes]
+    tokens.end()
+    return network_of(variables, families, file=file)
+
+
+def _variables(tokens: _Tokens) -> tuple[Variable, ...]:
+    count = tokens.integer("the number of variables", least=1)
+    sizes = [tokens.integer(f"the number of values of variable {i}", least=1) for i in range(count)]
+    return tuple(Variable(f"X{i}", tuple(f"s{k}" for k in range(n))) for i, n in enumerate(sizes))
+
+
+_Listing: TypeAlias = tuple[list[int], Place]
+
+
+def _scopes(tokens: _Tokens, variables: Sequence[Variable], *, either_order: bool) -> list[_Scope]:
+    count = tokens.integer("the number of factors", least=1)
+    listings = [_listing(tokens, len(variables)) for _ in range(count)]
+    if either_order and _child_first(listings):
+        listings = [([*members[1:], members[0]], place) for members, place in listings]
+    return [
+        _Scope(tuple(variables[i] for i in members[:-1]), variables[members[-1]], place)
+        for members, place in listings
+    ]
+
+
+def _listing(tokens: _Tokens, variables: int) -> _Listing:
+    size = tokens.integer("the size of a factor", least=1)
+    place = tokens.place
+    members = [tokens.integer("the number of a variable") for _ in range(size)]
+    unknown = [i for i in members if i >= variables]
+    if unknown or len(set(members)) < size:
+        problem = f"there is no variable {unknown[0]}" if unknown else "a factor lists a variable twice"
+        raise LanguageError(problem, place=place, advice="Variables are numbered from 0.")
+    return members, place
+
+
+def _child_first(listings: Sequence[_Listing]) -> bool:
+    firsts, lasts = ({members[end] for members, _ in listings} for end in (0, -1))
+    return len(lasts) < len(listings) == len(firsts)
+
+
+def _vertex_sets(tokens: _Tokens, scope: _Scope) -> Iterator[CredalSet]:
+    size = len(scope.child.values)
+    for _ in range(scope.configurations):
+        count = tokens.integer("a count of numbers", least=size)
+        place = tokens.place
+        if count % size:
+            raise LanguageError(
+                f"{count} numbers are no whole number of vertices: {scope.child} has {size} values",
+                place=place,
+            )
+        points = [_distribution(tokens, size) for _ in range(count // size)]
+        yield CredalSet(hull(points), place.line)
+
+
+def _distribution(tokens: _Tokens, size: int) -> Vertex:
+    return normalized(tokens.numbers(size, "a probability"), tokens.place)
+
+
+def _point_sets(tokens: _Tokens, scope: _Scope) -> Iterator[CredalSet]:
+    size = len(scope.child.values)
+    _count(tokens, scope.configurations * size, scope)
+    for _ in range(scope.configurations):
+        point = _distribution(tokens, size)
+        yield CredalSet(hull([point]), tokens.place.line)
+
+
+def _count(tokens: _Tokens, expected: int, scope: _Scope) -> None:
+    found = tokens.integer("a count of numbers")
+    if found != expected:
+        raise LanguageError(
+            f"the factor of {scope.child} has {found} numbers, {expected} are needed", place=tokens.place
+        )
+
+
+def _row_sets(tokens: _Tokens, scope: _Scope) -> list[CredalSet]:
+    """Read A and b; give each configuration the rows of A that speak about it."""
+    size = len(scope.child.values)
+    columns = size * scope.configurations
+    count = tokens.integer("a count of coefficients")
+    place = tokens.place
+    if count % columns:
+        raise LanguageError(f"{count} coefficients are no whole number of rows of {columns}", place=place)
+    matrix = [tokens.numbers(columns, "a coefficient") for _ in range(count // columns)]
+    _count(tokens, len(matrix), scope)
+    rows: list[list[Row]] = [[] for _ in range(scope.configurations)]
+    for coefficients, bound in zip(matrix, tokens.numbers(len(matrix), "a bound"), strict=True):
+        configuration = _spoken_of(coefficients, size, place)
+        own = tuple(coefficients[configuration * size : (configuration + 1) * size])
+        rows[configuration].append(Row(own, min(*own, bound), bound))
+    return [CredalSet(LocalPolytope(size, tuple(found)), place.line) for found in rows]
+
+
+def _spoken_of(coefficients: Sequence[Fraction], size: int, place: Place) -> int:
+    """Return the configuration that a row of A restricts."""
+    blocks = {column // size for column, value in enumerate(coefficients) if value}
+    if len(blocks) != 1:
+        raise LanguageError(
+            f"a row of the matrix speaks about {len(blocks)} parent configurations",
+            place=place,
+            advice="Only separately specified credal sets can be read: one configuration per row.",
+        )
+    return blocks.pop()

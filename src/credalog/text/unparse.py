@@ -1,0 +1,308 @@
+"""Write a theory, a formula or a query as text.
+
+Enters: a `Theory`, or ground values. Leaves: text that reads back as the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import assert_never
+
+from credalog.network.formulas import Formula, Variable
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.theory import (
+    YES,
+    Application,
+    Assessment,
+    Binder,
+    Boolean,
+    Comparison,
+    Compound,
+    Connective,
+    Declaration,
+    Domain,
+    Function,
+    IndependenceRule,
+    Name,
+    Pattern,
+    Predicate,
+    Prefix,
+    Quantified,
+    QueryRule,
+    RandomFunction,
+    Relation,
+    Rule,
+    Shifted,
+    Term,
+    Theory,
+    lifted,
+    quoted,
+    term_of,
+    written,
+)
+
+__all__ = [
+    "lifted_independence",
+    "said",
+    "unparse",
+    "unparse_formula",
+    "unparse_network",
+    "unparse_query",
+    "unparse_sentence",
+]
+
+_WORDS = {
+    Connective.AND: " and ",
+    Connective.NAND: " nand ",
+    Connective.XOR: " xor ",
+    Connective.OR: " or ",
+    Connective.IMPLIES: " -> ",
+    Connective.IFF: " <-> ",
+}
+
+_TIGHTNESS = {
+    Connective.IFF: 1,
+    Connective.IMPLIES: 2,
+    Connective.OR: 3,
+    Connective.XOR: 4,
+    Connective.AND: 5,
+    Connective.NAND: 6,
+    Connective.NOT: 7,
+}
+
+_ATOM = 8
+_PLAIN_LABEL = re.compile(r"[^\W\d]\w*'*(\.\w+)*(\[[^\]\n]*\])?")
+
+
+def unparse(theory: Theory) -> str:
+    """Write a theory; a file that was included becomes part of the text."""
+    parts = [
+        *map(_declaration, theory.declarations),
+        *_undeclared(theory),
+        *map(_rule, theory.rules),
+        *map(unparse_sentence, theory.sentences),
+        *map(_independence, theory.independences),
+        *(f"evidence {_pattern(e.formula)}" for e in theory.evidence),
+        *map(_query, theory.queries),
+    ]
+    return "".join(f"{part}\n" for part in parts)
+
+
+def unparse_network(network: Network) -> str:
+    """Write a ground network."""
+    return unparse(
+        Theory(
+            variables=network.variables,
+            sentences=network.sentences,
+            independences=tuple(map(lifted_independence, network.independences)),
+        )
+    )
+
+
+def said(sentence: Sentence) -> str:
+    """Write what a ground sentence says, without its label."""
+    return unparse_sentence(replace(sentence, label="")).strip()
+
+
+def unparse_sentence(sentence: Sentence) -> str:
+    """Write a ground sentence."""
+    claims = tuple((weight, lifted(claim)) for weight, claim in sentence.claims)
+    assessment = Assessment(claims, lifted(sentence.given), sentence.lower, sentence.upper)
+    return _rule(Rule(assessment, tau=sentence.tau, label=sentence.label))
+
+
+def unparse_formula(formula: Formula) -> str:
+    """Write a ground formula."""
+    return _pattern(lifted(formula))
+
+
+def unparse_query(query: Query) -> str:
+    """Write a ground query as P(...)."""
+    return _probability(lifted(query.claim), lifted(query.given))
+
+
+# ---- declarations -----------------------------------------------------------------------------------------
+
+
+def _declaration(declaration: Declaration) -> str:
+    name = written(declaration.name)
+    match declaration:
+        case Domain(_, ()):
+            return f"domain {name}"
+        case Domain(_, elements):
+            return f"domain {name} = {_set(elements)}"
+        case Predicate(_, sorts, symmetric):
+            return f"predicate {name}{_sorts(sorts)}{' symmetric' if symmetric else ''}"
+        case RandomFunction(_, values, sorts):
+            listed = written(values) if isinstance(values, str) else _set(values)
+            return f"variable {name}{_sorts(sorts)} in {listed}"
+        case Relation(_, sorts, facts):
+            shown = f" = {{{', '.join(map(_fact, facts))}}}" if facts else ""
+            return f"relation {name}{_sorts(sorts)}{shown}"
+        case Function(_, sorts, result, table):
+            entries = (f"{_fact(arguments)}: {written(value)}" for arguments, value in table)
+            shown = f" = {{{', '.join(entries)}}}" if table else ""
+            return f"function {name}{_sorts(sorts)} in {written(result)}{shown}"
+        case _:
+            assert_never(declaration)
+
+
+def _set(elements: Sequence[str]) -> str:
+    return f"{{{', '.join(map(written, elements))}}}"
+
+
+def _sorts(sorts: Sequence[str]) -> str:
+    return f"({', '.join(map(written, sorts))})" if sorts else ""
+
+
+def _fact(elements: Sequence[str]) -> str:
+    return written(elements[0]) if len(elements) == 1 else f"({', '.join(map(written, elements))})"
+
+
+def _undeclared(theory: Theory) -> Iterator[str]:
+    """Declare what only ground variables tell: their values, and that they exist."""
+    occurring = dict.fromkeys(v for sentence in theory.sentences for v in sentence.scope)
+    declared = {declaration.name for declaration in theory.declarations}
+    lonely = [v for v in theory.variables if v not in occurring]
+    # A declared proposition makes all names wait for a declaration: one of them is as good as all.
+    strict = any(v.is_proposition for v in lonely) or any(
+        isinstance(d, Predicate) for d in theory.declarations
+    )
+    for variable in dict.fromkeys((*theory.variables, *occurring)):
+        term = term_of(variable.name)
+        if variable.name in declared or (isinstance(term, Application) and term.name in declared):
+            continue
+        if not variable.is_proposition:
+            yield f"variable {written(variable.name)} in {_set(variable.values)}"
+        elif strict:
+            yield f"predicate {written(variable.name)}"
+
+
+def lifted_independence(independence: Independence) -> IndependenceRule:
+    """Return a ground independence as a rule."""
+    return IndependenceRule(_terms(independence.left), _terms(independence.right), _terms(independence.given))
+
+
+def _terms(variables: Iterable[Variable]) -> tuple[Term, ...]:
+    return tuple(term_of(variable.name) for variable in variables)
+
+
+# ---- statements -------------------------------------------------------------------------------------------
+
+
+def _rule(rule: Rule) -> str:
+    label = f"{_label(rule.label)}: " if rule.label else ""
+    tau = "" if rule.tau else " ; tau=False"
+    return f"{label}{_forall(rule.prefix)}{_assessment(rule.assessment)}{tau}"
+
+
+def _label(label: str) -> str:
+    return label if _PLAIN_LABEL.fullmatch(label) else quoted(label)
+
+
+def _independence(rule: IndependenceRule) -> str:
+    left, right, given = (" ".join(map(_term, block)) for block in (rule.left, rule.right, rule.given))
+    return f"{_forall(rule.prefix)}independent {left}, {right}{f' | {given}' if given else ''}"
+
+
+def _query(rule: QueryRule) -> str:
+    return f"query {_forall(rule.prefix)}{_probability(rule.claim, rule.given)}"
+
+
+def _forall(prefix: Prefix) -> str:
+    return f"forall {_prefix(prefix)}: " if prefix.binders else ""
+
+
+def _prefix(prefix: Prefix) -> str:
+    binders = ", ".join(map(_binder, prefix.binders))
+    return binders if prefix.guard == YES else f"{binders} where {_pattern(prefix.guard)}"
+
+
+def _binder(binder: Binder) -> str:
+    names = ", ".join(map(written, binder.names))
+    return f"{names} in {written(binder.sort)}{' distinct' if binder.distinct else ''}"
+
+
+def _assessment(assessment: Assessment) -> str:
+    total = _sum(assessment)
+    if assessment.lower == assessment.upper:
+        return f"{total} = {_number(assessment.lower)}"
+    return f"{_number(assessment.lower)} <= {total} <= {_number(assessment.upper)}"
+
+
+def _sum(assessment: Assessment) -> str:
+    total = ""
+    for weight, claim in assessment.claims:
+        sign = ("-" if weight < 0 else "") if not total else " - " if weight < 0 else " + "
+        factor = "" if abs(weight) == 1 else f"{_number(abs(weight))} "
+        total += f"{sign}{factor}{_probability(claim, assessment.given)}"
+    return total
+
+
+@lru_cache(maxsize=10_000)
+def _number(value: Fraction) -> str:
+    """Write a number exactly: as a decimal where it has one, otherwise as a fraction."""
+    places = next((n for n in range(20) if 10**n % value.denominator == 0), None)
+    if places is None:
+        return f"{value.numerator}/{value.denominator}"
+    digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
+    decimal = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return f"-{decimal}" if value < 0 else decimal
+
+
+def _probability(claim: Pattern, given: Pattern) -> str:
+    return f"P({_pattern(claim)})" if given == YES else f"P({_pattern(claim)} | {_pattern(given)})"
+
+
+# ---- formulas ---------------------------------------------------------------------------------------------
+
+
+def _pattern(pattern: Pattern) -> str:
+    match pattern:
+        case Boolean(value):
+            return "true" if value else "false"
+        case Name() | Application() | Shifted():
+            return _term(pattern)
+        case Comparison(order, left, right):
+            return f"{_term(left)} {order.value} {_term(right)}"
+        case Compound(Connective.NOT, (operand,)):
+            return f"!{_inside(operand, Connective.NOT)}"
+        case Compound(connective, operands):
+            return _WORDS[connective].join(_inside(operand, connective) for operand in operands)
+        case Quantified(quantifier, prefix, body):
+            return f"{quantifier.value} {_prefix(prefix)}: {_pattern(body)}"
+        case _:
+            assert_never(pattern)
+
+
+def _inside(operand: Pattern, connective: Connective) -> str:
+    """Write an operand, in parentheses unless it binds tighter than the connective around it."""
+    match operand:
+        case Compound(Connective.NOT):
+            tightness = _ATOM
+        case Compound(inner):
+            tightness = _TIGHTNESS[inner]
+        case Quantified():
+            tightness = 0
+        case Comparison() if connective is Connective.NOT:
+            tightness = 0
+        case _:
+            tightness = _ATOM
+    text = _pattern(operand)
+    return text if tightness > _TIGHTNESS[connective] else f"({text})"
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Name(name):
+            return written(name)
+        case Application(name, arguments):
+            return f"{written(name)}({','.join(map(_term, arguments))})"
+        case Shifted(inner, by):
+            return f"{_term(inner)} {'+' if by >= 0 else '-'} {abs(by)}"
+        case _:
+            assert_never(term)
