@@ -32,5 +32,7 @@ def relative_error(operations: float) -> float:
 
 
 def outward(value: float, error: float, end: End) -> float:
-    """Move a computed end of an interval outwards by a bound on its error."""
+    """Move a computed end of an interval outwards by a bound on its error; what has none stays."""
+    if error == 0.0:
+        return value
     return round_down(value - error) if end is End.LOWER else round_up(value + error)

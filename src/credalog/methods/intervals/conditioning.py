@@ -84,7 +84,7 @@ class _Conditioning:
         if self.implied and self._credal is not None and len(self._ancestral) <= MOST_RELATIVES:
             # Where its tables grow too large, impossible evidence has bounds as true as any.
             with suppress(ProblemTooLarge):
-                require_possible(self._credal, self.observed)
+                require_possible(self._credal, self.observed, self.budget)
 
     def slots(self, v: int) -> slice:
         """Return where the bounds of a variable are kept."""
@@ -108,7 +108,7 @@ class _Conditioning:
         if relevant is not None and self._credal is not None and is_polytree(relevant):
             # What outgrows its limits may still fit into a window.
             with suppress(ProblemTooLarge):
-                return set_bounds(self._credal, v, seen)
+                return set_bounds(self._credal, v, seen, self.budget)
         return self._by_window(v, seen) if seen else unseen
 
     def _is_many_valued(self, relevant: Relevance | None) -> bool:
