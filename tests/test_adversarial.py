@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
-from credalog.methods.cliques import ends
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import query
+from credalog.methods.cliques import ends
 from credalog.network.formulas import FALSE, TRUE, Formula, Is, Variable, propositions, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query, Sentence

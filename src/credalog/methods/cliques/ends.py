@@ -27,6 +27,7 @@ from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
 from credalog.methods.cliques.witness import LARGEST_SCOPE
+from credalog.network.formulas import Formula, Is, conjunction, literals_of
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
@@ -36,7 +37,7 @@ from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.tables.distribution import Distribution
 from credalog.trusted.certify import Checker
-from credalog.trusted.rounding import round_up
+from credalog.trusted.rounding import relative_error, round_down, round_up
 
 if TYPE_CHECKING:
     from credalog.methods.cliques.engine import Cliques
@@ -166,6 +167,10 @@ class Ends:
         return passed
 
     @cached_property
+    def _suits_one_table(self) -> bool:
+        return self.fragment.suits_one_table(self.asked)
+
+    @cached_property
     def _said(self) -> Network:
         return self.cliques.said_of(self.fragment)
 
@@ -186,7 +191,7 @@ class Ends:
         problem, known = self.fragment.problem, self._known(end)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
             return self._sandwiched(budget, end, known)
-        return self._searched(problem.reading, budget, end, known, jointly=self.fragment.is_small_and_cyclic)
+        return self._searched(problem.reading, budget, end, known, jointly=self._suits_one_table)
 
     def _sandwiched(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
@@ -199,7 +204,7 @@ class Ends:
         if inner.ending is Ending.INTERRUPTED:
             return inner.without_bound(end)
         known = known if inner.ending is Ending.EMPTY else inner.witness
-        if self.fragment.is_small_and_cyclic:
+        if self._suits_one_table:
             return self._literally(budget, end, known)
         if inner.ending is not Ending.CLOSED:
             known = self._tied(known, budget, end)
@@ -220,13 +225,13 @@ class Ends:
     @cached_property
     def _log_linear(self) -> loglinear.LogLinear | None:
         """Return the log-linear distributions of the fragment, unless all ways through it are short."""
-        if self.fragment.is_small_and_cyclic:
+        if self._suits_one_table:
             return None
         return loglinear.family_of(self.fragment.problem, self._said.sentences)
 
     def _literally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Search with the whole core in one table; with everything in it where that is small."""
-        jointly = self.fragment.is_small_and_cyclic
+        jointly = self._suits_one_table
         return self._searched(Reading.LITERAL, budget, end, known, jointly=jointly)
 
     def _known(self, end: End) -> Witness | None:
@@ -272,16 +277,44 @@ class Ends:
         Rare evidence makes columns differ by many orders of magnitude: then each gets a bound of its own.
         """
         if not np.isfinite(objective.mass_bounds[0]):
-            evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
-            box, seconds = encoding.program.ratios.box, self.budget.for_solver
-            claim, _ = Relaxation(encoding.program).minimize(evidence, box, timeout=seconds)
-            least = Checker(encoding.program).lower_bound(evidence, box, claim.multipliers)
-            if claim.outcome is Outcome.OPTIMAL and least > 0.0:
+            least = self._least(encoding, self.asked.given)
+            if least <= 0.0:
+                least = self._least_by_parts(encoding)
+            if least > 0.0:
                 bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))
                 objective = replace(objective, mass_bounds=bounds)
         if RARE < objective.mass_bounds[0] < np.inf:
             objective = encoding.with_column_bounds(objective)
         return encoding, objective
+
+    def _least(self, encoding: Encoding, given: Formula) -> float:
+        """Bound the probability of a formula and of what an encoding observes from below."""
+        evidence = encoding.with_column_bounds(encoding.unconditional(given))
+        box, seconds = encoding.program.ratios.box, self.budget.for_solver
+        claim, _ = Relaxation(encoding.program).minimize(evidence, box, timeout=seconds)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return 0.0
+        return Checker(encoding.program).lower_bound(evidence, box, claim.multipliers)
+
+    def _least_by_parts(self, encoding: Encoding) -> float:
+        """Bound rare evidence from below: what the tables show by a program, the rest by its likelihood.
+
+        A solver's tolerances drown a product of many small numbers, but not each of them.
+        """
+        variables = self.fragment.problem.variables
+        kept_out = {variables[x] for x in encoding.evidence}
+        literals = literals_of(self.asked.given) or {}
+        shown = {v: value for v, value in literals.items() if v not in kept_out}
+        if not kept_out:
+            return 0.0
+        states = {variables.index(v): v.values.index(value) for v, value in shown.items()}
+        likelihood = encoding.least_likelihood(states)
+        if not shown or likelihood <= 0.0:
+            return round_down(likelihood * (1.0 - relative_error(len(kept_out))))
+        asked = Query(conjunction(Is(v, value) for v, value in shown.items()))
+        alone, _ = self.cliques.fragment(asked).encode(asked, encoding.factorization.reading)
+        least = max(self._least(alone, asked.claim), 0.0)
+        return round_down(least * likelihood * (1.0 - relative_error(len(kept_out) + 1)))
 
     def _report(self, end: End) -> Callable[[float, float | None], None] | None:
         report = self.options.report

@@ -10,7 +10,7 @@ from math import prod
 
 from credalog.methods.cliques.encoding import Encoding, encode
 from credalog.methods.cliques.factorization import factorize, in_one_clique
-from credalog.network.formulas import literals_of
+from credalog.network.formulas import literals_of, scope
 from credalog.network.problem import Problem
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading
@@ -37,11 +37,15 @@ class Fragment:
         """Return the size of the table that the literal core would need."""
         return prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
 
-    @property
-    def is_small_and_cyclic(self) -> bool:
-        """Tell whether one table over everything is the simplest way through a core."""
+    def suits_one_table(self, asked: Query) -> bool:
+        """Tell whether one table over everything is the simplest way through a core.
+
+        Evidence outside the core is kept out of the tables: it may be rare.
+        """
         structure = self.problem.structure
-        return bool(structure.core) and prod(structure.sizes) <= JOINT_LIMIT
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        inside = all(number[v] in structure.core for v in scope(asked.given))
+        return bool(structure.core) and inside and prod(structure.sizes) <= JOINT_LIMIT
 
     def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
         """Factorize and encode the fragment for one query."""

@@ -16,7 +16,7 @@ import numpy as np
 from credalog.errors import MissingLibrary
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Clique
-from credalog.network.polytopes import LocalPolytope, vertices
+from credalog.network.polytopes import LocalPolytope, ranges, single_value_bounds, vertices
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
@@ -253,19 +253,39 @@ def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
     total = counts.sum()
     if polytope is None:
         return counts / total if total > 1e-300 else np.full(len(counts), 1.0 / len(counts))
+    theta = counts / total if total > 1e-300 else None
+    bounds = single_value_bounds(polytope)
+    if bounds is not None:
+        lows, highs = (np.array(ends, dtype=float) for ends in zip(*ranges(polytope), strict=True))
+        return _shifted_into((lows + highs) / 2.0 if theta is None else theta, lows, highs)
     corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
-    if total <= 1e-300:
+    if theta is None:
         middle: Floats = corners.mean(axis=0)
         return middle
-    theta = counts / total
-    if len(theta) == 2:
-        first = np.clip(theta[0], corners[:, 0].min(), corners[:, 0].max())
-        return np.array([first, 1.0 - first])
     from scipy.optimize import nnls
 
     weights, _ = nnls(np.vstack([corners.T, np.full(len(corners), 10.0)]), np.append(theta, 10.0))
     pulled: Floats = weights @ corners / weights.sum()
     return pulled
+
+
+def _shifted_into(theta: Floats, lows: Floats, highs: Floats) -> Floats:
+    """Return the nearest distribution within bounds on each value: shifted by a constant and clipped."""
+    if len(theta) == 2:
+        first = float(np.clip(theta[0], lows[0], highs[0]))
+        return np.array([first, 1.0 - first])
+    below, above = -1.0, 1.0
+    for _ in range(60):
+        shift = (below + above) / 2.0
+        if np.clip(theta + shift, lows, highs).sum() < 1.0:
+            below = shift
+        else:
+            above = shift
+    found: Floats = np.clip(theta + above, lows, highs)
+    # What the last digits leave goes to the value with most room on that side.
+    left = 1.0 - found.sum()
+    found[int(np.argmax(highs - found if left > 0.0 else found - lows))] += left
+    return found
 
 
 def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:
