@@ -34,6 +34,7 @@ from credalog.network.polytopes import (
     Row,
     Vertex,
     local_polytopes,
+    single_value_bounds,
     vacuous,
     vertices,
 )
@@ -43,7 +44,7 @@ from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.distribution import Distribution, Factor, observations
 from credalog.tables.elimination import MAX_CELLS, Potential
-from credalog.tables.interval_sets import IntervalSet
+from credalog.tables.interval_sets import interval_centre, interval_vertices
 
 __all__ = [
     "Choice",
@@ -154,10 +155,10 @@ class CredalNetwork:
 
     def centre(self, x: int, configuration: Configuration) -> Array:
         """Return a distribution inside one local credal set: it gives zero only to what always has zero."""
-        bounds = IntervalSet.of(self._polytope(x, configuration))
+        bounds = single_value_bounds(self._polytope(x, configuration))
         if bounds is None:
             return np.asarray(np.array(self.vertices(x, configuration), dtype=np.float64).mean(axis=0))
-        return np.array(bounds.centre, dtype=np.float64)
+        return np.array(interval_centre(*bounds), dtype=np.float64)
 
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
@@ -206,9 +207,9 @@ class CredalNetwork:
 @lru_cache(maxsize=65536)
 def _vertices(polytope: LocalPolytope) -> tuple[Vertex, ...] | None:
     """Enumerate the vertices of a credal set; None where they are, or may be, too many."""
-    bounds = IntervalSet.of(polytope)
+    bounds = single_value_bounds(polytope)
     if bounds is not None:
-        return bounds.vertices(MAX_VERTICES)
+        return interval_vertices(*bounds, most=MAX_VERTICES)
     dimensions, rows = polytope.size - 1, polytope.size + 2 * len(polytope.rows)
     # McMullen's upper bound theorem.
     most = sum(comb(rows - 1 - d, rows - dimensions) for d in (dimensions // 2, (dimensions - 1) // 2))
@@ -220,14 +221,9 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     if network.independences or graph.is_cyclic:
         return None
     assessment = local_polytopes(network, graph)
-    if assessment.rest or any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
+    if assessment.rest or any(p.is_empty for found in assessment.polytopes for p in found.values()):
         return None
     return CredalNetwork(network, graph, graph.parent_indices, assessment.polytopes)
-
-
-def _is_empty(polytope: LocalPolytope) -> bool:
-    bounds = IntervalSet.of(polytope)
-    return polytope.is_empty if bounds is None else bounds.is_empty
 
 
 def question(network: Network, query: Query) -> Question | None:

@@ -1,63 +1,39 @@
 """Credal sets given by an interval for each value: {theta : lower <= theta <= upper, sum theta = 1}.
 
-Input: a local polytope. Output: its intervals, if each row bounds one value alone; whether it is empty; a point inside; its
-vertices, in closed form: all values but one are at an end of their interval (de Campos, Huete and Moral, 1994).
+Input: the bounds. Output: a distribution in the middle; or all vertices, in closed form: all values but one are
+at an end of their interval (de Campos, Huete and Moral, 1994).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, islice
 from math import lcm
 from typing import NamedTuple
 
-from credalog.network.polytopes import LocalPolytope, Row, Vertex
+from credalog.network.polytopes import Vertex
 
-__all__ = ["IntervalSet"]
+__all__ = ["interval_centre", "interval_vertices"]
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalSet:
-    """Bounds on the probability of each value."""
+def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
+    """Return the distribution equally far between all bounds: zero only where no other is possible."""
+    spread = sum(upper) - sum(lower)
+    share = (1 - sum(lower)) / spread if spread else Fraction(0)
+    return tuple(l + share * (u - l) for l, u in zip(lower, upper, strict=True))
 
-    lower: Vertex
-    upper: Vertex
 
-    @classmethod
-    def of(cls, polytope: LocalPolytope) -> IntervalSet | None:
-        """Read the intervals off a polytope; None where a row bounds several values together."""
-        lower, upper = [Fraction(0)] * polytope.size, [Fraction(1)] * polytope.size
-        for row in polytope.rows:
-            found = _one_value(row)
-            if found is None:
-                return None
-            value, ends = found
-            lower[value], upper[value] = max(lower[value], min(ends)), min(upper[value], max(ends))
-        return cls(tuple(lower), tuple(upper))
-
-    @property
-    def is_empty(self) -> bool:
-        """Tell whether no distribution obeys the bounds."""
-        crossed = any(l > u for l, u in zip(self.lower, self.upper, strict=True))
-        return crossed or not sum(self.lower) <= 1 <= sum(self.upper)
-
-    @property
-    def centre(self) -> Vertex:
-        """Return the distribution equally far between all bounds: zero only where no other is possible."""
-        spread = sum(self.upper) - sum(self.lower)
-        share = (1 - sum(self.lower)) / spread if spread else Fraction(0)
-        return tuple(l + share * (u - l) for l, u in zip(self.lower, self.upper, strict=True))
-
-    def vertices(self, most: int) -> tuple[Vertex, ...] | None:
-        """Enumerate the extreme points in lexicographic order; None where there are more than `most`."""
-        scale = lcm(*(end.denominator for end in (*self.lower, *self.upper)))
-        lower, upper = (tuple(int(end * scale) for end in ends) for ends in (self.lower, self.upper))
-        found = list(islice(_vertices(_Whole(lower, upper, _tails(lower, upper)), (), scale), most + 1))
-        return (
-            None if len(found) > most else tuple(tuple(Fraction(v, scale) for v in p) for p in sorted(found))
-        )
+def interval_vertices(
+    lower: Sequence[Fraction], upper: Sequence[Fraction], *, most: int
+) -> tuple[Vertex, ...] | None:
+    """Enumerate the extreme points in lexicographic order; None where there are more than `most`."""
+    scale = lcm(*(end.denominator for end in (*lower, *upper)))
+    low, high = (tuple(int(end * scale) for end in ends) for ends in (lower, upper))
+    found = list(islice(_vertices(_Whole(low, high, _tails(low, high)), (), scale), most + 1))
+    if len(found) > most:
+        return None
+    return tuple(tuple(Fraction(value, scale) for value in point) for point in sorted(found))
 
 
 class _Whole(NamedTuple):
@@ -66,16 +42,6 @@ class _Whole(NamedTuple):
     lower: tuple[int, ...]
     upper: tuple[int, ...]
     tails: tuple[tuple[int, int], ...]
-
-
-def _one_value(row: Row) -> tuple[int, tuple[Fraction, Fraction]] | None:
-    """Read a row whose coefficients are all alike but one as the two ends of that value's interval."""
-    alike = sorted(row.coefficients)[len(row.coefficients) // 2]
-    others = [value for value, c in enumerate(row.coefficients) if c != alike]
-    if len(others) != 1:
-        return None
-    slope = row.coefficients[others[0]] - alike
-    return others[0], ((row.lower - alike) / slope, (row.upper - alike) / slope)
 
 
 def _tails(lower: tuple[int, ...], upper: tuple[int, ...]) -> tuple[tuple[int, int], ...]:

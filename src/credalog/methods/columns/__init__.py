@@ -49,8 +49,7 @@ def query(network: Network, asked: Query, options: Options = DEFAULT) -> Answer:
     both = conjunction((asked.claim, asked.given))
     generation = Generation(system_of(network, both, asked.given), budget)
     interval = _Question(network, asked, generation).interval()
-    models = interval.lower.model, interval.upper.model
-    return Answer(asked, interval, interval.status(options.tolerance), METHOD, budget.elapsed, *models)
+    return Answer(asked, interval, interval.status(options.tolerance), METHOD, budget.elapsed)
 
 
 def _refuse_independences(network: Network) -> None:

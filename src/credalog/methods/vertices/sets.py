@@ -267,7 +267,7 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     lower, upper = (witnessed(credal, asked, query, extreme) for extreme in found)
     interval = Interval(lower, upper)
     status = interval.status(options.tolerance)
-    return Answer(query, interval, status, method, budget.elapsed, lower.model, upper.model)
+    return Answer(query, interval, status, method, budget.elapsed)
 
 
 def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
