@@ -1,8 +1,8 @@
 """Dinkelbach's iteration (1967): the greatest quotient of two functions, the second of them positive.
 
-Input: for a trial value t, the quotient at a point that maximizes numerator - t * denominator, and whether that
-maximum is positive. Output: a trial value at which it is not: no quotient is greater, up to what the caller
-allows for rounding. Several problems may be solved side by side, one entry each.
+Input: for a trial value t, the quotient at a point that maximizes numerator - t * denominator, and whether
+that maximum is positive. Output: a trial value at which it is not: no quotient is greater, up to what the
+caller allows for rounding. Several problems may be solved side by side, one entry each.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def _covered(
 
 
 class _Simplices(NamedTuple):
-    """The vectors of each simplex, the common centre first, and what turns a place into weights of the others."""
+    """The vectors of each simplex, the centre first, and what turns a place into weights of the others."""
 
     vectors: Array
     inverses: Array

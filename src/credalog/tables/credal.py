@@ -262,7 +262,7 @@ def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] |
 def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choice]) -> Distribution:
     """Return the model that a choice of vertices selects, over all ancestors of the query and the evidence.
 
-    Variables that do not take part are at the centre of their credal sets, which leaves the evidence possible.
+    Variables that take no part are at the centre of their credal sets, which leaves the evidence possible.
     """
     chosen = {(choice.variable, choice.configuration): choice.vertex for choice in choices}
     families = set(relevance(credal.parents, [asked.target], asked.observed).families)

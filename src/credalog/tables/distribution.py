@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +107,8 @@ def _truth(formula: Formula, over: Sequence[Variable], observed: Mapping[Variabl
     """Evaluate a formula on all worlds of a scope, observed variables fixed."""
     fixed = [x for x in scope(formula) if x in observed]
     table = truth_table(formula, (*over, *fixed))
-    return np.asarray(table[(..., *(observed[x] for x in fixed))])
+    states: tuple[Any, ...] = (..., *(observed[x] for x in fixed))
+    return np.asarray(table[states])
 
 
 def _sweep(factors: Sequence[Factor], scopes: Sequence[tuple[Variable, ...]]) -> dict[int, Floats]:

@@ -1,7 +1,7 @@
 """Credal sets given by an interval for each value: {theta : lower <= theta <= upper, sum theta = 1}.
 
-Input: the bounds. Output: a distribution in the middle; or all vertices, in closed form: all values but one are
-at an end of their interval (de Campos, Huete and Moral, 1994).
+Input: the bounds. Output: a distribution in the middle; or all vertices, in closed form: all values but one
+are at an end of their interval (de Campos, Huete and Moral, 1994).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ __all__ = ["interval_centre", "interval_vertices"]
 
 def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
     """Return the distribution equally far between all bounds: zero only where no other is possible."""
-    spread = sum(upper) - sum(lower)
-    share = (1 - sum(lower)) / spread if spread else Fraction(0)
+    least = sum(lower, Fraction(0))
+    spread = sum(upper, Fraction(0)) - least
+    share = (1 - least) / spread if spread else Fraction(0)
     return tuple(l + share * (u - l) for l, u in zip(lower, upper, strict=True))
 
 

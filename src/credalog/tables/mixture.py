@@ -1,7 +1,7 @@
 """A distribution on a few worlds of many variables.
 
-Input: worlds, one per row, and the weight of each. Output: a `Distribution` like any other, whose probabilities
-are read off the worlds; written out as one table where all variables together have few states.
+Input: worlds, one per row, and the weight of each. Output: a `Distribution` like any other, whose
+probabilities are read off the worlds; written out as one table where all variables together have few states.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The largest value that a product of tables takes over some variables, summed over the others.
 
-Input: nonnegative tables over numbered variables. Output: `Products`, which bounds from above, for any partial
-assignment, the maximum over some variables of the sum over all others.
+Input: nonnegative tables over numbered variables. Output: `Products`, which bounds from above, for any
+partial assignment, the maximum over some variables of the sum over all others.
 
 Eliminating a maximized variable before a summed one only makes the result larger, and so does splitting a
 product that is too wide and maximizing its parts apart (mini-buckets: Dechter and Rish, 2003). Hence every

@@ -50,8 +50,8 @@ def enclosed(value: float, *, error: float, end: End) -> Endpoint:
 def priced_bound(shift: float, worth: float, *, error: float, mass: float) -> float:
     """Prove a lower bound on a linear program from its pricing problem.
 
-    As above, with one table: cost @ x >= shift + r @ x, where no r_j is below -worth - error, and the total mass
-    of x is at least 1 and at most `mass`.
+    As above, with one table: cost @ x >= shift + r @ x, where no r_j is below -worth - error, and the total
+    mass of x is at least 1 and at most `mass`.
     """
     least = round_down(-worth - error)
     return round_down(shift + round_down(least if least >= 0.0 else least * mass))

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from math import inf, nextafter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from credalog.numbers.interval import End
 
-__all__ = ["UNIT", "outward", "relative_error", "round_down", "round_up"]
+__all__ = ["UNIT", "all_rounded_down", "outward", "relative_error", "round_down", "round_up"]
 
 UNIT = 2.0**-53
 """The relative error of one rounding."""
@@ -24,6 +27,11 @@ def round_down(value: float) -> float:
 def round_up(value: float) -> float:
     """Return the next larger float: an upper bound that survives one rounding."""
     return nextafter(value, inf)
+
+
+def all_rounded_down(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the next smaller float of each entry; zeros stay, which no rounding has made."""
+    return np.where(values == 0.0, 0.0, np.nextafter(values, -inf))
 
 
 def relative_error(operations: float) -> float:

@@ -22,7 +22,6 @@ from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
 from credalog.numbers.tolerances import FEASIBILITY
-from credalog.program.program import Floats
 from credalog.trusted.certify import enclosed
 from credalog.trusted.check import violation
 from credalog.trusted.rounding import round_up

@@ -56,7 +56,7 @@ RANDOM_WORLDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A distribution on a few worlds: their weights, the probability of every event, the worst violation of a row."""
+    """A distribution on a few worlds: their weights, the events' probabilities, the worst violation of a row."""
 
     weights: Floats
     probability: Floats
@@ -65,7 +65,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The least value of a cost: a bound, whether it is proved or a solver's word, and the best model found."""
+    """The least value of a cost: a bound, whether it is proved or only claimed, and the best model found."""
 
     bound: float
     proved: bool

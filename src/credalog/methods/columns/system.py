@@ -53,7 +53,10 @@ class System:
         return cost
 
     def violation(self, probability: Floats) -> float:
-        """Return by how much the events' probabilities miss a row; of a rare condition, a thousandth of its share."""
+        """Return by how much probabilities of the events miss a row; of a rare condition, relative to it.
+
+        Relative to the condition a thousand times more may pass, as in `trusted.check`.
+        """
         value = self.matrix @ probability
         missed = np.maximum(np.where(self.is_equality, np.abs(value), -value), 0.0)
         mass = probability[[row.given for row in self.rows]] if self.rows else missed

@@ -17,7 +17,7 @@ from credalog.network.formulas import World
 from credalog.network.graph import DependencyGraph
 from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.credal import CredalNetwork, Question, credal_network
 
 __all__ = ["polytree_posterior", "require_possible", "set_bounds", "slot_values"]
@@ -48,7 +48,10 @@ def set_bounds(
 def polytree_posterior(
     network: Network, dependencies: DependencyGraph, evidence: World, budget: Budget
 ) -> tuple[Floats, Floats] | None:
-    """Bound P(x | e) for every variable; None where the network is no credal network, or has loops."""
+    """Bound P(x | e) for every variable; None where that cannot be done.
+
+    The network must be a credal network without loops, its sets small and the time enough.
+    """
     credal = credal_network(network, dependencies)
     if credal is None:
         return None
@@ -64,7 +67,7 @@ def polytree_posterior(
     try:
         require_possible(credal, observed, budget)
         found |= {v: set_bounds(credal, v, observed, budget) for v in asked}
-    except ProblemTooLarge:
+    except (OutOfTime, ProblemTooLarge):
         return None
     ends = [found[v] for v in range(len(index))]
     return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])

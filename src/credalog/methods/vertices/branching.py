@@ -95,7 +95,7 @@ def _extreme(trimmed: Trimmed, search: _Search, end: End) -> Extreme:
 
 
 class _Search:
-    """Maximise the posterior of one event; `value` is the best found and `row` the vertices that attain it."""
+    """Maximise the posterior of one event; `value` is the best found, `row` the vertices that attain it."""
 
     def __init__(self, layout: Plan, event: Array, tolerance: float, budget: Budget) -> None:
         self.plan, self._event = layout, event

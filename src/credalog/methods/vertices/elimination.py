@@ -153,7 +153,7 @@ def plan(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> 
 def _clusters(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> dict[int, set[int]]:
     """Choose an order of elimination, children first; return what each variable meets when it goes.
 
-    `tables.elimination` would choose smaller tables, but not an order in which every table is that of a family.
+    `tables.elimination` would choose smaller tables, but not an order in which each is that of a family.
     """
     left = {x for x in tables if x not in asked.observed}
     scopes = [set(tables[x].parents) for x in tables if x in asked.observed]

@@ -97,7 +97,8 @@ def _multiply(left: Messages, right: Messages, budget: Budget) -> Messages:
         # The choices behind it count even so: others may have made the evidence impossible.
         return Messages(left.vectors, left.error + right.error, origin)
     products = (left.vectors[:, None] * right.vectors[None]).reshape(-1, left.vectors.shape[1])
-    return _pruned(products, left.error + right.error + relative_error(2) + _vanishing(left.vectors, right.vectors), origin, budget)
+    error = left.error + right.error + relative_error(2) + _vanishing(left.vectors, right.vectors)
+    return _pruned(products, error, origin, budget)
 
 
 def _limit(combinations: int) -> None:

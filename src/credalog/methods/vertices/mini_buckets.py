@@ -204,9 +204,7 @@ def _sum_pair(
     return _Pair(_taken(inside, picks), _taken(outside, picks)), _PairStep(factors, score, picks, cells)
 
 
-def bounds(
-    plan: Plan, masks: Bools, event: Array, start: Array, budget: Budget
-) -> tuple[Array, Passage]:
+def bounds(plan: Plan, masks: Bools, event: Array, start: Array, budget: Budget) -> tuple[Array, Passage]:
     """Bound the posterior at every node, or by `start` where that is higher; return the last pass too.
 
     A node's bound is a trial value at which inside - trial * total, the rounding of the best choice added, is

@@ -228,9 +228,7 @@ def _heir(tree: Tree, x: int) -> int | None:
     return max(only, key=lambda p: len(tree.schedule(p, x)), default=None)
 
 
-def beliefs(
-    credal: CredalNetwork, target: int, observed: Mapping[int, int], *, budget: Budget
-) -> Beliefs:
+def beliefs(credal: CredalNetwork, target: int, observed: Mapping[int, int], *, budget: Budget) -> Beliefs:
     """Send messages from all the evidence to one variable; its relevant surroundings must be a polytree."""
     relevant = relevance(credal.parents, [target], observed)
     tables = {x: credal.table(x, observed) for x in relevant.families}
