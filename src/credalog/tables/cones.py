@@ -62,8 +62,10 @@ def extreme_rays(rays: Array, *, tolerance: float, budget: Budget) -> Indices:
     if len(points) <= 1 or points.shape[1] == 1:
         return np.arange(min(1, len(points)))
     if points.shape[1] == 2:
-        ends = np.array([points[:, 0].argmin(), points[:, 0].argmax()])
-        return _with_uncovered(points, ends, _covered_between(points, points[ends], tolerance))
+        # In the plane the quotient orders all rays; its own rounding is far below any tolerance.
+        with np.errstate(divide="ignore"):
+            quotient = points[:, 0] / points[:, 1]
+        return np.unique([quotient.argmin(), quotient.argmax()])
     most = LARGEST.get(points.shape[1] - 1, 0)
     if not most:
         return np.sort(np.unique(points, axis=0, return_index=True)[1])
@@ -185,15 +187,5 @@ def _combines(
     weights = np.concatenate([1.0 - weights.sum(axis=1, keepdims=True), weights], axis=1)
     weights[weights < NOTHING] = 0.0
     weights /= weights.sum(axis=1, keepdims=True)
-    return _agree(np.einsum("pj,pji->pi", weights, simplices.vectors[which]), points, tolerance)
-
-
-def _covered_between(points: Array, ends: Array, tolerance: float) -> NDArray[np.bool_]:
-    """Test points on a line against the combinations of its two ends."""
-    width = ends[1, 0] - ends[0, 0]
-    share = np.clip((points[:, :1] - ends[0, 0]) / (width or 1.0), 0.0, 1.0)
-    return _agree(ends[0] + share * (ends[1] - ends[0]), points, tolerance)
-
-
-def _agree(found: Array, points: Array, tolerance: float) -> NDArray[np.bool_]:
+    found = np.einsum("pj,pji->pi", weights, simplices.vectors[which])
     return np.asarray((np.abs(found - points) <= (tolerance - COMPARING) * points).all(axis=1))

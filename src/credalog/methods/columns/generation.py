@@ -56,7 +56,7 @@ RANDOM_WORLDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A distribution on a few worlds: their weights, the events' probabilities, the worst violation of a row."""
+    """A distribution on some worlds: their weights, the events' probabilities, the worst violation."""
 
     weights: Floats
     probability: Floats

@@ -120,7 +120,8 @@ def _pruned(vectors: Array, error: float, origin: Callable[[int], Origin], budge
         raise ProblemTooLarge("every message vanishes")
     kept = nonzero[extreme_rays(vectors[nonzero], tolerance=PRUNING, budget=budget)]
     scaled = vectors[kept] / vectors[kept].max(axis=1, keepdims=True)
-    return Messages(scaled, error + PRUNING + relative_error(2), lambda i: origin(int(kept[i])))
+    error += _vanishing(vectors) + PRUNING + relative_error(2)
+    return Messages(scaled, error, lambda i: origin(int(kept[i])))
 
 
 def to_parent(
