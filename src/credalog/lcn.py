@@ -17,22 +17,26 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from credalog.errors import LanguageError, UnknownName
 from credalog.grounding import LIMIT, Grounder, nearest
-from credalog.network.formulas import TRUE, Formula, Variable, conjunction
+from credalog.network.formulas import TRUE, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text import (
     Data,
+    declarations_of,
     extended,
-    lifted_independence,
     read,
     read_file,
     read_formula,
     read_query,
+    read_threshold,
+    theory_of,
     unparse,
+    unparse_formula,
+    with_rules,
 )
 from credalog.text.builder import Expression, Stated
-from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted
+from credalog.theory import Evidence, QueryRule, Theory, lifted
 
 if TYPE_CHECKING:
     from credalog.methods.answer import Answer, Options, Report
@@ -75,14 +79,15 @@ def _complete(theory: Theory, data: Data | None) -> LCN:
     return lcn
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LCN:
     """A Logical Credal Network: a theory, its ground network, and what follows from it.
 
-    Two are equal when they say the same in the same words, wherever they were written.
+    Two are equal when they say the same in the same words, wherever they were written. A network that was
+    read from a file of another format is held as it is: it is ground already.
     """
 
-    theory: Theory
+    stated: Theory | Network
 
     # ---- making one -----------------------------------------------------------------------------------
 
@@ -93,19 +98,18 @@ class LCN:
 
     @classmethod
     def from_network(cls, network: Network) -> LCN:
-        """Wrap a ground network."""
-        rules = tuple(map(lifted_independence, network.independences))
-        return cls(Theory(variables=network.variables, sentences=network.sentences, independences=rules))
+        """Hold a ground network."""
+        return cls(network)
 
     def with_sentences(self, *sentences: Sentence | Stated | str) -> LCN:
         """Return this LCN with more sentences, or more text in the .lcn language."""
-        theory = self.theory
+        theory, pending = self.theory, list[Sentence]()
         for added in sentences:
             if isinstance(added, str):
-                theory = read(added, onto=theory)
+                theory, pending = read(added, onto=with_rules(theory, pending)), []
             else:
-                sentence = added.sentence if isinstance(added, Stated) else added
-                theory = replace(theory, sentences=(*theory.sentences, sentence))
+                pending.append(added.sentence if isinstance(added, Stated) else added)
+        theory = with_rules(theory, pending)
         _check_labels(theory)
         # What was there before was checked before: only the new sentences are, so that a copy is cheap.
         added_rules = theory.rules[len(self.theory.rules) :]
@@ -124,14 +128,15 @@ class LCN:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
-        open_domain = any(isinstance(d, Domain) and not d.elements for d in self.theory.declarations)
-        if not open_domain:
+        if isinstance(self.stated, Theory) and not self.stated.is_open:
             self._grounder.check()
 
     # ---- what it says ---------------------------------------------------------------------------------
 
     def ground(self, *, limit: int = LIMIT) -> Network:
         """Return the ground network, built once; refuse if it has more sentences than the limit."""
+        if isinstance(self.stated, Network):
+            return self.stated
         if "_network" not in self.__dict__:
             self.__dict__["_network"] = self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
@@ -172,7 +177,9 @@ class LCN:
 
     def variable(self, named: str | Variable) -> Variable:
         """Return the ground variable of a name."""
-        name = (named if isinstance(named, str) else named.name).replace(" ", "")
+        name = named if isinstance(named, str) else named.name
+        if name not in self._by_name:
+            name = name.replace(" ", "")
         if name not in self._by_name:
             advice = nearest(name, self._by_name) or "`credalog graph FILE` lists all variables."
             raise UnknownName(f"there is no variable {name}", advice=advice)
@@ -189,18 +196,29 @@ class LCN:
 
     def question(self, asked: Asked) -> Query:
         """Return the ground query that is asked, conditioned on the evidence."""
-        text = asked if isinstance(asked, str) else ""
         if isinstance(asked, str):
-            rule = read_query(asked)
-        else:
-            query = asked.query() if isinstance(asked, Expression) else asked
-            rule = QueryRule(lifted(query.claim), lifted(query.given))
+            return self._ground_query(read_query(asked), asked)
+        query = asked.query() if isinstance(asked, Expression) else asked
+        return Query(self._resolved(query.claim), self._observed(query.given))
+
+    def _ground_query(self, rule: QueryRule, text: str) -> Query:
+        """Return the ground query that a text asks, conditioned on the evidence."""
         (query,) = self._grounder.ground_queries(rule, text)
         return replace(query, given=conjunction((query.given, self.evidence)))
 
+    def _resolved(self, formula: Formula) -> Formula:
+        """Return a formula built in Python, over the variables of this network.
+
+        Only one with a variable that the network does not mention, such as the mirror image of a symmetric
+        atom, has to be looked up.
+        """
+        if self._mentioned.issuperset(scope(formula)):
+            return formula
+        return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
+
     def _observed(self, given: Formula | str) -> Formula:
         """Return all that was observed: what is given now, and the evidence of the text."""
-        formula = self.formula(given) if isinstance(given, str) else given
+        formula = self.formula(given) if isinstance(given, str) else self._resolved(given)
         return conjunction((formula, self.evidence))
 
     def query(
@@ -308,13 +326,14 @@ class LCN:
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
         from credalog.methods.answer import Options
-        from credalog.questions.decide import decide, read_statement
+        from credalog.questions.decide import Relation, decide
 
         options = Options(tolerance, timeout, markov=_condition(markov), report=report)
-        asked, relation, threshold = read_statement(statement)
-        query = self.question(asked)
+        read = read_threshold(statement)
+        query = self._ground_query(read.asked, statement)
         engine = self._engine(options.markov, query)
-        return decide(engine, query, threshold, options, relation=relation)
+        relation = Relation(read.order.value)
+        return decide(engine, query, float(read.number), options, relation=relation)
 
     def diagnose(
         self,
@@ -386,8 +405,16 @@ class LCN:
     # ---- kept between questions -----------------------------------------------------------------------
 
     @cached_property
+    def theory(self) -> Theory:
+        """Return what was stated as a theory."""
+        return self.stated if isinstance(self.stated, Theory) else theory_of(self.stated)
+
+    @cached_property
     def _grounder(self) -> Grounder:
-        return Grounder(self.theory)
+        if isinstance(self.stated, Theory):
+            return Grounder(self.stated)
+        # Of a ground network, questions need to know no more than the names.
+        return Grounder(Theory(tuple(declarations_of(self.stated.variables))))
 
     @cached_property
     def _engines(self) -> dict[Markov, Engine]:
@@ -413,7 +440,8 @@ class LCN:
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
-        return {variable.name.replace(" ", ""): variable for variable in self.ground().variables}
+        named = {variable.name: variable for variable in self.variables}
+        return {variable.name.replace(" ", ""): variable for variable in self.variables} | named
 
     @cached_property
     def _mentioned(self) -> frozenset[Variable]:
@@ -428,16 +456,21 @@ class LCN:
     def __hash__(self) -> int:
         return self._hash
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LCN):
+            return NotImplemented
+        return self.stated == other.stated or self.theory == other.theory
+
     def __str__(self) -> str:
         return self.unparse()
 
     def __repr__(self) -> str:
-        said = len(self.theory.rules) + len(self.theory.sentences)
+        said = len(self.stated.sentences if isinstance(self.stated, Network) else self.stated.rules)
         return f"<LCN of {said} sentence{'' if said == 1 else 's'}>"
 
-    def __reduce__(self) -> tuple[type[LCN], tuple[Theory]]:
+    def __reduce__(self) -> tuple[type[LCN], tuple[Theory | Network]]:
         # What is kept between questions does not travel to other processes.
-        return (LCN, (self.theory,))
+        return (LCN, (self.stated,))
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:

@@ -1,6 +1,6 @@
 """Theory -> ground network.
 
-Enters: a `Theory`. Leaves: a `Network` of sentences over ground variables (`ground`), and the theory's
+Input: a `Theory`. Output: a `Network` of sentences over ground variables (`ground`), and the theory's
 queries and evidence as ground formulas (`Grounder`). A wrong name is answered with the nearest right one
 (`nearest`).
 """

@@ -1,7 +1,7 @@
 """Ground a theory.
 
-Enters: a `Theory`. Leaves: a `Network`, with each rule's instances as sentences over ground variables.
-The size is estimated before anything is built, and sentences that come out the same are kept once.
+Input: a `Theory`. Output: a `Network`, with each rule's instances as sentences over ground variables.
+The size is estimated before anything is built, and instances of a rule that come out the same are kept once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
@@ -49,12 +49,16 @@ from credalog.theory import (
     Rule,
     Theory,
     place_of,
+    written,
 )
 
 __all__ = ["LIMIT", "Grounder", "ground"]
 
 LIMIT = 2_000_000
-"""How many ground sentences a theory may have, unless the user says otherwise."""
+"""How many ground sentences, with the instances of their quantifiers, a theory may have.
+
+The user may say otherwise.
+"""
 
 TRIES = 10
 """How many bindings may be tried, for each sentence within the limit, before the search is given up."""
@@ -77,6 +81,9 @@ class _CompiledRule:
     given: Compiled
     width: int
     expansion: int
+    """At most how many instances of quantifiers the formulas of one sentence have."""
+    searched: int
+    """At most how many instances of quantifiers a guard looks through."""
 
     @property
     def most(self) -> int:
@@ -87,9 +94,14 @@ class _CompiledRule:
         lower, upper = rule.assessment.lower, rule.assessment.upper
         bound = len(self.instances.levels)
         for _ in self.instances.of(environment):
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+            # The condition comes first: where it is false, the claims need not even be defined.
             given = _made(self.given, environment)
-            label = f"{rule.label}[{','.join(environment[:bound])}]" if bound and rule.label else rule.label
+            if given == FALSE:
+                continue
+            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+            label = rule.label
+            if bound and label:
+                label = f"{label}[{','.join(map(written, environment[:bound]))}]"
             yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
 
 
@@ -118,7 +130,7 @@ class Grounder:
         """Return the ground network, unless it would have more sentences than the limit."""
         with uncollected():
             self._check_size(limit)
-            sentences = tuple(_merged(self._sentences()))
+            sentences = tuple(self._sentences())
             independences = tuple(dict.fromkeys(self._independences()))
             return Network(self._variables(sentences, independences), sentences, independences)
 
@@ -161,8 +173,13 @@ class Grounder:
 
     def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
         """Compile a formula about what the rules and declarations speak of."""
+        self._spoken_of  # noqa: B018 -- compiling the rules counts their quantifiers
+        self._patterns.expansion = 0
         with self._nothing_new():
-            return self._patterns.formula(pattern, inner)
+            compiled = self._patterns.formula(pattern, inner)
+        if self._patterns.expansion > LIMIT:
+            raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}", LIMIT)
+        return compiled
 
     @contextmanager
     def _nothing_new(self) -> Iterator[None]:
@@ -181,45 +198,36 @@ class Grounder:
 
     def _compiled(self, rule: Rule) -> _CompiledRule:
         patterns = self._patterns
-        patterns.expansion = 0
+        patterns.expansion = patterns.guards.searched = 0
         try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
             claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
             given = patterns.formula(rule.assessment.given, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
-        return _CompiledRule(rule, instances, claims, given, patterns.guards.width, patterns.expansion)
+        width, searched = patterns.guards.width, patterns.guards.searched
+        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
-        if sum(rule.most for rule in self._rules) <= limit:
+        is_guarded = any(rule.searched for rule in self._rules)
+        if sum(rule.most for rule in self._rules) <= limit and not is_guarded:
             return
         count = 0
         for compiled in self._rules:
             more = _count(compiled, limit - count)
             if more is None or count + more > limit:
-                needed = (
-                    f"more than {TRIES * limit:,} attempts"
-                    if more is None
-                    else f"{count + more:,} sentences or more"
-                )
-                raise GroundingTooLarge(
-                    f"to ground the theory takes {needed}; the limit is {limit:,}",
-                    place=self.theory.place(compiled.rule.source),
-                    advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
-                )
+                needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
+                place = self.theory.place(compiled.rule.source)
+                raise _too_large(f"to ground the theory takes {needed}", limit, place)
             count += more
 
     def _sentences(self) -> Iterator[Sentence]:
         for compiled in self._rules:
             try:
-                for sentence in compiled.sentences():
-                    settled = _settled(sentence)
-                    if settled is not None:
-                        yield settled
+                yield from _merged(filter(None, map(_settled, compiled.sentences())))
             except Misstatement as error:
                 raise self._placed(error, compiled.rule.source) from None
-        yield from filter(None, map(_settled, self.theory.sentences))
 
     # ---- independences and variables ------------------------------------------------------------------
 
@@ -252,12 +260,7 @@ class Grounder:
         occurring = (variable for sentence in sentences for variable in sentence.scope)
         blocks = (block for i in independences for block in (i.left, i.right, i.given))
         observed = scope(self.evidence())
-        found: dict[str, Variable] = {}
-        for variable in chain(self.theory.variables, declared, occurring, *blocks, observed):
-            known = found.setdefault(variable.name, variable)
-            if known is not variable and known != variable:
-                raise LanguageError(f"{variable.name} is used with two different lists of values")
-        return tuple(found.values())
+        return tuple(dict.fromkeys(chain(declared, occurring, *blocks, observed)))
 
     @contextmanager
     def _placing(self, source: Source | None, text: str = "", inside: str = "") -> Iterator[None]:
@@ -288,8 +291,22 @@ def _made(compiled: Any, environment: Environment) -> Any:
     return compiled(environment) if callable(compiled) else compiled
 
 
+def _sized(count: int) -> str:
+    return f"{count:,} sentences and instances of quantifiers, or more"
+
+
+def _too_large(message: str, limit: int, place: Place | None = None) -> GroundingTooLarge:
+    return GroundingTooLarge(
+        f"{message}; the limit is {limit:,}",
+        place=place,
+        advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
+    )
+
+
 def _count(compiled: _CompiledRule, room: int) -> int | None:
     """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
+    if compiled.searched * compiled.instances.most > TRIES * max(room, 1000):
+        return None
     if not any(level.tests for level in compiled.instances.levels):
         return compiled.most
     weight, tries = max(1, compiled.expansion), TRIES * max(room, 1000)
@@ -302,8 +319,6 @@ def _count(compiled: _CompiledRule, room: int) -> int | None:
 
 def _settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
-    if sentence.given == FALSE:
-        return None
     if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
     weights: dict[Formula, Fraction] = {}
@@ -338,7 +353,10 @@ def _impossible(sentence: Sentence) -> Sentence:
 
 
 def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Keep the first of the sentences that say the same."""
+    """Keep the first of a rule's instances that say the same.
+
+    Sentences of different rules are all kept: each has its own label, place and weight.
+    """
     seen: set[Hashable] = set()
     for sentence in sentences:
         key = _sentence_key(sentence)
@@ -352,7 +370,11 @@ def _sentence_key(sentence: Sentence) -> Hashable:
     lower, upper = sentence.lower, sentence.upper
     bounds = (lower.numerator, lower.denominator, upper.numerator, upper.denominator)
     if sentence.is_linear:
-        claims: Hashable = frozenset([(weight, _key(claim)) for weight, claim in sentence.claims])
+        weights: dict[Hashable, Fraction] = {}
+        for weight, claim in sentence.claims:
+            key = _key(claim)
+            weights[key] = weights.get(key, _ZERO) + weight
+        claims: Hashable = frozenset(weights.items())
     else:
         claims = _key(sentence.claims[0][1])
     return (claims, _key(sentence.given), bounds, sentence.tau)

@@ -1,6 +1,6 @@
 """The names of a theory, looked up.
 
-Enters: the declarations of a theory. Leaves: `Signature`, which knows what each name stands for, and
+Input: the declarations of a theory. Output: `Signature`, which knows what each name stands for, and
 answers a wrong name with the nearest right one.
 """
 
@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from credalog.errors import UnknownName
-from credalog.network.formulas import Variable
 from credalog.theory import (
     Application,
     Declaration,
@@ -22,7 +21,6 @@ from credalog.theory import (
     RandomFunction,
     Relation,
     Theory,
-    term_of,
     written,
 )
 
@@ -51,17 +49,6 @@ class Signature:
         }
         self.is_strict = any(isinstance(d, Predicate) for d in theory.declarations)
         """With declared predicates, an undeclared name is a mistake; otherwise it is a proposition."""
-        for variable in theory.ground_variables():
-            self._introduce(variable)
-
-    def _introduce(self, variable: Variable) -> None:
-        """Let a variable that was built in Python be known by its name."""
-        term = term_of(variable.name)
-        if isinstance(term, Application) and term.name in self._declared:
-            return
-        name, values = variable.name, variable.values
-        declaration = Predicate(name) if variable.is_proposition else RandomFunction(name, values)
-        self._declared.setdefault(name, declaration)
 
     def __getitem__(self, name: str) -> Declaration | None:
         return self._declared.get(name)
@@ -108,7 +95,11 @@ class Signature:
 
     def is_element(self, name: str) -> bool:
         """Tell whether a name is an element of some domain; an integer always may be."""
-        return name.lstrip("-").isdigit() or any(name in ranks for ranks in self._ranks.values())
+        return name.lstrip("-").isdigit() or self.is_listed(name)
+
+    def is_listed(self, name: str) -> bool:
+        """Tell whether some domain lists a name as its element."""
+        return any(name in ranks for ranks in self._ranks.values())
 
     def values(self, variable: RandomFunction) -> tuple[str, ...]:
         """Return the values of a multi-valued variable."""

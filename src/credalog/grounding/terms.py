@@ -1,6 +1,6 @@
 """Compile terms that are not random: constants, logical variables, functions given by a table.
 
-Enters: a term, the logical variables in scope, and the domain its value must lie in. Leaves: an element,
+Input: a term, the logical variables in scope, and the domain its value must lie in. Output: an element,
 the slot where an instance keeps it, or a function from an instance to it.
 """
 

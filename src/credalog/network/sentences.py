@@ -1,18 +1,29 @@
 """The ground network: what was said, over which variables, and what is asked.
 
-Enters: formulas and exact bounds. Leaves: `Network`, the immutable value on which the dependency
+Input: formulas and exact bounds. Output: `Network`, the immutable value on which the dependency
 graph, the factorization and every inference stand; and `Query`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
+from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, scope
 
-__all__ = ["Independence", "Network", "Query", "Sentence", "Source"]
+__all__ = ["Independence", "Network", "Query", "Sentence", "Source", "exact"]
+
+LONGEST_NUMERAL = 300
+LARGEST_EXPONENT = 300
+"""Numbers within these limits can be told from 0 and infinity in floating point, too."""
+
+_NUMERAL = re.compile(
+    r"[+-]?(\d+/(?P<under>\d+)|(\d+\.?\d*|\.\d+)([eE](?P<exponent>[+-]?\d{1,9}))?)%?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,7 @@ class Sentence:
         label: str = "",
     ) -> Sentence:
         """Build the paper's sentence lower <= P(claim | given) <= upper."""
-        return cls(((Fraction(1), claim),), given, _exact(lower), _exact(upper), tau, label)
+        return cls(((Fraction(1), claim),), given, exact(lower), exact(upper), tau, label)
 
     @property
     def claim(self) -> Formula:
@@ -108,9 +119,26 @@ class Sentence:
         return self.label or (str(self.source) if self.source else "a sentence")
 
 
-def _exact(value: Fraction | float | str) -> Fraction:
-    # A float means the decimal its user typed, not its binary expansion.
-    return value if isinstance(value, Fraction) else Fraction(str(value))
+def exact(number: Fraction | float | str) -> Fraction:
+    """Return the number that was typed; a float means its shortest decimal, not its binary expansion."""
+    return number if isinstance(number, Fraction) else _read(str(number).strip())
+
+
+@lru_cache(maxsize=100_000)
+def _read(numeral: str) -> Fraction:
+    found = _NUMERAL.fullmatch(numeral)
+    if found is None:
+        raise LanguageError(f"{numeral} is not a number", advice="Write a decimal, 1/3, or 30%.")
+    if len(numeral) > LONGEST_NUMERAL or abs(int(found["exponent"] or 0)) > LARGEST_EXPONENT:
+        shown = numeral if len(numeral) < 20 else f"{numeral[:20]}..."
+        raise LanguageError(
+            f"{shown} is beyond the numbers that can be computed with",
+            advice=f"Write at most {LONGEST_NUMERAL} digits, and exponents up to {LARGEST_EXPONENT}.",
+        )
+    if not int(found["under"] or 1):
+        raise LanguageError(f"{numeral} divides by zero")
+    whole = Fraction(numeral.removesuffix("%"))
+    return whole / 100 if numeral.endswith("%") else whole
 
 
 @dataclass(frozen=True, slots=True)

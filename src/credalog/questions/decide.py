@@ -10,14 +10,12 @@ threshold lies close to an end of the interval, this takes far less than the int
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from fractions import Fraction
 from time import monotonic
 
-from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, ProblemTooLarge, no_model
 from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Ending, Limits, Witness
@@ -31,20 +29,13 @@ from credalog.questions.bounding import Bounding, Solver, bounding_reading, read
 from credalog.text import unparse_query
 from credalog.trusted.rounding import round_down, round_up
 
-__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
+__all__ = ["Decision", "Relation", "Verdict", "decide"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
 
 SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
-
-
-NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
-ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
-STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
-TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
-BEHIND = re.compile(rf"\s*(?:{ORDER}\s*)?")
 
 
 class Relation(Enum):
@@ -83,31 +74,6 @@ class Decision:
 
         bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
-
-
-def read_statement(text: str) -> tuple[str, Relation, float]:
-    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold.
-
-    The number may be a fraction or a percentage, and may come first.
-    """
-    turned = TURNED.fullmatch(text)
-    found = turned or STATEMENT.fullmatch(text)
-    if found is None:
-        raise LanguageError(
-            "this is no comparison of a probability with a number by <= or >=",
-            place=replace(Place.within(text, _astray(text)), inside="the statement"),
-            advice="Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`.",
-        )
-    is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
-    threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
-    return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(threshold)
-
-
-def _astray(text: str) -> int:
-    """Return where a statement goes wrong: at its number, or at what stands where <= or >= should."""
-    start = len(text) - len(text.lstrip())
-    behind = None if text[start : start + 1].isdigit() else BEHIND.match(text, text.rfind(")") + 1)
-    return start if behind is None else behind.end()
 
 
 def decide(

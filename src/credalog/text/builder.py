@@ -12,7 +12,7 @@ from typing import Never, TypeAlias
 
 from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, Formula
-from credalog.network.sentences import Query, Sentence
+from credalog.network.sentences import Query, Sentence, exact
 from credalog.text.linear import normal_form
 
 __all__ = ["Expression", "P", "Stated"]
@@ -40,7 +40,7 @@ class Expression:
 
     def between(self, lower: Number, upper: Number) -> Stated:
         """State that the expression lies between two bounds."""
-        return _stated(self, _exact(lower), _exact(upper))
+        return _stated(self, exact(lower), exact(upper))
 
     def __ge__(self, other: Expression | Number) -> Stated:
         return _stated(self - other, _ZERO, None)
@@ -55,7 +55,7 @@ class Expression:
 
     def __add__(self, other: Expression | Number) -> Expression:
         if not isinstance(other, Expression):
-            return replace(self, constant=self.constant + _exact(other))
+            return replace(self, constant=self.constant + exact(other))
         if self.terms and other.terms and self.given != other.given:
             raise LanguageError(
                 "the probabilities of one sentence have different conditions",
@@ -65,15 +65,15 @@ class Expression:
         return Expression(self.terms + other.terms, given, self.constant + other.constant)
 
     def __mul__(self, factor: Number) -> Expression:
-        exact = _exact(factor)
-        terms = tuple((weight * exact, claim) for weight, claim in self.terms)
-        return Expression(terms, self.given, self.constant * exact)
+        scale = exact(factor)
+        terms = tuple((weight * scale, claim) for weight, claim in self.terms)
+        return Expression(terms, self.given, self.constant * scale)
 
     def __neg__(self) -> Expression:
         return self * -1
 
     def __sub__(self, other: Expression | Number) -> Expression:
-        return self + (-other if isinstance(other, Expression) else -_exact(other))
+        return self + (-other if isinstance(other, Expression) else -exact(other))
 
     def __rsub__(self, other: Number) -> Expression:
         return -self + other
@@ -107,11 +107,6 @@ class Stated:
         raise LanguageError(
             "a sentence is neither true nor false", advice="Write P(a).between(l, u) for two bounds at once."
         )
-
-
-def _exact(number: Number) -> Fraction:
-    # A float means the decimal its user typed, not its binary expansion.
-    return number if isinstance(number, Fraction) else Fraction(str(number))
 
 
 def _stated(expression: Expression, lower: Fraction | None, upper: Fraction | None) -> Stated:

@@ -1,6 +1,6 @@
 """Read a text, and the files it includes, into a theory.
 
-Enters: text in the `.lcn` language, or the path of a file. Leaves: a `Theory`. What needs the
+Input: text in the `.lcn` language, or the path of a file. Output: a `Theory`. What needs the
 declarations as a whole (unknown names, sorts, arities) is checked when the theory is grounded.
 """
 
@@ -17,9 +17,9 @@ from lark.exceptions import UnexpectedInput
 from credalog.errors import LanguageError, UnknownName, inside, unreadable
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
-from credalog.text.actions import Actions, Fact, Include
+from credalog.text.actions import Actions, Fact, Include, Threshold
 from credalog.text.mistakes import explained
-from credalog.text.shapes import FORMULA, QUESTION, STATEMENT, Shapes
+from credalog.text.shapes import FORMULA, QUESTION, STATEMENT, THRESHOLD, Shapes
 from credalog.text.statements import Statement, statements
 from credalog.theory import (
     Declaration,
@@ -37,7 +37,7 @@ from credalog.theory import (
     Theory,
 )
 
-__all__ = ["read", "read_file", "read_formula", "read_query"]
+__all__ = ["read", "read_file", "read_formula", "read_query", "read_threshold"]
 
 
 def read(text: str, *, onto: Theory | None = None) -> Theory:
@@ -60,8 +60,6 @@ def _joined(theory: Theory, more: Theory) -> Theory:
     return Theory(
         declarations=more.declarations,
         rules=theory.rules + more.rules,
-        variables=theory.variables,
-        sentences=theory.sentences,
         independences=theory.independences + more.independences,
         queries=theory.queries + more.queries,
         evidence=theory.evidence + more.evidence,
@@ -85,6 +83,13 @@ def read_query(text: str) -> QueryRule:
     with inside("the question"):
         query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
     return replace(query, source=None)
+
+
+def read_threshold(text: str) -> Threshold:
+    """Read a statement to decide, such as `P(claim | given) >= 0.5`."""
+    with inside("the statement"):
+        threshold: Threshold = _Reading().value(Statement(text, 1), start=THRESHOLD)
+    return threshold
 
 
 def read_formula(text: str) -> Pattern:

@@ -1,6 +1,6 @@
 """Parse a statement, once per shape.
 
-Enters: a `Statement`, and an action for each rule of the grammar. Leaves: the statement's value.
+Input: a `Statement`, and an action for each rule of the grammar. Output: the statement's value.
 
 Large files repeat few sentence forms thousands of times. The parse depends on a token only through its
 kind: a name, an integer, another number, a label, a quoted name, or a word or symbol of the language
@@ -20,10 +20,10 @@ from lark import Lark, Token, Tree
 from credalog.text.statements import Statement
 from credalog.theory import RESERVED, Misstatement
 
-__all__ = ["FORMULA", "QUESTION", "STATEMENT", "Shapes"]
+__all__ = ["FORMULA", "QUESTION", "STATEMENT", "THRESHOLD", "Shapes"]
 
-STATEMENT, QUESTION, FORMULA = STARTS = ("start", "question", "condition")
-"""What a text may be: a statement of a theory, a query P(...), or a formula."""
+STATEMENT, QUESTION, THRESHOLD, FORMULA = STARTS = ("start", "question", "threshold", "condition")
+"""What a text may be: a statement of a theory, a query P(...), P(...) >= 0.5 to decide, or a formula."""
 
 DEPTH = 150
 """How deeply formulas may be nested."""
