@@ -442,7 +442,7 @@ def test_an_instance_needs_only_what_its_condition_leaves_open(rule: str, labels
     "claim", ["A(f(x)) and A(x)", "A(f(x)) <-> A(f(x))", "A(x) | A(x+1) and A(x)", "exists y in D: A(f(y))"]
 )
 def test_what_is_needed_must_be_defined(claim: str) -> None:
-    with pytest.raises(LanguageError, match="does not (give|exist)"):
+    with pytest.raises(LanguageError, match=r"does not (give|exist)"):
         credalog.parse(PARTIAL + f"forall x in D: P({claim}) >= 0.5").ground()
 
 

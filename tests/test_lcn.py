@@ -211,7 +211,7 @@ def test_data_come_from_json_and_csv(tmp_path: Path) -> None:
         ({"Person": 3}, "not a list"),
         ({"Person": [0.5]}, "contain 0.5"),
         ({"Person": ["Tim"], "Near": [["Tim", None]]}, "contain None"),
-        ("nowhere.json", "cannot be read"),
+        ("nowhere.json", "there is no file nowhere.json"),
     ],
 )
 def test_wrong_data_are_refused(data: object, message: str) -> None:

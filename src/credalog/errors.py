@@ -1,6 +1,6 @@
 """Everything a user can do wrong, said in words: what was found, where, and what to do.
 
-Enters: a message, and where known its place in the source text. Leaves: one exception family whose
+Input: a message, and where known its place in the source text. Output: one exception family whose
 members carry the exit code of the command line.
 """
 
@@ -22,7 +22,6 @@ __all__ = [
     "UnknownName",
     "inside",
     "no_model",
-    "unreadable",
 ]
 
 
@@ -86,13 +85,6 @@ def inside(typed: str) -> Iterator[None]:
         if error.place is not None:
             error.place = replace(error.place, inside=typed)
         raise
-
-
-def unreadable(path: object, error: OSError | UnicodeDecodeError) -> str:
-    """Say why a file cannot be read, without the operating system's numbers."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"{path} is not a text file in UTF-8"
-    return f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 class LanguageError(CredalogError):

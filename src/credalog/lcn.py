@@ -66,7 +66,7 @@ def parse(text: str, *, data: Data | None = None) -> LCN:
 
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
     """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
-    if Path(path).suffix in OTHER_FORMATS:
+    if Path(path).suffix.lower() in OTHER_FORMATS:
         from credalog.text import readers
 
         return LCN.from_network(readers.read(path))

@@ -88,12 +88,14 @@ def named(name: str) -> str:
 
 def quoted(name: str) -> str:
     """Write a name in quotes."""
-    return '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
+    return '"' + re.sub(r'(["\\])', r"\\\1", name).replace("\n", "\\n") + '"'
 
 
 def unquoted(word: str) -> str:
     """Return the name that was written so."""
-    return re.sub(r"\\(.)", r"\1", word[1:-1]) if word.startswith('"') else word
+    if not word.startswith('"'):
+        return word
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], word[1:-1])
 
 
 class Misstatement(LanguageError):

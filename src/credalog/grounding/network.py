@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, Place, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
@@ -33,8 +33,10 @@ from credalog.network.formulas import (
     Or,
     Truth,
     Variable,
+    World,
     Xor,
     conjunction,
+    literals_of,
     scope,
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence, Source
@@ -59,6 +61,9 @@ LIMIT = 2_000_000
 
 The user may say otherwise.
 """
+
+HEADING = "If this is a heading, name its columns after the domains, or take it out."
+"""What is said of a first row in a CSV file that names no elements."""
 
 TRIES = 10
 """How many bindings may be tried, for each sentence within the limit, before the search is given up."""
@@ -115,7 +120,10 @@ class Grounder:
             try:
                 self._patterns.signature.check(declaration)
             except Misstatement as error:
-                raise error.at(theory.place_of_declaration(declaration.name, error.lexeme)) from None
+                place = theory.place_of_declaration(declaration.name, error.lexeme)
+                if place is not None and place.line == 1 and place.file.lower().endswith(".csv"):
+                    error.advice = HEADING
+                raise error.at(place) from None
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit, without making the instances."""
@@ -149,7 +157,20 @@ class Grounder:
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
-        return conjunction(self.formula(e.formula, e.source) for e in self.theory.evidence)
+        values: World = {}
+        observed: list[Formula] = []
+        for evidence in self.theory.evidence:
+            formula = self.formula(evidence.formula, evidence.source)
+            observed.append(formula)
+            for part in formula.operands if isinstance(formula, And) else (formula,):
+                for variable, value in (literals_of(part) or {}).items():
+                    if values.setdefault(variable, value) != value:
+                        raise ImpossibleEvidence(
+                            f"the evidence contradicts itself about {variable}",
+                            place=self.theory.place(evidence.source, variable.name),
+                            advice="Take one of the observations out.",
+                        )
+        return conjunction(observed)
 
     def formula(self, pattern: Pattern, source: Source | None = None, text: str = "") -> Formula:
         """Return the ground formula of a pattern in which nothing is left to bind."""

@@ -1,6 +1,6 @@
 """Sentences written in Python as they are on paper.
 
-Enters: formulas. Leaves: sentences and queries. `P(a & b, given=c) >= 0.3` and `P(a) + 2 * P(b) <= 0.7`
+Input: formulas. Output: sentences and queries. `P(a & b, given=c) >= 0.3` and `P(a) + 2 * P(b) <= 0.7`
 are sentences; `P(a, given=b)` alone is a question.
 """
 

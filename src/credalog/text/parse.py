@@ -6,18 +6,20 @@ declarations as a whole (unknown names, sorts, arities) is checked when the theo
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
-from credalog.errors import LanguageError, UnknownName, inside, unreadable
+from credalog.errors import inside
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
+from credalog.text.files import text_of
 from credalog.text.mistakes import explained
 from credalog.text.shapes import FORMULA, QUESTION, STATEMENT, THRESHOLD, Shapes
 from credalog.text.statements import Statement, statements
@@ -75,7 +77,7 @@ def read_file(path: str | Path) -> Theory:
         reader.read_file(Path(path))
     except Misstatement as error:
         raise error.at(None) from None
-    return reader.theory(str(path))
+    return reader.theory(str(Path(path)))
 
 
 def read_query(text: str) -> QueryRule:
@@ -145,12 +147,13 @@ class _Reader:
 
     def read_file(self, path: Path) -> None:
         """Read one file; a file that was read already is not read again."""
+        text = text_of(path)
         whole = path.resolve()
         if whole in self.read_files:
             return
         self.read_files.add(whole)
         self.open_files.append(whole)
-        self.read(_text_of(path), str(path), path.parent)
+        self.read(text, str(path), path.parent)
         self.open_files.pop()
 
     def read(self, text: str, file: str, folder: Path) -> None:
@@ -222,7 +225,7 @@ class _Reader:
         self.facts.setdefault(fact.name, []).append(fact)
 
     def _include(self, path: Path) -> None:
-        if path.resolve() in self.open_files:
+        if "\0" not in str(path) and path.resolve() in self.open_files:
             raise Misstatement(
                 f"{path} includes itself, directly or through others",
                 lexeme=path.name,
@@ -243,20 +246,27 @@ def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
             return declaration
 
 
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise Misstatement(unreadable(path, error), lexeme=path.name, kind=LanguageError) from None
-
-
 def _told_apart(rules: list[Rule], main_file: str) -> Iterator[Rule]:
     """Put a file's name before those of its labels that another file uses too."""
     counts = Counter(rule.label for rule in rules if rule.label)
+    files = {rule.source.file for rule in rules if rule.source is not None} - {main_file}
+    names = _short_names(files)
     for rule in rules:
-        if counts[rule.label] > 1 and rule.source is not None and rule.source.file != main_file:
-            yield replace(rule, label=f"{Path(rule.source.file).stem}.{rule.label}")
+        if counts[rule.label] > 1 and rule.source is not None and rule.source.file in names:
+            yield replace(rule, label=f"{names[rule.source.file]}.{rule.label}")
         else:
             yield rule
+
+
+def _short_names(files: Iterable[str]) -> dict[str, str]:
+    """Name each file by its stem, with as many folders before it as tell all of them apart."""
+    paths = {file: Path(file).with_suffix("").parts for file in sorted(files)}
+    for length in range(1, max(map(len, paths.values()), default=0) + 1):
+        names = {file: ".".join(_words(parts[-length:])) for file, parts in paths.items()}
+        if len(set(names.values())) == len(names):
+            break
+    return names if paths else {}
+
+
+def _words(parts: Iterable[str]) -> Iterator[str]:
+    return (re.sub(r"\W", "_", part) for part in parts if part.strip("./\\"))

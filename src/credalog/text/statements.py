@@ -1,6 +1,6 @@
 """Cut a text into statements.
 
-Enters: the text of a file. Leaves: `Statement`s, one per line, a line with an open bracket continuing on
+Input: the text of a file. Output: `Statement`s, one per line, a line with an open bracket continuing on
 the next; comments and empty lines are gone, and every character keeps its line and column.
 """
 
