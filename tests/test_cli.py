@@ -279,7 +279,7 @@ def test_a_statement_to_decide_may_be_written_in_several_ways(ask, statement: st
     assert (code, json.loads(out)[0]["statement"]) == (0, shown)
 
 
-@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= 1/0", "P(x) >= 1.2.3"])
+@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= 1.2.3"])
 def test_what_is_no_comparison_with_a_number_is_not_decided(ask, statement: str):
     code, out, err = ask("decide", str(EXAMPLES / "parity.lcn"), statement)
     assert (code, out) == (2, "")

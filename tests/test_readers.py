@@ -191,7 +191,7 @@ def test_a_bif_table_counts_with_the_child_slowest() -> None:
         ("( Wind | Sky )", "( Wind | Skye )", "Skye is not declared"),
         ("(no, calm)", "(none, calm)", "no configuration"),
         ("0.9, 0.08, 0.02", "0.9, 0.08", "expected 3 numbers, found 2"),
-        ("0.9, 0.08, 0.02", "0.9, x, 0.02", "x is not a number"),
+        ("0.9, 0.08, 0.02", "0.9, x, 0.02", "x is no number"),
         ("default 0.7, 0.3;", "", "every parent configuration"),
         ("table 0.5, 0.3, 0.2", "table 0.5, 0.3, 0.4", "sums to 1.2"),
         ("variable Rain { type discrete [2] { no, yes }; }", "variable Rain { }", "no type"),

@@ -1,8 +1,8 @@
 """The object a user holds: a Logical Credal Network, and every question that can be asked of it.
 
-Enters: text, files, or sentences built in Python. Leaves: `LCN`, immutable and compared by content. Its
-methods only delegate: each question is answered in the room that is named after it, and that room is
-opened when the question is asked.
+Input: text, files, or sentences built in Python. Output: `LCN`, immutable and compared by content. Its
+methods only delegate: each question is answered by the module that is named after it, which is imported
+when the question is asked.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text import (
     Data,
+    check_depth,
     declarations_of,
     extended,
     read,
@@ -35,7 +36,7 @@ from credalog.text import (
     unparse_formula,
     with_rules,
 )
-from credalog.text.builder import Expression, Stated
+from credalog.text.builder import Expression, Stated, query_of, sentence_of
 from credalog.theory import Evidence, QueryRule, Theory, lifted
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class LCN:
             if isinstance(added, str):
                 theory, pending = read(added, onto=with_rules(theory, pending)), []
             else:
-                pending.append(added.sentence if isinstance(added, Stated) else added)
+                pending.append(sentence_of(added))
         theory = with_rules(theory, pending)
         _check_labels(theory)
         # What was there before was checked before: only the new sentences are, so that a copy is cheap.
@@ -198,7 +199,7 @@ class LCN:
         """Return the ground query that is asked, conditioned on the evidence."""
         if isinstance(asked, str):
             return self._ground_query(read_query(asked), asked)
-        query = asked.query() if isinstance(asked, Expression) else asked
+        query = query_of(asked)
         return Query(self._resolved(query.claim), self._observed(query.given))
 
     def _ground_query(self, rule: QueryRule, text: str) -> Query:
@@ -212,6 +213,7 @@ class LCN:
         Only one with a variable that the network does not mention, such as the mirror image of a symmetric
         atom, has to be looked up.
         """
+        check_depth(formula)
         if self._mentioned.issuperset(scope(formula)):
             return formula
         return self._grounder.formula(lifted(formula), text=unparse_formula(formula))

@@ -22,6 +22,7 @@ from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, T
 from credalog.network.sentences import Source
 
 __all__ = [
+    "DEPTH",
     "Application",
     "Assessment",
     "Binder",
@@ -74,6 +75,10 @@ RESERVED = frozenset((
 _PLAIN = re.compile(r"[^\W\d]\w*'*")
 _INTEGER = re.compile(r"-?\d+")
 _ARGUMENT = re.compile(r'"(?:\\.|[^"\\])*"|[^,"]+')
+
+
+DEPTH = 150
+"""How deeply formulas may be nested."""
 
 
 def written(element: str) -> str:

@@ -90,14 +90,19 @@ def _cycles(found: Summary) -> str:
 
 
 def ground(arguments: Namespace) -> int:
-    """Write the ground network, as a text of the same language or as JSON."""
-    network = load_model(arguments).ground()
-    if arguments.json:
-        write_json(_network_json(network), arguments.output)
-    else:
-        from credalog.text import unparse_network
+    """Write the ground network, its evidence and its queries, as a text of the same language or as JSON."""
+    from credalog.text import unparse_formula, unparse_network, unparse_query
 
-        write(unparse_network(network), arguments.output)
+    model = load_model(arguments)
+    if arguments.json:
+        asked = {
+            "evidence": unparse_formula(model.evidence),
+            "queries": [unparse_query(query) for query in model.queries],
+        }
+        write_json({**_network_json(model.ground()), **asked}, arguments.output)
+    else:
+        text = unparse_network(model.ground(), evidence=model.evidence, queries=model.queries)
+        write(text, arguments.output)
     return ANSWERED
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "canonical",
     "conjunction",
     "disjunction",
+    "is_deeper",
     "literals_of",
     "proposition",
     "propositions",
@@ -215,6 +216,16 @@ def atoms(formula: Formula) -> Iterator[Is]:
             yield part
         else:
             stack.extend(reversed(_operands(part)))
+
+
+def is_deeper(formula: Formula, levels: int) -> bool:
+    """Tell whether connectives are nested more deeply than so many levels."""
+    parts = [formula]
+    for _ in range(levels):
+        parts = [operand for part in parts for operand in _operands(part)]
+        if not parts:
+            return False
+    return True
 
 
 def scope(*formulas: Formula) -> tuple[Variable, ...]:

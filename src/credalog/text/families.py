@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from math import prod
@@ -80,10 +81,14 @@ def configurations_count(parents: Sequence[Variable], place: Place) -> int:
     return count
 
 
+_exact = lru_cache(maxsize=100_000)(exact)
+"""Tables repeat few numbers many times."""
+
+
 def printed(text: str, place: Place) -> Fraction:
     """Return the exact number that a file prints."""
     try:
-        return exact(text)
+        return _exact(text)
     except LanguageError as error:
         raise LanguageError(error.message, place=place, advice=error.advice) from None
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from credalog.errors import LanguageError
-from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, scope
+from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, is_deeper, scope
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.text.linear import normal_form
 from credalog.theory import (
+    DEPTH,
     Application,
     Assessment,
     Declaration,
@@ -30,7 +31,7 @@ from credalog.theory import (
     term_of,
 )
 
-__all__ = ["declarations_of", "rule_of", "theory_of", "with_rules"]
+__all__ = ["check_depth", "declarations_of", "rule_of", "theory_of", "with_rules"]
 
 
 def rule_of(sentence: Sentence) -> Rule:
@@ -43,11 +44,21 @@ def rule_of(sentence: Sentence) -> Rule:
 def with_rules(theory: Theory, sentences: Iterable[Sentence]) -> Theory:
     """Return a theory with more sentences, and with their variables declared where it does not know them."""
     stated = tuple(map(_normalized, sentences))
+    for sentence in stated:
+        check_depth(sentence.given, *(claim for _, claim in sentence.claims))
     declared = {declaration.name: declaration for declaration in theory.declarations}
     for variable in dict.fromkeys(v for sentence in stated for v in sentence.scope):
         _declare(variable, declared)
     rules = (*theory.rules, *map(rule_of, stated))
     return replace(theory, declarations=tuple(declared.values()), rules=rules)
+
+
+def check_depth(*formulas: Formula) -> None:
+    """Complain about formulas built in Python that are nested more deeply than a text may be."""
+    if any(is_deeper(formula, DEPTH) for formula in formulas):
+        raise LanguageError(
+            f"a formula is nested more than {DEPTH} levels deep", advice="Split it, or name its parts."
+        )
 
 
 def _normalized(sentence: Sentence) -> Sentence:

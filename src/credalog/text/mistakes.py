@@ -146,6 +146,12 @@ MISTAKES = (
         ("Pr(a) >= 0.1", "0.1 <= p(a) <= 0.2", "s: 0.1 <= Prob(a | b)"),
     ),
     Mistake(
+        r"^ \s* function \s .* \b in \s* (?P<here> [{\d-] )",
+        "a function takes its values from a domain that has a name",
+        "Declare it first: domain Digit = 0..9, and then function f(Person) in Digit.",
+        ("function f(C) in 0..9", "function f(C) in {a, b} = {x: a}"),
+    ),
+    Mistake(
         r"\) \s* (?P<here> in \b | ∈ | between \b | ~ | ≈ ) \s* [\[(\d.]",
         "an interval is written with two comparisons",
         "Write lower <= P(...) <= upper.",
@@ -210,12 +216,6 @@ MISTAKES = (
         "the domain of the function's values is missing",
         "Write function mother(Person) in Person = {Tim: Ann}.",
         ("function mother(Person) = {Tim: Ann}", "function mother(Person)", "function f(D): E"),
-    ),
-    Mistake(
-        r"^ \s* function \s .* \b in \s* (?P<here> [{\d-] )",
-        "a function takes its values from a domain that has a name",
-        "Declare it first: domain Digit = 0..9, and then function f(Person) in Digit.",
-        ("function f(C) in 0..9", "function f(C) in {a, b} = {x: a}"),
     ),
     Mistake(
         r"P \s* \( \s* (?P<here> [-+]? \d [\d.]* ) \s* [)|]",

@@ -18,15 +18,12 @@ from typing import Any, TypeAlias
 from lark import Lark, Token, Tree
 
 from credalog.text.statements import Statement
-from credalog.theory import RESERVED, Misstatement
+from credalog.theory import DEPTH, RESERVED, Misstatement
 
 __all__ = ["FORMULA", "QUESTION", "STATEMENT", "THRESHOLD", "Shapes"]
 
 STATEMENT, QUESTION, THRESHOLD, FORMULA = STARTS = ("start", "question", "threshold", "condition")
 """What a text may be: a statement of a theory, a query P(...), P(...) >= 0.5 to decide, or a formula."""
-
-DEPTH = 150
-"""How deeply formulas may be nested."""
 
 _NUMBER = r"(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%?"
 _NAME = r"\w+'*"
