@@ -22,6 +22,9 @@ Number: TypeAlias = Fraction | float | str
 LONGEST = 400
 """A number has no more characters than this, and no power of ten beyond it."""
 
+LARGEST = 10**300
+"""Larger numbers would be infinite in floating point, or soon become so."""
+
 _DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE](?P<power>[+-]?\d+))?"
 _NUMBER = re.compile(rf"(?P<decimal>{_DECIMAL})(?:\s*(?P<percent>%)|/(?P<under>\d+))?")
 
@@ -139,9 +142,11 @@ def exact(number: Number) -> Fraction:
         return number
     text = str(number).strip()
     written = _NUMBER.fullmatch(text) if len(text) <= LONGEST else None
-    if written is None or abs(int(written["power"] or 0)) > LONGEST or not int(written["under"] or 1):
-        raise LanguageError(f"{text[:40]} is no number to compute with", advice='Write 0.3, "1/3" or "30%".')
-    return Fraction(written["decimal"]) / (100 if written["percent"] else int(written["under"] or 1))
+    if written is not None and abs(int(written["power"] or 0)) <= LONGEST and int(written["under"] or 1):
+        value = Fraction(written["decimal"]) / (100 if written["percent"] else int(written["under"] or 1))
+        if abs(value) <= LARGEST:
+            return value
+    raise LanguageError(f"{text[:40]} is no number to compute with", advice='Write 0.3, "1/3" or "30%".')
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -163,7 +163,13 @@ def _sentences(family: Family, file: str) -> Iterator[Sentence]:
                 for weight, value in zip(row.coefficients, family.child.values, strict=True)
                 if weight
             )
-            yield Sentence(claims, given, row.lower, row.upper, source=Source(file, credal.line))
+            lower, upper = row.lower, row.upper
+            if len(claims) == 1:
+                # The paper's form: one claim of weight 1.
+                ((weight, claim),) = claims
+                claims = ((Fraction(1), claim),)
+                lower, upper = sorted((lower / weight, upper / weight))
+            yield Sentence(claims, given, lower, upper, source=Source(file, credal.line))
 
 
 def _silent_rows(family: Family) -> tuple[Row, ...]:
