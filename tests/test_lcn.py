@@ -373,6 +373,16 @@ def test_a_question_may_be_text_a_query_or_an_expression() -> None:
     assert (answer.lower, answer.upper) == (pytest.approx(0.9, abs=1e-4), pytest.approx(0.9, abs=1e-4))
 
 
+def test_a_negated_claim_shares_the_node_of_its_atom() -> None:
+    # The smallest network on which the letter of the paper differs, as docs/language.md tells: by hand, b is
+    # independent of c given a; with c as one more parent of b, nothing bounds it.
+    lcn = credalog.parse("P(!a | c) = 0.5\nP(b | !a) = 0.5")
+    answer = lcn.query("P(b | c & !a)")
+    assert (answer.lower, answer.upper) == (pytest.approx(0.5, abs=1e-4), pytest.approx(0.5, abs=1e-4))
+    letter = lcn.with_sentences("0 <= P(b | c) <= 1").query("P(b | c & !a)")
+    assert (letter.lower, letter.upper) == (pytest.approx(0, abs=1e-4), pytest.approx(1, abs=1e-4))
+
+
 def test_evidence_conditions_every_question() -> None:
     lcn = credalog.parse("P(a) = 0.5\nP(b | a) = 0.9\nP(b | !a) = 0.1")
     observed = lcn.with_evidence("b")
