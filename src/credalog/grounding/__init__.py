@@ -6,6 +6,6 @@ queries and evidence as ground formulas (`Grounder`). A wrong name is answered w
 """
 
 from credalog.grounding.network import LIMIT, Grounder, ground
-from credalog.grounding.signature import nearest
+from credalog.grounding.terms import nearest
 
 __all__ = ["LIMIT", "Grounder", "ground", "nearest"]

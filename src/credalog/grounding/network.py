@@ -19,8 +19,7 @@ from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns
-from credalog.grounding.signature import Signature, nearest
-from credalog.grounding.terms import Environment, Maker, Scope, Unbound, listed
+from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.network.formulas import (
     FALSE,
     TRUE,

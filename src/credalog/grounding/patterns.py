@@ -14,8 +14,17 @@ from typing import TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
 from credalog.grounding.guards import Guards, Test, holds, is_beyond
-from credalog.grounding.signature import Signature, nearest
-from credalog.grounding.terms import Environment, Maker, Scope, Terms, Value, applied, listed
+from credalog.grounding.terms import (
+    Environment,
+    Maker,
+    Scope,
+    Signature,
+    Terms,
+    Value,
+    applied,
+    listed,
+    nearest,
+)
 from credalog.network.formulas import (
     BOOLEAN,
     FALSE,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, scope
@@ -40,7 +40,7 @@ class Source:
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """The sentence `lower <= sum of weight * P(claim | given) <= upper`.
 
@@ -121,20 +121,6 @@ class Sentence:
         """Return the label, or the place of an unlabelled sentence."""
         return self.label or (str(self.source) if self.source else "a sentence")
 
-    def __str__(self) -> str:
-        from credalog.text import unparse_sentence
-
-        return unparse_sentence(self)
-
-    __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the label, the place and the words."""
-        from credalog.text import said
-
-        source = None if self.source is None else str(self.source)
-        return {"label": self.label, "source": source, "text": said(self)}
-
 
 def exact(number: Number) -> Fraction:
     """Return a number as a fraction; a float means the decimal its user typed, not its binary expansion."""
@@ -149,7 +135,7 @@ def exact(number: Number) -> Fraction:
     raise LanguageError(f"{text[:40]} is no number to compute with", advice='Write 0.3, "1/3" or "30%".')
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Independence:
     """The statement that `left` and `right` are independent, as blocks, given `given`."""
 
@@ -157,19 +143,8 @@ class Independence:
     right: tuple[Variable, ...]
     given: tuple[Variable, ...] = ()
 
-    def __str__(self) -> str:
-        left, right, given = (", ".join(v.name for v in side) for side in (self.left, self.right, self.given))
-        return f"{left} ⊥ {right}{f' | {given}' if given else ''}"
 
-    __repr__ = __str__
-
-    def to_dict(self) -> dict[str, list[str]]:
-        """Return the names on each side and in the condition."""
-        sides = {"left": self.left, "right": self.right, "given": self.given}
-        return {side: [v.name for v in variables] for side, variables in sides.items()}
-
-
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Query:
     """The question P(claim | given)."""
 
@@ -186,29 +161,14 @@ class Query:
         """Return the variables of claim and condition."""
         return scope(self.claim, self.given)
 
-    def __str__(self) -> str:
-        from credalog.text import unparse_query
 
-        return unparse_query(self)
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Network:
     """A ground Logical Credal Network: variables, sentences, declared independences."""
 
     variables: tuple[Variable, ...]
     sentences: tuple[Sentence, ...]
     independences: tuple[Independence, ...] = ()
-
-    def __str__(self) -> str:
-        from credalog.text import unparse_network
-
-        return unparse_network(self)
-
-    def __repr__(self) -> str:
-        return f"<network of {len(self.variables):,} variables and {len(self.sentences):,} sentences>"
 
     def about(self, variables: Iterable[Variable]) -> Network:
         """Return what is said of some variables, and of these alone."""

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Source
-from credalog.text.files import text_of
+from credalog.text.statements import text_of
 from credalog.theory import (
     Declaration,
     Domain,

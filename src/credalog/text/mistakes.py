@@ -15,8 +15,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from credalog.errors import LanguageError
 from credalog.text.actions import NO_THRESHOLD, THRESHOLD_ADVICE
-from credalog.text.shapes import QUESTION, STATEMENT, THRESHOLD
-from credalog.text.statements import Statement
+from credalog.text.statements import QUESTION, STATEMENT, THRESHOLD, Statement
 
 __all__ = ["MISTAKES", "Mistake", "explained"]
 

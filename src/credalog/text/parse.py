@@ -19,10 +19,17 @@ from credalog.errors import inside
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
-from credalog.text.files import text_of
 from credalog.text.mistakes import explained
-from credalog.text.shapes import FORMULA, QUESTION, STATEMENT, THRESHOLD, Shapes
-from credalog.text.statements import Statement, statements
+from credalog.text.statements import (
+    FORMULA,
+    QUESTION,
+    STATEMENT,
+    THRESHOLD,
+    Shapes,
+    Statement,
+    statements,
+    text_of,
+)
 from credalog.theory import (
     Declaration,
     Domain,

@@ -10,7 +10,7 @@ from pathlib import Path
 from credalog.errors import LanguageError
 from credalog.network.sentences import Network
 from credalog.text.bif import read_bif
-from credalog.text.files import text_of
+from credalog.text.statements import text_of
 from credalog.text.uai import KINDS, read_uai
 from credalog.theory import Misstatement
 
