@@ -446,6 +446,11 @@ def test_what_is_needed_must_be_defined(claim: str) -> None:
         credalog.parse(PARTIAL + f"forall x in D: P({claim}) >= 0.5").ground()
 
 
+def test_nothing_is_asked_where_the_condition_excludes_the_claim() -> None:
+    asked = credalog.parse(PARTIAL + "query forall x in D: P(A(x+1) | A(x) & x < 3)").queries
+    assert [str(q.claim.variable) for q in asked] == ["A(2)", "A(3)"]
+
+
 def test_elements_compare_alike_from_both_sides() -> None:
     text = "domain D = {Tim, Tom, Tam}\npredicate A(D)\nr: forall x in D, {}: P(A(x)) >= 0.5"
     for guard, converse in (("Tim < x", "x > Tim"), ("Tom >= x", "x <= Tom")):
@@ -472,6 +477,8 @@ def test_variables_that_list_their_values_differently_have_no_order() -> None:
         "P(A(1)) >= 0.5\nquery P(exists x in D: exists y in D: A(x) & A(y))",
         "P(A(1)) >= 0.5\nevidence exists x in D: exists y in D: A(x) & A(y)",
         "forall z in D, exists x in D: exists y in D: x = z and y > 1999: P(A(z)) >= 0.5",
+        "P(A(1)) >= 0.5\nquery forall x, y in D: P(A(x) & A(y))",
+        "P(A(1)) >= 0.5\nforall x, y in D: independent A(x), A(y)",
     ],
 )
 def test_quantifiers_count_towards_the_size(statement: str) -> None:

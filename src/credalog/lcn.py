@@ -119,6 +119,7 @@ class LCN:
 
     def with_evidence(self, *observed: Formula | str) -> LCN:
         """Return this LCN with more formulas observed to be true."""
+        check_depth(*(o for o in observed if not isinstance(o, str)))
         patterns = [read_formula(o) if isinstance(o, str) else lifted(o) for o in observed]
         added = tuple(Evidence(pattern) for pattern in patterns)
         return _complete(replace(self.theory, evidence=self.theory.evidence + added), None)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
@@ -81,6 +82,7 @@ DEPTH = 150
 """How deeply formulas may be nested."""
 
 
+@lru_cache(maxsize=100_000)
 def written(element: str) -> str:
     """Write a constant as the language does: in quotes unless it is an identifier or an integer."""
     return element if _INTEGER.fullmatch(element) else named(element)
@@ -252,6 +254,7 @@ def conjoined(patterns: Iterable[Pattern]) -> Pattern:
     return YES if not parts else parts[0] if len(parts) == 1 else Compound(Connective.AND, parts)
 
 
+@lru_cache(maxsize=100_000)
 def term_of(name: str) -> Term:
     """Return the term that denotes the ground variable of this name."""
     predicate, _, rest = name.partition("(")

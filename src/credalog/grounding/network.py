@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, assert_never, overload
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
-from credalog.grounding.patterns import Compiled, Patterns
+from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.network.formulas import (
     FALSE,
@@ -150,9 +150,16 @@ class Grounder:
         with self._placing(rule.source, text, "the question"):
             instances, inner = self._patterns.guards.instances(rule.prefix, {})
             claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
+            self._check_count(instances)
             environment = self._environment()
             for _ in instances.of(environment):
-                yield Query(_made(claim, environment), _made(given, environment))
+                condition = _made(given, environment)
+                try:
+                    yield Query(_made(claim, environment), condition)
+                except Undefined:
+                    # Where the condition is false, the claim need not be defined, and nothing is asked.
+                    if condition != FALSE:
+                        raise
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
@@ -201,6 +208,10 @@ class Grounder:
             raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}", LIMIT)
         return compiled
 
+    def _check_count(self, instances: Instances) -> None:
+        if instances.most > LIMIT:
+            raise _too_large(f"to ground the statement takes {instances.most:,} instances or more", LIMIT)
+
     @contextmanager
     def _nothing_new(self) -> Iterator[None]:
         """Complain if an undeclared name is met that occurs in no rule."""
@@ -230,8 +241,8 @@ class Grounder:
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
-        is_guarded = any(rule.searched for rule in self._rules)
-        if sum(rule.most for rule in self._rules) <= limit and not is_guarded:
+        is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
+        if is_quick and sum(rule.most for rule in self._rules) <= limit:
             return
         count = 0
         for compiled in self._rules:
@@ -258,6 +269,7 @@ class Grounder:
 
     def _instances_of(self, rule: IndependenceRule) -> Iterator[Independence]:
         instances, blocks = self._blocks(rule)
+        self._check_count(instances)
         environment = self._environment()
         for _ in instances.of(environment):
             left, right, given = (tuple(_made(v, environment) for v in block) for block in blocks)
@@ -323,9 +335,14 @@ def _too_large(message: str, limit: int, place: Place | None = None) -> Groundin
     )
 
 
+def _search(compiled: _CompiledRule) -> int:
+    """Return at most how many instances the quantifiers of a rule's guards look through."""
+    return compiled.searched * compiled.instances.most
+
+
 def _count(compiled: _CompiledRule, room: int) -> int | None:
     """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
-    if compiled.searched * compiled.instances.most > TRIES * max(room, 1000):
+    if _search(compiled) > TRIES * max(room, 1000):
         return None
     if not any(level.tests for level in compiled.instances.levels):
         return compiled.most
