@@ -1,6 +1,6 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
-Enters: the arguments. Leaves: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
+Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
 evidence, 130 interrupted. A user never meets a traceback.
 """
 
@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
-from credalog.cli.command import INTERRUPTED, Command
+from credalog.cli.command import INTERRUPTED, Command, complain
 from credalog.cli.decide import DECIDING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.diagnose import DIAGNOSING
+from credalog.cli.output import times_written, write_json
 from credalog.errors import CredalogError
 
 __all__ = ["COMMANDS", "main"]
@@ -39,12 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen, unknown = _parser().parse_known_args(arguments)
     if unknown:
         chosen.parser.refuse(unknown)
+    before = times_written()
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
     except CredalogError as error:
-        return _failed(str(error), error.exit_code)
+        return complain(error)
     except KeyboardInterrupt:
+        # A command that was stopped before it wrote anything still owes its reader JSON.
+        if getattr(chosen, "json", False) and times_written() == before:
+            write_json({"status": "INTERRUPTED"})
         return _failed("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out: give it somewhere to go.
@@ -108,5 +113,5 @@ def _parser() -> ArgumentParser:
             formatter_class=RawDescriptionHelpFormatter,
         )
         command.arguments(own)
-        own.set_defaults(run=command.run, parser=own)
+        own.set_defaults(run=command.run, parser=own, command=command.name)
     return parser

@@ -6,10 +6,12 @@ proved, what is attained, and on whose word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import inf
+from typing import Any
 
+from credalog.numbers.decimals import plain
 from credalog.numbers.tolerances import TOLERANCE
 
 __all__ = ["Endpoint", "Interval", "Status", "VACUOUS", "Warrant"]
@@ -62,6 +64,34 @@ class Interval:
             return Status.APPROXIMATE
         closed = max(self.lower.gap, self.upper.gap) <= tolerance
         return Status.EXACT if closed else Status.BOUNDED
+
+    def with_certain_ends(self) -> Interval:
+        """Return the interval with 0 as a lower and 1 as an upper bound proved, which need nobody's word."""
+        lower, upper = self.lower, self.upper
+        if lower.warrant is Warrant.CLAIMED and lower.bound <= 0.0:
+            lower = replace(lower, warrant=Warrant.CHECKED)
+        if upper.warrant is Warrant.CLAIMED and upper.bound >= 1.0:
+            upper = replace(upper, warrant=Warrant.CHECKED)
+        return Interval(lower, upper)
+
+    def __str__(self) -> str:
+        return f"[{plain(self.lower.bound, down=True)}, {plain(self.upper.bound, down=False)}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both ends, what attains them, and on whose word they stand."""
+        return {
+            "lower": self.lower.bound,
+            "upper": self.upper.bound,
+            "lower_witnessed": self.lower.witnessed,
+            "upper_witnessed": self.upper.witnessed,
+            "lower_warrant": self.lower.warrant.name,
+            "upper_warrant": self.upper.warrant.name,
+        }
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import Bar, as_html
+
+        return as_html([Bar("", self)])
 
 
 VACUOUS = Interval(Endpoint(0.0, None, Warrant.CHECKED), Endpoint(1.0, None, Warrant.CHECKED))

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from time import monotonic
+from typing import Any
 
 from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
 from credalog.methods.answer import Options, Progress
@@ -28,7 +29,6 @@ from credalog.network.sentences import Query
 from credalog.network.structure import Reading
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Warrant
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
-from credalog.text import unparse_query
 from credalog.trusted.rounding import round_down, round_up
 
 __all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
@@ -40,7 +40,7 @@ SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
 
 
-NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
+NUMBER = r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
 ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
 STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
 TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
@@ -73,15 +73,33 @@ class Decision:
     verdict: Verdict
     interval: Interval
     stage: str
-    seconds: float
+    seconds: float = field(compare=False)
+
+    @property
+    def statement(self) -> str:
+        """Return what was to be decided, in words."""
+        return f"{self.query} {self.relation.value} {self.threshold!r}"
 
     def __str__(self) -> str:
-        return f"{unparse_query(self.query)} {self.relation.value} {self.threshold:g}"
+        return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "statement": self.statement,
+            "query": str(self.query),
+            "relation": self.relation.value,
+            "threshold": self.threshold,
+            "verdict": self.verdict.name,
+            **self.interval.to_dict(),
+            "stage": self.stage,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
 
-        bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
+        bar = Bar(self.statement, self.interval, self.verdict.value, self.threshold)
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
 

@@ -12,13 +12,13 @@ could add independences, a subset of a consistent set could be inconsistent, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from credalog.errors import CredalogError, UnknownName
 from credalog.methods.answer import Options, last_of
@@ -32,6 +32,7 @@ from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, widened_for
 from credalog.questions.widening import Priced, span_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
 from credalog.text import said
 
@@ -117,6 +118,16 @@ class Conflict:
             f"{fewer if self.is_minimal else 'whether fewer of them do was not decided'}"
         )
 
+    def __str__(self) -> str:
+        return f"{self.summary}: {'; '.join(said(culprit.bound) for culprit in self.culprits)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentences, and which of their bounds take part."""
+        sentences = [
+            {**c.sentence.to_dict(), "by_lower": c.by_lower, "by_upper": c.by_upper} for c in self.culprits
+        ]
+        return {"is_minimal": self.is_minimal, "sentences": sentences}
+
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
 
@@ -136,6 +147,14 @@ class Change:
         """Return by how much both bounds together have given way."""
         return (self.before.lower - self.after.lower) + (self.after.upper - self.before.upper)
 
+    def __str__(self) -> str:
+        return f"{said(self.before)} becomes {said(self.after)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence as it was, with its new bounds."""
+        bounds = {"lower": float(self.after.lower), "upper": float(self.after.upper)}
+        return {**self.before.to_dict(), **bounds}
+
 
 @dataclass(frozen=True, slots=True)
 class Repair:
@@ -154,6 +173,18 @@ class Repair:
     def gap(self) -> float:
         """Return how much cheaper another repair might be."""
         return max(0.0, self.price - self.at_least)
+
+    def __str__(self) -> str:
+        return f"a repair at a price of {self.price:.6g}: {'; '.join(map(str, self.changes))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes, their price, and what is proved of it."""
+        return {
+            "price": self.price,
+            "at_least": self.at_least,
+            "is_checked": self.is_checked,
+            "changes": [change.to_dict() for change in self.changes],
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
@@ -182,8 +213,23 @@ class Diagnosis:
     model: Distribution | None = None
     conflict: Conflict | None = None
     repair: Repair | None = None
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     is_interrupted: bool = False
+
+    def __str__(self) -> str:
+        parts = (self.verdict.value, self.conflict, self.repair)
+        return ". ".join(str(part) for part in parts if part is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "verdict": self.verdict.name,
+            "model": None if self.model is None else as_tables(self.model),
+            "conflict": None if self.conflict is None else self.conflict.to_dict(),
+            "repair": None if self.repair is None else self.repair.to_dict(),
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
@@ -441,7 +487,8 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
     for name, weight in weights.items():
         if name not in known:
             raise UnknownName(
-                f"no sentence has the label or the file {name}", advice="Weights go by label or by file."
+                f"no sentence has the label, the place or the file {name}",
+                advice="Weights go by label, by place such as expert.lcn:3, or by file.",
             )
         if not weight > 0.0:
             raise CredalogError(f"the weight {weight} of {name} is not positive")
@@ -452,5 +499,9 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
 
 
 def _names(sentence: Sentence) -> tuple[str, ...]:
-    file = sentence.source.file if sentence.source is not None else ""
-    return tuple(name for name in (sentence.label, file, Path(file).name) if name)
+    """Return what a sentence may be called: its label, its place, its file."""
+    if sentence.source is None:
+        return (sentence.label,) if sentence.label else ()
+    short = replace(sentence.source, file=Path(sentence.source.file).name)
+    places = (str(sentence.source), str(short), sentence.source.file, short.file)
+    return tuple(name for name in (sentence.label, *places) if name)

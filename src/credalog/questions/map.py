@@ -17,7 +17,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from time import monotonic
+from typing import Any
 
 from credalog.errors import CredalogError, UnknownName, no_model
 from credalog.methods.answer import Options, Progress
@@ -80,6 +82,14 @@ class RankedAssignment:
     def __str__(self) -> str:
         return ", ".join(_literal(atom) for atom in self.assignment)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name, the score and the interval."""
+        return {
+            "assignment": {v.name: value for v, value in self.values.items()},
+            "score": [self.score_lower, self.score_upper],
+            **self.interval.to_dict(),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class BestAssignments:
@@ -98,8 +108,8 @@ class BestAssignments:
     is_proved: bool
     is_complete: bool
     is_interrupted: bool
-    nodes: int
-    seconds: float
+    nodes: int = field(compare=False)
+    seconds: float = field(compare=False)
 
     @property
     def best(self) -> RankedAssignment | None:
@@ -126,6 +136,27 @@ class BestAssignments:
             return f"the first is not proved to be the best: another may score {self.gap:.2g} more"
         more = "" if self.is_complete else ", and more assignments may tie with the last one listed"
         return f"the first is proved to be the best by {self.criterion.value}{more}"
+
+    def __str__(self) -> str:
+        first = f"{self.best}, in {self.best.interval}: " if self.best is not None else ""
+        return f"{first}{self.summary} ({self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "criterion": self.criterion.value,
+            "alpha": self.alpha,
+            "variables": [v.name for v in self.variables],
+            "evidence": str(self.given),
+            "assignments": [one.to_dict() for one in self.ranked],
+            "bound": self.bound,
+            "gap": self.gap,
+            "is_proved": self.is_proved,
+            "is_complete": self.is_complete,
+            "is_interrupted": self.is_interrupted,
+            "nodes": self.nodes,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
@@ -374,7 +405,7 @@ class _Search:
         """Tell whether no assignment that is not listed may tie with the last one listed."""
         listed = {c.states for c in self.ranked()}
         others = [c.high for c in self.candidates.values() if c.states not in listed]
-        rest = max([*others, *(node.bound for node in self.open[:1])], default=-1.0)
+        rest = max([*others, *(node.bound for node in self.open[:1])], default=-inf)
         return rest < self._threshold()
 
     def _highest(self) -> float:

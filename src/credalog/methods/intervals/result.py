@@ -7,15 +7,15 @@ factor and variable, and its `Answer`s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from credalog.errors import CredalogError, UnknownName
 from credalog.garbage import uncollected
-from credalog.methods.answer import Answer
+from credalog.methods.answer import Answer, Marginals
 from credalog.methods.intervals.factors import FactorGraph, Floats
 from credalog.methods.intervals.rounds import Messages
 from credalog.network.formulas import Formula, Variable
@@ -52,7 +52,7 @@ class Round:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Propagation:
     """The intervals and messages that propagation reached.
 
@@ -61,17 +61,17 @@ class Propagation:
     point, and its intervals mean nothing. `messages` is None for posteriors by the paper's algorithm.
     """
 
-    graph: FactorGraph = field(repr=False)
+    graph: FactorGraph
     variant: Variant
     evidence: Formula
-    lower: Floats = field(repr=False, compare=False)
-    upper: Floats = field(repr=False, compare=False)
+    lower: Floats
+    upper: Floats
     iterations: int
     converged: bool
     largest_change: float
     crossed: Variable | None
-    seconds: float = field(compare=False)
-    messages: Messages | None = field(repr=False, compare=False, default=None)
+    seconds: float
+    messages: Messages | None = None
     markov: Markov = Markov.LOCAL
     undecided: tuple[Variable, ...] = ()
     """The variables whose evidence did not fit into a window: nothing is said of them."""
@@ -79,6 +79,42 @@ class Propagation:
     def __post_init__(self) -> None:
         for array in (self.lower, self.upper, *(self.messages or ())):
             array.setflags(write=False)
+
+    def _content(self) -> tuple[Any, ...]:
+        """Return what two results have in common if they are equal."""
+        bounds = (tuple(self.lower.tolist()), tuple(self.upper.tolist()))
+        return (self.graph.network, self.variant, self.evidence, self.markov, self.crossed, *bounds)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Propagation) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __str__(self) -> str:
+        ending = "converged" if self.converged else "not converged"
+        if self.crossed is not None:
+            ending = f"no fixed point: the messages to {self.crossed.name} cross"
+        count = len(self.graph.network.variables)
+        return f"{self.variant.value} on {count:,} variables: {ending} after {self.iterations:,} rounds"
+
+    def __repr__(self) -> str:
+        return f"<propagation: {self}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how propagation ended, and its answers."""
+        return {
+            "variant": self.variant.value,
+            "evidence": str(self.evidence),
+            "converged": self.converged,
+            "iterations": self.iterations,
+            "crossed": None if self.crossed is None else self.crossed.name,
+            "answers": [answer.to_dict() for answer in self.answers()],
+            "seconds": self.seconds,
+        }
+
+    def _repr_html_(self) -> str:
+        return Marginals(self.answers())._repr_html_()
 
     def interval(self, variable: Variable, value: str = "true") -> Bounds:
         """Return the bounds on the probability that a variable takes a value."""
