@@ -68,7 +68,7 @@ def add_diagnosis(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=W",
-        help="what widening a sentence costs, by label, place or file (default 1; inf: never); may be repeated",
+        help="what widening a sentence costs, by label, place or file (default 1; inf: never), repeatable",
     )
 
 

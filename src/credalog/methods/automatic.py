@@ -20,7 +20,7 @@ from time import monotonic
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, UnknownName, no_model
+from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, UnknownName, no_model
 from credalog.methods.answer import Answer, Options, Progress
 from credalog.methods.cliques import likelihood, loglinear
 from credalog.methods.cliques import other_solvers as elsewhere
@@ -178,7 +178,11 @@ class Engine:
 
     def _by_columns(self, asked: Query, options: Options) -> Answer:
         if self.markov is not Markov.NONE:
-            raise CredalogError("column generation knows no independence", advice="Add --markov none.")
+            raise CredalogError(
+                "column generation knows no independence",
+                advice="Add {}.",
+                remedies=(Option("markov", "none"),),
+            )
         from credalog.methods import columns as nilsson
 
         return nilsson.query(self.network, asked, options)
@@ -187,7 +191,8 @@ class Engine:
         if self._credal is None or credal.ask(self._credal, asked) is None:
             raise CredalogError(
                 "set propagation needs a credal network: local sentences only, on an acyclic graph",
-                advice="Use --method auto.",
+                advice="Use {}.",
+                remedies=(Option("method", "auto"),),
             )
         return sets.answer(self._credal, asked, options)
 

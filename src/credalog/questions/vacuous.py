@@ -7,7 +7,6 @@ sentence bounds, evidence that may have probability zero, a claim that nothing k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from credalog.errors import CredalogError
@@ -30,13 +29,12 @@ def is_vacuous(answer: Answer, tolerance: float) -> bool:
 def reasons(engine: Engine, answer: Answer, options: Options) -> Iterator[str]:
     """Yield what explains that an answer says nothing."""
     asked = answer.query
-    for variable in scope(asked.claim):
-        if why := _unbounded(engine.network, variable):
-            yield why
+    unbounded = list(filter(None, (_unbounded(engine.network, x) for x in scope(asked.claim))))
+    yield from unbounded
     if asked.is_conditional:
-        quickly = replace(options, method="auto", report=None)
-        yield from _of_evidence(engine, asked.given, quickly)
-        yield from _of_claim(engine, asked.claim, quickly)
+        yield from _of_evidence(engine, asked.given, options)
+    if asked.is_conditional and not unbounded:
+        yield from _of_claim(engine, asked.claim, options)
 
 
 def _unbounded(network: Network, variable: Variable) -> str:
@@ -51,7 +49,8 @@ def _unbounded(network: Network, variable: Variable) -> str:
 def _of_evidence(engine: Engine, given: Formula, options: Options) -> Iterator[str]:
     least = _least(engine, given, options)
     if least is not None and least <= options.tolerance:
-        yield f"{given} may be as improbable as {least:.3g}, and then sentences about it say little"
+        rare = "have probability 0" if least <= 0.0 else f"be as improbable as {least:.3g}"
+        yield f"{given} may {rare}, and then sentences that are given it say little"
 
 
 def _of_claim(engine: Engine, claim: Formula, options: Options) -> Iterator[str]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import hypot
 from typing import TYPE_CHECKING, TypeAlias
 
-from credalog.errors import MissingLibrary, ProblemTooLarge
+from credalog.errors import Ask, MissingLibrary, ProblemTooLarge
 from credalog.network.formulas import Variable
 from credalog.network.graph import Combination, DependencyGraph, Node, strong_components
 from credalog.show.layout import Layout, Point, lay_out
@@ -159,7 +159,8 @@ def _picture(graph: DependencyGraph) -> _Picture:
     if len(graph.nodes) > DRAWABLE:
         raise ProblemTooLarge(
             f"a picture of {len(graph.nodes):,} nodes could not be read (the limit is {DRAWABLE})",
-            advice="Write it with --dot and use a program made for large graphs, or draw a smaller domain.",
+            advice="Write it in the DOT language ({}) for a program made for large graphs, or draw a smaller domain.",
+            remedies=(Ask("graph FILE --dot", "credalog.show.drawing.as_dot(graph)"),),
         )
     sketch = _sketch(graph)
     # An ellipse needs more room round its text than a box.
