@@ -35,7 +35,7 @@ from credalog.network.problem import Problem, problem_of, relevant_part, restric
 from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading, ancestors
-from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
+from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
@@ -162,9 +162,9 @@ class Engine:
         """
         start = monotonic()
         task = _Task(self, asked, options, start, jointly=jointly)
-        lower = task.end(maximize=False)
+        lower = task.end(end=End.LOWER)
         interrupted = lower.ending is Ending.INTERRUPTED
-        upper = UNSEARCHED if interrupted else task.end(maximize=True)
+        upper = UNSEARCHED if interrupted else task.end(end=End.UPPER)
         if Ending.INTERRUPTED not in (lower.ending, upper.ending):
             lower = task.resumed(lower)
         return _answer(asked, lower, upper, options, "joint" if jointly else "factorized", start)
@@ -203,9 +203,9 @@ class Engine:
         """Hand the paper's joint program to another solver: SCIP for a claim, IPOPT for witnesses alone."""
         start = monotonic()
         task = _Task(self, asked, options, start, jointly=True)
-        lower = task.by_solver(options.method, maximize=False)
+        lower = task.by_solver(options.method, end=End.LOWER)
         interrupted = lower.ending is Ending.INTERRUPTED
-        upper = UNSEARCHED if interrupted else task.by_solver(options.method, maximize=True)
+        upper = UNSEARCHED if interrupted else task.by_solver(options.method, end=End.UPPER)
         return _answer(asked, lower, upper, options, options.method, start)
 
     @cached_property
@@ -306,39 +306,39 @@ class _Task:
         self.searched: Search | None = None
         self.encodings: dict[tuple[Reading, bool], tuple[Encoding, Objective]] = {}
 
-    def end(self, *, maximize: bool) -> Finding:
+    def end(self, *, end: End) -> Finding:
         """Find one end of the interval; the lower one may use half of the time that is left."""
         now = monotonic()
-        finding = self._find(self.deadline if maximize else (now + self.deadline) / 2.0, maximize)
-        return self._settled(finding, maximize=maximize)
+        finding = self._find(self.deadline if end is End.UPPER else (now + self.deadline) / 2.0, end)
+        return self._settled(finding, end=end)
 
     def resumed(self, lower: Finding) -> Finding:
         """Take up the search for the lower end where it stopped, if there is time left."""
         if lower.ending is not Ending.STOPPED or self.searched is None or monotonic() >= self.deadline:
             return lower
-        found = self._settled(self.searched.go_on(self.deadline), maximize=False)
-        return replace(_tighter_bound(found, lower, maximize=False), witness=found.witness or lower.witness)
+        found = self._settled(self.searched.go_on(self.deadline), end=End.LOWER)
+        return replace(_tighter_bound(found, lower, end=End.LOWER), witness=found.witness or lower.witness)
 
-    def _settled(self, finding: Finding, *, maximize: bool) -> Finding:
+    def _settled(self, finding: Finding, *, end: End) -> Finding:
         """Say why there is no model, or re-check the witness."""
         if finding.ending is Ending.EMPTY:
             if finding.warrant is Warrant.CLAIMED and self._is_doubtful():
-                bound, warrant = float(maximize), Warrant.CHECKED
+                bound, warrant = end.trivial, Warrant.CHECKED
                 return replace(finding, bound=bound, warrant=warrant, ending=Ending.STOPPED)
             raise self._nothing()
-        return self._rechecked(finding, maximize=maximize)
+        return self._rechecked(finding, end=end)
 
     def _is_doubtful(self) -> bool:
         """Tell whether the solver's word that no model allows the evidence is better not repeated.
 
         It is not where a model is known that does, nor where no model of the network is known at all.
         """
-        if self.engine.is_consistent(self.options) is None or self._is_allowed_by(self._known(maximize=True)):
+        if self.engine.is_consistent(self.options) is None or self._is_allowed_by(self._known(end=End.UPPER)):
             return True
         *_, (encoding, _) = self.encodings.values()
         evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
         limits = Limits(self.options.tolerance, monotonic() + 2.0, root_only=True)
-        found = self._rechecked(search(encoding, evidence, limits, maximize=True), maximize=True)
+        found = self._rechecked(search(encoding, evidence, limits, end=End.UPPER), end=End.UPPER)
         return self._is_allowed_by(found.witness)
 
     def _is_allowed_by(self, witness: Witness | None) -> bool:
@@ -347,57 +347,57 @@ class _Task:
             return False
         return witness.distribution.probability(self.asked.given) > SMALLEST_EVIDENCE
 
-    def by_solver(self, name: str, *, maximize: bool) -> Finding:
+    def by_solver(self, name: str, *, end: End) -> Finding:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.part.problem.reading, jointly=True)
         now = monotonic()
-        deadline = self.deadline if maximize else (now + self.deadline) / 2.0
+        deadline = self.deadline if end is End.UPPER else (now + self.deadline) / 2.0
         limits = Limits(self.options.tolerance, max(deadline, now + 0.1))
-        finding = elsewhere.find(name, encoding, objective, limits, maximize=maximize)
-        return self._rechecked(finding, maximize=maximize)
+        finding = elsewhere.find(name, encoding, objective, limits, end=end)
+        return self._rechecked(finding, end=end)
 
     def seek(self) -> Finding:
         """Look for any model of the part."""
-        return self._find(self.deadline, maximize=True)
+        return self._find(self.deadline, end=End.UPPER)
 
-    def _find(self, deadline: float, maximize: bool) -> Finding:
+    def _find(self, deadline: float, end: End) -> Finding:
         problem = self.part.problem
-        known = self._known(maximize)
+        known = self._known(end)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
-            return self._sandwich(deadline, maximize, known)
+            return self._sandwich(deadline, end, known)
         jointly = self.part.is_small_and_cyclic
-        return self._search(problem.reading, deadline, maximize, known, jointly=jointly)
+        return self._search(problem.reading, deadline, end, known, jointly=jointly)
 
-    def _sandwich(self, deadline: float, maximize: bool, known: Witness | None) -> Finding:
+    def _sandwich(self, deadline: float, end: End, known: Witness | None) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
         structure = self.part.problem.structure
         small = self.part.core_states <= CORE_LIMIT
         if small and tuple(sorted(structure.core)) in structure.components:
             # The core is one component: all readings are the same.
-            return self._literally(deadline, maximize, self._tied(known, deadline, maximize))
+            return self._literally(deadline, end, self._tied(known, deadline, end))
         now = monotonic()
-        inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, maximize, known, root_only=small)
+        inner = self._search(Reading.CHAIN, now + (deadline - now) / 4.0, end, known, root_only=small)
         if inner.ending is Ending.INTERRUPTED:
-            return replace(inner, bound=float(maximize), warrant=Warrant.CHECKED)
+            return replace(inner, bound=end.trivial, warrant=Warrant.CHECKED)
         known = known if inner.ending is Ending.EMPTY else inner.witness
         if self.part.is_small_and_cyclic:
-            return self._literally(deadline, maximize, known)
+            return self._literally(deadline, end, known)
         if inner.ending is not Ending.CLOSED:
-            known = self._tied(known, deadline, maximize)
-        outer = self._search(Reading.OUTER, deadline, maximize, known, root_only=small)
+            known = self._tied(known, deadline, end)
+        outer = self._search(Reading.OUTER, deadline, end, known, root_only=small)
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
-        literal = self._literally(deadline, maximize, outer.witness)
-        return _tighter_bound(literal, outer, maximize=maximize)
+        literal = self._literally(deadline, end, outer.witness)
+        return _tighter_bound(literal, outer, end=end)
 
-    def _tied(self, known: Witness | None, deadline: float, maximize: bool) -> Witness | None:
+    def _tied(self, known: Witness | None, deadline: float, end: End) -> Witness | None:
         """Return a model found among the log-linear ones, where they suit the part and it is better."""
         until = monotonic() + (deadline - monotonic()) / 4.0
-        found = None if self._family is None else self._family.witness(self.asked, until, maximize=maximize)
+        found = None if self._family is None else self._family.witness(self.asked, until, end=end)
         if found is None or not self._is_model(found):
             return known
         value = found.probability(self.asked.claim, self.asked.given)
-        is_better = known is None or (value > known.value if maximize else value < known.value)
+        is_better = known is None or (value > known.value if end is End.UPPER else value < known.value)
         return Witness(found, value) if is_better else known
 
     @property
@@ -410,34 +410,34 @@ class _Task:
             families[kept] = loglinear.family_of(self.part.problem, self._said.sentences)
         return families[kept]
 
-    def _literally(self, deadline: float, maximize: bool, known: Witness | None) -> Finding:
+    def _literally(self, deadline: float, end: End, known: Witness | None) -> Finding:
         """Search with the whole core in one table; with everything in it where that is small."""
         jointly = self.part.is_small_and_cyclic
-        return self._search(Reading.LITERAL, deadline, maximize, known, jointly=jointly)
+        return self._search(Reading.LITERAL, deadline, end, known, jointly=jointly)
 
-    def _known(self, maximize: bool) -> Witness | None:
+    def _known(self, end: End) -> Witness | None:
         """Return the best of the models that were found for the same part before."""
         seen = prod(len(v.values) for v in self.asked.scope)
         models = self.engine._models.get(self.part.kept, ()) if seen <= LARGEST_SCOPE else ()
         values = [(model.probability(self.asked.claim, self.asked.given), model) for model in models]
         found = [Witness(model, value) for value, model in values if isfinite(value)]
-        best = max if maximize else min
+        best = max if end is End.UPPER else min
         return best(found, key=lambda witness: witness.value, default=None)
 
     def _search(
         self,
         reading: Reading,
         deadline: float,
-        maximize: bool,
+        end: End,
         known: Witness | None = None,
         *,
         root_only: bool = False,
         jointly: bool = False,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly or self.jointly)
-        limits = Limits(self.options.tolerance, deadline, root_only, self._report(maximize))
-        found = Search(encoding, objective, limits, maximize, known, self._is_model)
-        self.searched = self.searched if maximize else found
+        limits = Limits(self.options.tolerance, deadline, root_only, self._report(end))
+        found = Search(encoding, objective, limits, end, known, self._is_model)
+        self.searched = self.searched if end is End.UPPER else found
         return found.run()
 
     def _encoded(self, reading: Reading, jointly: bool) -> tuple[Encoding, Objective]:
@@ -465,11 +465,11 @@ class _Task:
             objective = encoding.with_column_bounds(objective)
         return encoding, objective
 
-    def _report(self, maximize: bool) -> Callable[[float, float | None], None] | None:
+    def _report(self, end: End) -> Callable[[float, float | None], None] | None:
         report = self.options.report
         if report is None:
             return None
-        task = "upper" if maximize else "lower"
+        task = "upper" if end is End.UPPER else "lower"
         return lambda bound, found: report(Progress(task, bound, found, monotonic() - self.start))
 
     def _nothing(self) -> CredalogError:
@@ -481,7 +481,7 @@ class _Task:
             )
         return no_model()
 
-    def _rechecked(self, finding: Finding, *, maximize: bool) -> Finding:
+    def _rechecked(self, finding: Finding, *, end: End) -> Finding:
         """Keep a witness only if it is a model in the eyes of the independent checker.
 
         One that lies outside a proved bound cannot be: it satisfies some sentence to the tolerance only.
@@ -489,7 +489,7 @@ class _Task:
         if finding.witness is None:
             return finding
         beyond = finding.witness.value - finding.bound
-        if (beyond if maximize else -beyond) > FEASIBILITY:
+        if (beyond if end is End.UPPER else -beyond) > FEASIBILITY:
             return replace(finding, witness=None)
         goes_on = finding.ending is not Ending.INTERRUPTED
         extends = self.engine.extends(self.part.kept, self.options, searching=goes_on)
@@ -519,9 +519,9 @@ class _Task:
         return self.engine.network.about(self.part.problem.variables)
 
 
-def _tighter_bound(latest: Finding, other: Finding, *, maximize: bool) -> Finding:
+def _tighter_bound(latest: Finding, other: Finding, *, end: End) -> Finding:
     """Give the latest finding the other's bound, and its warrant, where that is tighter."""
-    is_tighter = other.bound < latest.bound if maximize else other.bound > latest.bound
+    is_tighter = other.bound < latest.bound if end is End.UPPER else other.bound > latest.bound
     return replace(latest, bound=other.bound, warrant=other.warrant) if is_tighter else latest
 
 

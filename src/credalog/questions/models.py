@@ -23,6 +23,7 @@ from credalog.network.formulas import TRUE
 from credalog.network.problem import Problem, restrict, separate_parts
 from credalog.network.sentences import Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.interval import End
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.tables.distribution import Distribution, Factor
 
@@ -73,7 +74,7 @@ def model_of_part(engine: Engine, part: Problem, deadline: float) -> Distributio
         encoding = encode_tables(part, reading=reading)
         until = (monotonic() + deadline) / 2.0 if reading is Reading.CHAIN else deadline
         limits = Limits(TOLERANCE, until)
-        found = search(encoding, encoding.objective(TRUE, TRUE), limits, maximize=True)
+        found = search(encoding, encoding.objective(TRUE, TRUE), limits, end=End.UPPER)
         if found.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
         if found.witness is not None and is_model(found.witness.distribution, engine):

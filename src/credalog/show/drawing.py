@@ -159,7 +159,7 @@ def _picture(graph: DependencyGraph) -> _Picture:
     if len(graph.nodes) > DRAWABLE:
         raise ProblemTooLarge(
             f"a picture of {len(graph.nodes):,} nodes could not be read (the limit is {DRAWABLE})",
-            advice="Write it in the DOT language ({}) for a program made for large graphs, or draw a smaller domain.",
+            advice="Write it with {} for a program made for large graphs, or draw a smaller domain.",
             remedies=(Ask("graph FILE --dot", "credalog.show.drawing.as_dot(graph)"),),
         )
     sketch = _sketch(graph)

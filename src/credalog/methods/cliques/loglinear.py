@@ -29,6 +29,7 @@ from credalog.network.formulas import Variable, truth_table
 from credalog.network.problem import Problem
 from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Structure
+from credalog.numbers.interval import End
 from credalog.program.program import Floats
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
@@ -145,7 +146,7 @@ class LogLinear:
     blocks: tuple[_Block, ...]
     found: list[Floats] = field(default_factory=list)
 
-    def witness(self, asked: Query, deadline: float, *, maximize: bool) -> Distribution | None:
+    def witness(self, asked: Query, deadline: float, *, end: End) -> Distribution | None:
         """Walk to a distribution that satisfies the sentences, then on to a better value of the query."""
         limits = self._limits
         worlds = truth_table(asked.given, self.problem.variables).ravel()
@@ -155,7 +156,7 @@ class LogLinear:
         start = self._feasible(deadline)
         if start is None:
             return None
-        sign = -1.0 if maximize else 1.0
+        sign = end.sign
         goal = _Goal(np.flatnonzero(claimed), np.flatnonzero(worlds), sign)
         best = _Walk(self, limits, goal, deadline).run(start)
         kept = _Walk(self, limits, None, deadline).arrive(best)

@@ -22,7 +22,7 @@ import numpy as np
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.rational import exact_bound
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch, ratio_values
-from credalog.numbers.interval import Warrant
+from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.tables.distribution import Distribution
@@ -94,6 +94,33 @@ class Finding:
     nodes: int
     root: Claim | None
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """Return what was found as one end of an interval."""
+        bound = min(max(self.bound, 0.0), 1.0)
+        if self.witness is None:
+            return Endpoint(bound, None, self.warrant)
+        value = min(max(self.witness.value, 0.0), 1.0)
+        return Endpoint(bound, value, self.warrant, self.witness.distribution)
+
+    def joined(self, earlier: Finding, end: End) -> Finding:
+        """Return this finding with what an earlier one of the same end proved or attained better."""
+        bounding = earlier if end.is_tighter(earlier.bound, self.bound) else self
+        witness = end_witness(self.witness, earlier.witness, end)
+        nodes = self.nodes + earlier.nodes
+        return replace(self, bound=bounding.bound, warrant=bounding.warrant, witness=witness, nodes=nodes)
+
+    def without_bound(self, end: End) -> Finding:
+        """Return the finding with nothing proved: its program does not hold every model."""
+        return replace(self, bound=end.trivial, warrant=Warrant.CHECKED)
+
+
+def end_witness(first: Witness | None, second: Witness | None, end: End) -> Witness | None:
+    """Return the witness that lies farther out at an end."""
+    if first is None or second is None:
+        return first or second
+    return second if end.is_farther(second.value, first.value) else first
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -122,7 +149,7 @@ def search(
     objective: Objective,
     limits: Limits,
     *,
-    maximize: bool,
+    end: End,
     known: Witness | None = None,
     accepts: Accepts | None = None,
 ) -> Finding:
@@ -130,7 +157,7 @@ def search(
 
     `accepts` is the last word on a witness; without it those that satisfy the program count.
     """
-    return Search(encoding, objective, limits, maximize, known, accepts).run()
+    return Search(encoding, objective, limits, end, known, accepts).run()
 
 
 class Search:
@@ -144,7 +171,7 @@ class Search:
         encoding: Encoding,
         objective: Objective,
         limits: Limits,
-        maximize: bool,
+        end: End,
         known: Witness | None,
         accepts: Accepts | None,
     ) -> None:
@@ -152,8 +179,8 @@ class Search:
         self.program = encoding.program
         self.objective = objective
         self.limits = limits
-        self.maximize = maximize
-        self.sign = -1.0 if maximize else 1.0
+        self.end = end
+        self.sign = end.sign
         self.relaxation = Relaxation(encoding.program)
         self.checker = Checker(encoding.program)
         self.witnesses = WitnessSearch(encoding, objective, limits.deadline)
@@ -165,7 +192,7 @@ class Search:
         self.root: Claim | None = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         self.numbers = count()
-        floor = -1.0 if maximize else 0.0
+        floor = -1.0 if end is End.UPPER else 0.0
         self.open = [_Node(floor, next(self.numbers), self.program.ratios.box, None)]
 
     def go_on(self, deadline: float) -> Finding:
@@ -285,7 +312,7 @@ class Search:
         if is_time and not self._suffices(bound) and self._may_look():
             self._walk(point, steps=STEPS)
         if is_time and node.number > 0 and not self._suffices(bound) and self._may_look():
-            self._spend(lambda: self.witnesses.from_afar(point, maximize=self.maximize))
+            self._spend(lambda: self.witnesses.from_afar(point, end=self.end))
 
     def _may_look(self) -> bool:
         """Tell whether to look for a better witness: where one is known, most of the time is for bounding."""
@@ -295,7 +322,7 @@ class Search:
         return max(LOOKING_SECONDS, LOOKING_SHARE * (monotonic() - self.start))
 
     def _walk(self, point: Floats, *, steps: int) -> None:
-        self._spend(lambda: self.witnesses.from_point(point, maximize=self.maximize, steps=steps))
+        self._spend(lambda: self.witnesses.from_point(point, end=self.end, steps=steps))
 
     def _spend(self, walk: Callable[[], Candidate | None]) -> None:
         """Walk to a witness, within the allowance where one is known."""
@@ -313,18 +340,18 @@ class Search:
         """
         if self.known is not None and self.best is self.known and self._may_look():
             model = self.known.distribution
-            self._spend(lambda: self.witnesses.from_model(model, maximize=self.maximize))
+            self._spend(lambda: self.witnesses.from_model(model, end=self.end))
         elif self.best is None:
             remaining = max(self.limits.deadline - monotonic(), 0.1)
             center = self.relaxation.center(self.objective, root.box, remaining)
             if center is not None:
-                self._offer(self.witnesses.from_afar(center, maximize=self.maximize))
+                self._offer(self.witnesses.from_afar(center, end=self.end))
         done = self.limits.root_only or self._suffices(root.bound)
         box = root.box if done else self._tighten(root.box)
         self._replace(root, inf, _Node(root.bound, next(self.numbers), box, root.basis))
 
     def _relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
-        solve = self.relaxation.maximize if self.maximize else self.relaxation.minimize
+        solve = self.relaxation.maximize if self.end is End.UPPER else self.relaxation.minimize
         remaining = max(self.limits.deadline - monotonic(), 0.1)
         return solve(self.objective, box, basis=basis, timeout=remaining)
 
@@ -344,7 +371,7 @@ class Search:
 
     def _checked(self, claim: Claim, box: Box) -> float:
         """Return the bound our checker proves; the solver's own, with a margin, where it proves nothing."""
-        prove = self.checker.upper_bound if self.maximize else self.checker.lower_bound
+        prove = self.checker.upper_bound if self.end is End.UPPER else self.checker.lower_bound
         proved = self.sign * prove(self.objective, box, claim.multipliers)
         claimed = self.sign * claim.value - CLAIM_MARGIN
         if proved >= claimed or np.isfinite(self.objective.mass_bounds[0]):
@@ -386,7 +413,7 @@ class Search:
         if found is None or not self._is_better(found):
             return
         if self.accepts is not None and not self.accepts(found.distribution):
-            found = self.witnesses.without_traces(found, maximize=self.maximize)
+            found = self.witnesses.without_traces(found, end=self.end)
             if found is None or not self._is_better(found) or not self.accepts(found.distribution):
                 return
         self.best = Witness(found.distribution, found.value)
@@ -407,7 +434,7 @@ class Search:
             if patience == 0 or monotonic() > self.limits.deadline:
                 break
         if not best:
-            self._offer(self.witnesses.from_point(point, maximize=self.maximize, steps=STEPS))
+            self._offer(self.witnesses.from_point(point, end=self.end, steps=STEPS))
         self._replace(node, inf if best else node.bound, *best)
 
     def _bisect(self, node: _Node) -> None:

@@ -19,6 +19,7 @@ from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Clique
 from credalog.network.polytopes import LocalPolytope, vertices
 from credalog.network.structure import Reading
+from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Floats, Objective
 from credalog.program.solvers.highs import Linearization
@@ -73,34 +74,32 @@ class WitnessSearch:
         self._has_inner_conditions = bool(encoding.problem.declared) or any(len(c.block) > 1 for c in cliques)
         self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
 
-    def from_afar(self, center: Floats, *, maximize: bool) -> Candidate | None:
+    def from_afar(self, center: Floats, *, end: End) -> Candidate | None:
         """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.
 
         Inside a core the linear steps often end in a corner from which no step helps.
         """
         if not self._has_inner_conditions:
-            return self.from_point(center, maximize=maximize, steps=STEPS)
+            return self.from_point(center, end=end, steps=STEPS)
         left = max(self.deadline - monotonic(), 0.05)
         remaining = min(left, max(0.2 * left, 0.5))
         try:
-            found = improve(
-                self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
-            )
+            found = improve(self.encoding.program, self.objective, center, end=end, timeout=remaining)
         except MissingLibrary:
             found = None
-        return self.from_point(center if found is None else found, maximize=maximize, steps=STEPS)
+        return self.from_point(center if found is None else found, end=end, steps=STEPS)
 
-    def from_model(self, distribution: Distribution, *, maximize: bool) -> Candidate | None:
+    def from_model(self, distribution: Distribution, *, end: End) -> Candidate | None:
         """Search from a distribution that was found elsewhere."""
         point = marginals_of(self.encoding, distribution)
         mass = 0.0 if point is None else float(self.objective.denominator @ point)
         if point is None or mass <= 0.0:
             return None
-        return self.from_point(point / mass, maximize=maximize, steps=STEPS)
+        return self.from_point(point / mass, end=end, steps=STEPS)
 
-    def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
+    def from_point(self, point: Floats, *, end: End, steps: int) -> Candidate | None:
         """Search from a point of the relaxation; return the best feasible candidate met."""
-        sign = -1.0 if maximize else 1.0
+        sign = end.sign
         here = self._candidate(point, sign)
         best, radius = None, 0.5
         for step in range(1, steps + 1):
@@ -120,12 +119,12 @@ class WitnessSearch:
                 radius *= 0.2
         return best
 
-    def without_traces(self, found: Candidate, *, maximize: bool) -> Candidate | None:
+    def without_traces(self, found: Candidate, *, end: End) -> Candidate | None:
         """Clear away the traces of mass that a solver's tolerances leave in a candidate.
 
         A sentence whose condition has a trace of probability may be far from true under it.
         """
-        sign = -1.0 if maximize else 1.0
+        sign = end.sign
         most = np.where(found.point > TRACE * found.point[0], np.inf, 0.0)
         return self._candidate(found.point, sign, most)
 
