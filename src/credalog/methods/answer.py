@@ -15,6 +15,7 @@ from credalog.network.formulas import Formula, Is, Variable, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Interval, Status
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.tables.distribution import Distribution
 
@@ -60,8 +61,8 @@ def _check_number(name: str, value: float, *, most: float) -> None:
         raise CredalogError(f"{name}={value} is not {least}", advice=f"Leave {name} out, or give {least}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Printed):
     """The interval of one query, how it was found and how far it can be trusted.
 
     The witnesses are models that attain the witnessed values, over the variables that bear on the query.
@@ -73,8 +74,8 @@ class Answer:
     status: Status
     method: str
     seconds: float = field(compare=False)
-    lower_witness: Distribution | None = field(default=None, repr=False)
-    upper_witness: Distribution | None = field(default=None, repr=False)
+    lower_witness: Distribution | None = None
+    upper_witness: Distribution | None = None
     interrupted: bool = False
 
     def __post_init__(self) -> None:
@@ -153,9 +154,10 @@ class Marginals:
             case (name, value):
                 return self._one([a for a in self._about(str(name)) if _atom(a).value == value], key)
             case str() | Variable():
-                found = self._about(str(key)) or [a for a in self.answers if str(a.query.claim) == key]
-                is_proposition = all(_atom(answer).variable.is_proposition for answer in found)
-                return self._one(found, key) if is_proposition else Marginals(tuple(found))
+                found = self._about(str(key))
+                if found and not _atom(found[0]).variable.is_proposition:
+                    return Marginals(tuple(found))
+                return self._one(found or [a for a in self.answers if str(a.query.claim) == key], key)
             case _:
                 return self._one([answer for answer in self.answers if answer.query.claim == key], key)
 

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any
 
 from credalog.numbers.decimals import plain
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE, allowed_gap
 
 __all__ = ["End", "Endpoint", "Interval", "Status", "VACUOUS", "Warrant"]
@@ -69,8 +70,8 @@ class End(Enum):
         return value < other if self is End.LOWER else value > other
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+@dataclass(frozen=True, slots=True, repr=False)
+class Endpoint(Printed):
     """One end of an interval: the bound nothing passes, and the value some model attains.
 
     `witnessed` is None where no model was found yet; `model` is the model that attains it, where it is kept.
@@ -123,8 +124,8 @@ class Endpoint:
         return replace(self, witnessed=self.bound)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+@dataclass(frozen=True, slots=True, repr=False)
+class Interval(Printed):
     """The lower and the upper end of a probability; no attained value is outside its bound."""
 
     lower: Endpoint

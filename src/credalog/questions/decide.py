@@ -28,6 +28,7 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
+from credalog.numbers.printed import Printed
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.trusted.rounding import round_down, round_up
 
@@ -63,8 +64,8 @@ class Verdict(Enum):
     UNDECIDED = "it was not settled: the time ran out, or the threshold lies too close to an end"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Printed):
     """A verdict, and what was known of the interval when it was reached; `stage` says what settled it."""
 
     query: Query

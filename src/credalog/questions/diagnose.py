@@ -26,6 +26,7 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
 from credalog.network.formulas import TRUE
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
@@ -91,8 +92,8 @@ class Culprit:
         return self.sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Conflict(Printed):
     """Sentences whose bounds no distribution with the network's independences satisfies together.
 
     That they conflict is proved. `is_minimal` says that every smaller set was shown to have a model;
@@ -135,8 +136,8 @@ class Conflict:
         return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Printed):
     """A sentence before and after a repair."""
 
     before: Sentence
@@ -156,8 +157,8 @@ class Change:
         return {**self.before.to_dict(), **bounds}
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+@dataclass(frozen=True, slots=True, repr=False)
+class Repair(Printed):
     """Changes after which the network has a model, their price, and the least that any repair costs.
 
     The price adds up the widenings, each times the weight of its sentence. `at_least` is proved. `is_checked`
@@ -202,8 +203,8 @@ class Repair:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(Printed):
     """The verdict on a network with its evidence: a model, or a conflict and what would settle it.
 
     Where the user stopped the work, `is_interrupted` says so, and what was not found yet is missing.

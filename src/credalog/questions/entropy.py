@@ -40,6 +40,7 @@ from credalog.network.problem import Problem
 from credalog.network.sentences import Network
 from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
+from credalog.numbers.printed import Printed
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation
 from credalog.program.solvers.ipopt import spread
@@ -62,8 +63,8 @@ FLOOR = 1e-12
 """The least share of a row at which the gradient of the entropy is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaximumEntropy:
+@dataclass(frozen=True, slots=True, repr=False)
+class MaximumEntropy(Printed):
     """A model, its entropy in nats, and what no model's entropy passes.
 
     Without a distribution no model was found in time. EXACT says that the model's entropy is within the

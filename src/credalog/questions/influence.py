@@ -27,6 +27,7 @@ from credalog.methods.automatic import Engine
 from credalog.network.formulas import Variable
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
@@ -40,8 +41,8 @@ POSITIONS = 9
 """At how many places, spread evenly over its range, a measurement is imagined to fall."""
 
 
-@dataclass(frozen=True, slots=True)
-class Influence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Influence(Printed):
     """A sentence, the answer once its bounds are dropped, and how far that moves each end outwards.
 
     A move within the tolerance of the answers counts as none.
@@ -65,8 +66,8 @@ class Influence:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Printed):
     """An answer, what each sentence tried does for it, and the sentences that were not tried.
 
     `influences` stand in the order of the network. `silent` sentences cannot matter: they share nothing with
@@ -127,8 +128,8 @@ class Scenario:
     answer: Answer | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement(Printed):
     """What is known of a query now, and what would be if a probability were measured to a precision.
 
     `known` is what is known of the measured probability. `at_most` is a proved bound on the width of the

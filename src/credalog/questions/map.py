@@ -28,6 +28,7 @@ from credalog.methods.cliques.search import Limits
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.sentences import Query
 from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.printed import Printed
 from credalog.questions.assignments import Assigned, Assignments
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
@@ -65,8 +66,8 @@ class Criterion(Enum):
     """Whichever lies wholly above the other; what no other lies above is undominated, and all are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedAssignment:
+@dataclass(frozen=True, slots=True, repr=False)
+class RankedAssignment(Printed):
     """One assignment, the interval of its posterior probability, and between which values its score lies."""
 
     assignment: tuple[Is, ...]
@@ -91,8 +92,8 @@ class RankedAssignment:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class BestAssignments:
+@dataclass(frozen=True, slots=True, repr=False)
+class BestAssignments(Printed):
     """The best assignments, best first; `bound` is the score that no assignment passes.
 
     `is_proved` says that what is listed first is the best within the tolerance (with dominance: that nothing

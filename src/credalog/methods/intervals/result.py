@@ -22,6 +22,7 @@ from credalog.network.formulas import Formula, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
+from credalog.numbers.printed import Printed
 from credalog.trusted.rounding import round_down, round_up
 
 __all__ = ["Propagation", "Round", "Variant"]
@@ -53,7 +54,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Propagation:
+class Propagation(Printed):
     """The intervals and messages that propagation reached.
 
     `lower` and `upper` hold one number per proposition, and one per value of every other variable.
@@ -97,9 +98,6 @@ class Propagation:
             ending = f"no fixed point: the messages to {self.crossed.name} cross"
         count = len(self.graph.network.variables)
         return f"{self.variant.value} on {count:,} variables: {ending} after {self.iterations:,} rounds"
-
-    def __repr__(self) -> str:
-        return f"<propagation: {self}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return how propagation ended, and its answers."""
