@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         # A command that was stopped before it wrote anything still owes its reader JSON.
         if getattr(chosen, "json", False) and times_written() == before:
-            write_json({"status": "INTERRUPTED"})
+            write_json({"status": "INTERRUPTED", "is_interrupted": True})
         return _failed("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out: give it somewhere to go.
