@@ -23,6 +23,7 @@ from credalog import (
     MissingLibrary,
     P,
     Query,
+    Sentence,
     Status,
     UnknownName,
     Variable,
@@ -78,6 +79,18 @@ def test_a_conjunction_by_and_never_loses_its_first_part():
         (lambda: a & "b", 'proposition("a")'),
         (lambda: "b" | a, 'proposition("a")'),
         (lambda: a & P(b), 'proposition("a")'),
+        (lambda: a >= 0.3, "P(a) >= 0.3"),
+        (lambda: a + b, "&, | and ~"),
+        (lambda: P(a, given=[b, c]), '{"a": True}'),
+        (lambda: Sentence.of(a, 0.7, 0.3), "lower <= upper"),
+        (lambda: Sentence.of(a, 0.1, 1.3), "upper <= 1"),
+        (lambda: LCN.of(Sentence.of("a", 0.1, 0.3)), "propositions"),
+        (lambda: (P(a) >= 0.2).named(3), ".named("),
+        (lambda: Variable(3), "Variable("),
+        (lambda: Variable("C", 5), 'Variable("C"'),
+        (lambda: parse(None), "parse("),
+        (lambda: credalog.load(3), "load("),
+        (lambda: LCN("P(a) >= 0.1"), "parse("),
         (lambda: COLOUR.is_("pink"), "red, green, blue"),
         (lambda: Variable("Color", "red"), 'Variable("Color"'),
         (lambda: Variable("Color", ("red", "red")), 'Variable("Color"'),
@@ -157,6 +170,22 @@ def test_what_is_obvious_simply_works(written: Callable[[], object], meant: str)
         (lambda: CHAIN.propagate(variant="loopy"), "sound"),
         (lambda: CHAIN.propagate(schedule="random"), "residual"),
         (lambda: CHAIN.variable("d"), "lcn.variables"),
+        (lambda: CHAIN.variable(None), "lcn.variables"),
+        (lambda: CHAIN.query(Query("a")), "propositions"),
+        (lambda: CHAIN.decide(None), "P(a) >= 0.3"),
+        (lambda: CHAIN.decide(P(a).between(0.1, 0.2)), "one by one"),
+        (lambda: CHAIN.decide("P(a) >= 1e-400"), "P(a | b) >= 0.5"),
+        (lambda: CHAIN.diagnose(weights={"nobody": 2.0}), "by label"),
+        (lambda: CHAIN.diagnose(weights=3), "by name"),
+        (lambda: CHAIN.measure("P(b)", "P(a)", within=2), "within=0.01"),
+        (lambda: CHAIN.maxent().probability("a"), "propositions"),
+        (lambda: CHAIN.maxent().probability(c), "no variable c"),
+        (lambda: CHAIN.with_evidence(P(a)), "proposition"),
+        (lambda: CHAIN.ground(limit="5"), "limit=1"),
+        (lambda: CHAIN.propagate(window="2"), "window=1"),
+        (lambda: CHAIN.propagate().interval("zz"), "no variable zz"),
+        (lambda: CHAIN.propagate().interval("a", "maybe"), "false, true"),
+        (lambda: CHAIN.graph.parents("a"), "lcn.variable(name)"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(slip: Callable[[], object], advice: str):
@@ -176,6 +205,15 @@ def test_a_formula_asks_for_its_probability():
 def test_what_is_given_may_be_text_a_formula_or_a_dictionary(given: object):
     (answer,) = (m for m in CHAIN.marginals(given=given) if m.query.claim == a)
     assert (answer.lower, answer.upper) == (0.0, 0.0)
+
+
+def test_other_obvious_questions_work():
+    assert CHAIN.decide(P(a) <= 0.4).verdict == CHAIN.decide("P(a) <= 0.4").verdict
+    assert CHAIN.formula(a) == CHAIN.formula("a") == a
+    assert CHAIN.variable(a) == a.variable
+    assert CHAIN.with_evidence({"b": True}).evidence == CHAIN.with_evidence(b).evidence == b
+    assert CHAIN.propagate().interval("a") == CHAIN.propagate().interval(a) == pytest.approx((0.2, 0.3))
+    assert propositions(["a", "b"]) == (a, b)
 
 
 def test_a_value_is_given_by_its_name():

@@ -41,7 +41,7 @@ from credalog.text import (
     read_query,
     unparse,
 )
-from credalog.text.builder import Expression, Given, P, Stated, literal, query_of, sentence_of
+from credalog.text.builder import Expression, Given, Stated, condition, literal, query_of, sentence_of
 from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:
@@ -70,11 +70,17 @@ PROPAGATION_TOLERANCE = 1e-7
 
 def parse(text: str, *, data: Data | None = None) -> LCN:
     """Read an LCN from text, its domains and relations extended by data."""
+    if not isinstance(text, str):
+        raise LanguageError(
+            f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
+        )
     return _complete(read(text), data)
 
 
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
     """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
+    if not isinstance(path, (str, Path)):
+        raise LanguageError(f"{path!r} is no path", advice='Write load("network.lcn").')
     if Path(path).suffix in OTHER_FORMATS:
         from credalog.text import readers
 
@@ -98,6 +104,13 @@ class LCN:
     theory: Theory
     _lock: RLock = field(default_factory=RLock, init=False, compare=False, repr=False)
     """Held while something is kept for later questions, so that threads may share an LCN."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.theory, Theory):
+            raise LanguageError(
+                f"{self.theory!r} is no theory",
+                advice='Write parse("P(a) >= 0.3"), load("network.lcn") or LCN.of(P(a) >= 0.3).',
+            )
 
     # ---- making one -----------------------------------------------------------------------------------
 
@@ -126,9 +139,9 @@ class LCN:
         LCN(replace(theory, rules=added_rules, independences=(), queries=(), evidence=())).check()
         return LCN(theory)
 
-    def with_evidence(self, *observed: Formula | str) -> LCN:
+    def with_evidence(self, *observed: GivenHere) -> LCN:
         """Return this LCN with more formulas observed to be true."""
-        patterns = [read_formula(o) if isinstance(o, str) else lifted(o) for o in observed]
+        patterns = [read_formula(o) if isinstance(o, str) else lifted(self._given(o)) for o in observed]
         added = tuple(Evidence(pattern) for pattern in patterns)
         return _complete(replace(self.theory, evidence=self.theory.evidence + added), None)
 
@@ -146,6 +159,7 @@ class LCN:
 
     def ground(self, *, limit: int = LIMIT) -> Network:
         """Return the ground network, built once; refuse if it has more sentences than the limit."""
+        _count(limit, "limit")
         with self._lock:
             if "_network" not in self.__dict__:
                 self.__dict__["_network"] = self._grounder.network(limit)
@@ -186,13 +200,15 @@ class LCN:
         """Yield the independences that the Markov condition implies."""
         return independences(self.graph)
 
-    def formula(self, text: str) -> Formula:
-        """Return the ground formula that a text denotes here."""
+    def formula(self, text: str | Formula) -> Formula:
+        """Return the ground formula that a text, or a formula built in Python, denotes here."""
+        if not isinstance(text, str):
+            return self._given(text)
         return self._grounder.formula(read_formula(text), text=text)
 
     def variable(self, named: str | Variable) -> Variable:
         """Return the ground variable of a name."""
-        name = (named if isinstance(named, str) else named.name).replace(" ", "")
+        name = str(named).replace(" ", "")
         if name not in self._by_name:
             raise UnknownName(
                 f"there is no variable {name}",
@@ -223,13 +239,14 @@ class LCN:
 
     def _observed(self, given: GivenHere) -> Formula:
         """Return all that was observed: what is given now, and the evidence of the text."""
-        if isinstance(given, str):
-            return self._with_evidence(self.formula(given))
+        return self._with_evidence(self.formula(given) if isinstance(given, str) else self._given(given))
+
+    def _given(self, given: Given) -> Formula:
+        """Return what is given in Python as one formula of this network."""
         if isinstance(given, Mapping):
-            return self._with_evidence(conjunction(self._seen(*one) for one in given.items()))
-        formula = P(TRUE, given=given).given
+            return conjunction(self._seen(*one) for one in given.items())
         with self._lock:
-            return self._with_evidence(self._grounder.formula(lifted(formula)))
+            return self._grounder.formula(lifted(condition(given)))
 
     def _seen(self, named: str | Variable, value: str | bool) -> Formula:
         """Return one observation; the variable must be declared, but no sentence need mention it."""
@@ -340,6 +357,8 @@ class LCN:
         from credalog.methods.intervals import propagate
 
         options = _options(1.0, tolerance, markov)
+        if window:
+            _count(window, "window")
         observed = self._observed(given)
         return propagate(
             self._ground_with(Query(TRUE, observed)),
@@ -381,7 +400,7 @@ class LCN:
 
     def decide(
         self,
-        statement: str,
+        statement: str | Stated,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
@@ -389,10 +408,12 @@ class LCN:
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.questions.decide import decide, read_statement
+        from credalog.questions.decide import decide, read_statement, statement_of
 
         options = _options(timeout, tolerance, markov, report=report)
-        asked, relation, threshold = read_statement(statement)
+        asked, relation, threshold = (
+            read_statement(statement) if isinstance(statement, str) else statement_of(sentence_of(statement))
+        )
         query = self.question(asked)
         engine = self._engine(options.markov, query)
         return decide(engine, query, threshold, options, relation=relation)
@@ -411,6 +432,8 @@ class LCN:
         """
         from credalog.questions.diagnose import diagnose
 
+        if weights is not None and not isinstance(weights, Mapping):
+            raise CredalogError(f"{weights} are no weights", advice='Give them by name: {"expert 1": 2.0}.')
         options = _options(timeout, tolerance, markov)
         return diagnose(self.ground(), options, weights=weights)
 
@@ -447,10 +470,8 @@ class LCN:
         options = _options(timeout, tolerance, markov)
         query, target = self.question(asked), self.question(measured)
         precision = exact(within)
-        if precision <= 0:
-            raise CredalogError(
-                f"within={within} is not positive", advice="A precision is above 0: within=0.01."
-            )
+        if not 0 < precision < 1:
+            raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
         return measure(self._ground_with(query, target), query, target, precision, options)
 
     def maxent(

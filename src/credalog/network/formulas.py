@@ -51,6 +51,8 @@ class Variable:
     values: tuple[str, ...] = BOOLEAN
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise LanguageError(f"{self.name!r} is no name", advice='Write Variable("rain").')
         if self.values is not BOOLEAN:
             object.__setattr__(self, "values", _listed(self.name, self.values))
 
@@ -75,7 +77,7 @@ class Variable:
 
 def _listed(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return the values of a variable, which must be texts, and all different."""
-    listed = () if isinstance(values, str) else tuple(values)
+    listed = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else ()
     if not listed or len(set(listed)) < len(listed) or not all(isinstance(v, str) for v in listed):
         raise LanguageError(
             f"the values of {name} are not a list of different texts: {values!r}",
@@ -115,6 +117,14 @@ class _Connectives:
 
     def __rrshift__(self, other: Formula) -> Formula:
         return Implies(_joined(other), self._formula)
+
+    def _is_no_number(self, other: object) -> Never:
+        raise LanguageError(
+            f"the formula {self} is no number",
+            advice="Write P(a) >= 0.3 for a bound, and join formulas by &, | and ~.",
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = _is_no_number
 
     def __bool__(self) -> Never:
         # Python reads `a and b` as b, and `not a` as False: a formula would be lost without a word.
@@ -230,9 +240,9 @@ def proposition(name: str) -> Is:
     return Is(Variable(name))
 
 
-def propositions(names: str) -> tuple[Is, ...]:
-    """Return one proposition per blank-separated name."""
-    return tuple(proposition(name) for name in names.split())
+def propositions(names: str | Iterable[str]) -> tuple[Is, ...]:
+    """Return one proposition per name; in a text, the names are separated by blanks."""
+    return tuple(proposition(name) for name in (names.split() if isinstance(names, str) else names))
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from credalog.errors import UnknownName
 from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.network.sentences import Independence, Network, Sentence
 
@@ -74,23 +75,27 @@ class DependencyGraph:
 
     def index(self, x: Variable) -> int:
         """Return the number of a variable."""
+        if x not in self._index:
+            raise UnknownName(
+                f"the graph has no variable {x}", advice="`lcn.variable(name)` finds one by name."
+            )
         return self._index[x]
 
     def parents(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables with a path to x whose intermediate nodes are non-atomic (Definition 1)."""
-        return self._named(self.parent_indices[self._index[x]])
+        return self._named(self.parent_indices[self.index(x)])
 
     def children(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables of which x is a parent."""
-        return self._named(self.child_indices[self._index[x]])
+        return self._named(self.child_indices[self.index(x)])
 
     def descendants(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables reached from x with no intermediate node in parents(x) (Definition 2)."""
-        return self._named(sorted(self.descendant_indices(self._index[x])))
+        return self._named(sorted(self.descendant_indices(self.index(x))))
 
     def ndnp(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables that are neither x, nor its parents, nor its descendants."""
-        return self._named(self.ndnp_indices(self._index[x]))
+        return self._named(self.ndnp_indices(self.index(x)))
 
     def descendant_indices(self, x: int) -> set[int]:
         """Return the numbers of the descendants of variable number x; x itself is never one of them."""

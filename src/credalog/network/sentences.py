@@ -66,7 +66,12 @@ class Sentence:
         label: str = "",
     ) -> Sentence:
         """Build the paper's sentence lower <= P(claim | given) <= upper."""
-        return cls(((Fraction(1), claim),), given, exact(lower), exact(upper), tau, label)
+        least, most = exact(lower), exact(upper)
+        if not 0 <= least <= most <= 1:
+            raise LanguageError(
+                f"{lower} and {upper} do not bound a probability", advice="Give 0 <= lower <= upper <= 1."
+            )
+        return cls(((Fraction(1), claim),), given, least, most, tau, label)
 
     @property
     def claim(self) -> Formula:

@@ -25,14 +25,15 @@ from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.methods.vertices import sets
 from credalog.network.formulas import Not
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query
+from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
 from credalog.numbers.printed import Printed
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
+from credalog.text import said
 from credalog.trusted.rounding import round_down, round_up
 
-__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
+__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement", "statement_of"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
@@ -41,7 +42,7 @@ SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
 
 
-NUMBER = r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
+NUMBER = r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
 ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
 STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
 TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
@@ -120,6 +121,18 @@ def read_statement(text: str) -> tuple[str, Relation, float]:
     is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
     threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
     return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(threshold)
+
+
+def statement_of(stated: Sentence) -> tuple[Query, Relation, float]:
+    """Take a sentence with one bound apart, as a statement to be decided."""
+    is_at_least = stated.upper >= 1
+    if stated.is_linear or not (is_at_least or stated.lower <= 0):
+        raise LanguageError(
+            f"{said(stated)} is no comparison of one probability with one number",
+            advice="Decide P(a) >= 0.1 and P(a) <= 0.3 one by one.",
+        )
+    relation, bound = (Relation.AT_LEAST, stated.lower) if is_at_least else (Relation.AT_MOST, stated.upper)
+    return Query(stated.claim, stated.given), relation, float(bound)
 
 
 def _astray(text: str) -> int:

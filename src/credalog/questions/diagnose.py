@@ -246,6 +246,8 @@ def diagnose(
     The weights are prices of widening, by label or file; infinity forbids it.
     """
     start = monotonic()
+    # A weight of a sentence that does not exist is refused even where no repair is needed.
+    _prices(network, weights or {})
     stages = _diagnoses(network, options, weights or {})
     known, is_interrupted = last_of(stages, Diagnosis(Verdict.UNDECIDED))
     return replace(known, seconds=monotonic() - start, is_interrupted=is_interrupted)

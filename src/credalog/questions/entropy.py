@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.errors import ProblemTooLarge, no_model
+from credalog.errors import CredalogError, ProblemTooLarge, UnknownName, no_model
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
@@ -37,7 +37,7 @@ from credalog.methods.cliques.witness import distribution_at
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
-from credalog.network.sentences import Network
+from credalog.network.sentences import Network, Query
 from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
 from credalog.numbers.printed import Printed
@@ -47,6 +47,7 @@ from credalog.program.solvers.ipopt import spread
 from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
 from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution, Factor
+from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
 
 __all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
@@ -86,7 +87,12 @@ class MaximumEntropy(Printed):
 
     def probability(self, claim: Formula, given: Formula = TRUE) -> float:
         """Return P(claim | given) under the model; not a number where P(given) = 0."""
-        assert self.distribution is not None
+        if self.distribution is None:
+            raise CredalogError("no model was found in time", advice="Allow more time: timeout=300.")
+        known = {variable for factor in self.distribution.factors for variable in factor.block}
+        for variable in query_of(Query(claim, given)).scope:
+            if variable not in known:
+                raise UnknownName(f"the model has no variable {variable.name}")
         return self.distribution.probability(claim, given)
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from credalog.garbage import uncollected
 from credalog.methods.answer import Answer, Marginals
 from credalog.methods.intervals.factors import FactorGraph, Floats
 from credalog.methods.intervals.rounds import Messages
-from credalog.network.formulas import Formula, Variable
+from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
@@ -114,9 +114,16 @@ class Propagation(Printed):
     def _repr_html_(self) -> str:
         return Marginals(self.answers())._repr_html_()
 
-    def interval(self, variable: Variable, value: str = "true") -> Bounds:
+    def interval(self, variable: Variable | str | Is, value: str = "true") -> Bounds:
         """Return the bounds on the probability that a variable takes a value."""
-        return self._interval(self._number(variable), variable.values.index(value))
+        atom = variable if isinstance(variable, Is) else Is(self._variable(variable), value)
+        return self._interval(self._number(atom.variable), atom.variable.values.index(atom.value))
+
+    def _variable(self, named: Variable | str) -> Variable:
+        found = [v for v in self.graph.network.variables if named in (v, v.name)]
+        if not found:
+            raise UnknownName(f"the network has no variable {named}")
+        return found[0]
 
     def sent(self, scope: tuple[Variable, ...], to: Variable, value: str = "true") -> Bounds:
         """Return the message of the factor over these variables to one of them."""
