@@ -256,6 +256,12 @@ def test_the_method_that_an_answer_names_can_be_asked_for(method: str):
         assert marginal.method in METHODS
 
 
+@pytest.mark.parametrize("method", ["sound", "bp", "printed"])
+def test_propagation_answers_for_negated_atoms(method: str):
+    found = CHAIN.query("P(!a)", method=method)
+    assert (found.lower, found.upper) == pytest.approx((0.7, 0.8))
+
+
 def test_the_names_of_choices_are_those_of_the_enumerations():
     for literal, kind in (
         (MarkovName, Markov),

@@ -15,7 +15,7 @@ __all__ = [
     "PROPAGATIONS",
     "CriterionName",
     "MarkovName",
-    "Method",
+    "MethodName",
     "ScheduleName",
     "VariantName",
     "named",
@@ -25,11 +25,11 @@ MarkovName: TypeAlias = Literal["local", "global", "none"]
 CriterionName: TypeAlias = Literal["maximax", "maximin", "hurwicz", "dominance"]
 VariantName: TypeAlias = Literal["bp", "printed", "sound"]
 ScheduleName: TypeAlias = Literal["residual", "synchronous"]
-Method: TypeAlias = Literal[
-    "auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "bp", "printed", "sound"
+MethodName: TypeAlias = Literal[
+    "auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"
 ]
 
-METHODS: tuple[str, ...] = get_args(Method)
+METHODS: tuple[str, ...] = get_args(MethodName)
 PROPAGATIONS: tuple[str, ...] = get_args(VariantName)
 """The methods that propagate intervals, for all variables at once."""
 

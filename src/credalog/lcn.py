@@ -20,12 +20,12 @@ from credalog.choices import (
     PROPAGATIONS,
     CriterionName,
     MarkovName,
-    Method,
+    MethodName,
     ScheduleName,
     VariantName,
     named,
 )
-from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, Option, UnknownName
+from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding import LIMIT, Grounder, nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -268,15 +268,13 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        method: Method = "auto",
+        method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
         """Bound one probability over all models."""
         options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.question(asked)
-        if method in PROPAGATIONS:
-            return self._propagated_answer(query, options)
         return self._engine(options.markov, query).query(query, options)
 
     def reasons(
@@ -296,7 +294,7 @@ class LCN:
         given: GivenHere = None,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        method: Method = "auto",
+        method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
         jobs: int = 1,
         report: Report | None = None,
@@ -323,19 +321,6 @@ class LCN:
         variant = cast("VariantName", options.method)
         found = self.propagate(variant=variant, given=observed, markov=options.markov).answers()
         return tuple(answer for answer in found if answer.query.scope[0] in self._mentioned)
-
-    def _propagated_answer(self, query: Query, options: Options) -> Answer:
-        """Propagate, and pick the answer to one question, which must be about an atom."""
-        variant = cast("VariantName", options.method)
-        found = self.propagate(variant=variant, given=query.given, markov=options.markov)
-        for answer in found.answers():
-            if answer.query.claim == query.claim:
-                return answer
-        raise CredalogError(
-            f"propagation bounds atoms only, not {query.claim}",
-            advice="Ask for an atom, or with {}.",
-            remedies=(Option("method", "auto"),),
-        )
 
     def propagate(
         self,

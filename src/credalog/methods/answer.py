@@ -74,12 +74,22 @@ class Answer(Printed):
     status: Status
     method: str
     seconds: float = field(compare=False)
-    lower_witness: Distribution | None = None
-    upper_witness: Distribution | None = None
     interrupted: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interval", self.interval.with_certain_ends())
+
+    @property
+    def lower_witness(self) -> Distribution | None:
+        """Return the model that attains the least value."""
+        model: Distribution | None = self.interval.lower.model
+        return model
+
+    @property
+    def upper_witness(self) -> Distribution | None:
+        """Return the model that attains the greatest value."""
+        model: Distribution | None = self.interval.upper.model
+        return model
 
     @property
     def lower(self) -> float:

@@ -23,7 +23,6 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import inf, prod
-from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -298,7 +297,7 @@ class Assignments:
             self._remember(key, Endpoint(proved, self._witnessed(key, witness, prefix), Warrant.CHECKED))
 
     def _propagate(self, prefix: Assigned, limits: Limits) -> None:
-        seconds = max(PROPAGATION_SHARE * (limits.deadline - monotonic()), SHORTEST)
+        seconds = max(PROPAGATION_SHARE * limits.budget.remaining, SHORTEST)
         options = Options(limits.tolerance, seconds, method="sets")
         answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
         key = tuple(prefix.items())

@@ -12,17 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
-from time import monotonic
 
 import numpy as np
 
-from credalog.methods.automatic import CORE_LIMIT, Engine
+from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.ends import CORE_LIMIT
 from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
 from credalog.methods.cliques.witness import WitnessSearch
 from credalog.network.formulas import Formula
 from credalog.network.problem import Problem
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Claim, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis, Relaxation
@@ -78,8 +79,7 @@ def search_in_turn(
 
 def _share(limits: Limits, later: int) -> Limits:
     """Leave three quarters of the time to those that come later."""
-    now = monotonic()
-    return limits if later == 0 else replace(limits, deadline=now + (limits.deadline - now) / 4.0)
+    return limits if later == 0 else replace(limits, budget=limits.budget.share(0.25))
 
 
 class Solver:
@@ -138,8 +138,8 @@ class Bounding:
         bound, claim = self.solver.bound(self.objective, timeout, end=end)
         if claim.outcome is not Outcome.OPTIMAL:
             return bound, None
-        witnesses = WitnessSearch(self.encoding, self.objective, monotonic() + timeout)
-        found = witnesses.from_point(claim.point, end=end, steps=1)
+        witnesses = WitnessSearch(self.encoding, self.objective, end, Budget.of(timeout))
+        found = witnesses.from_point(claim.point, steps=1)
         if found is None or not self._is_model(found.distribution):
             return bound, None
         return bound, Witness(found.distribution, found.value)

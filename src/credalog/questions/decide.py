@@ -27,8 +27,10 @@ from credalog.network.formulas import Not
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
 from credalog.numbers.printed import Printed
+from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.text import said
 from credalog.trusted.rounding import round_down, round_up
@@ -261,7 +263,13 @@ class _Task:
 
     def _search_end(self, deadline: float, *, end: End) -> None:
         tolerance = FINER * self.options.tolerance
-        limits = Limits(tolerance, deadline, report=self._report, decided=self._answers(end))
+        limits = Limits(
+            tolerance,
+            Budget.of(deadline - monotonic()),
+            report=self._report,
+            decided=self._answers(end),
+            gap=absolute_gap,
+        )
         readings = readings_of(self.part.problem)
         finding = search_in_turn(readings, self._program, limits, end=end, known=self.witness)
         if finding.ending is Ending.EMPTY:

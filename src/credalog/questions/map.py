@@ -27,8 +27,10 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Limits
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.sentences import Query
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
 from credalog.numbers.printed import Printed
+from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.assignments import Assigned, Assignments
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
@@ -354,7 +356,9 @@ class _Task:
         tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
         if not self.is_interrupted and monotonic() < self.listing_deadline:
             try:
-                limits = Limits(tolerance, (monotonic() + self.listing_deadline) / 2.0)
+                limits = Limits(
+                    tolerance, Budget.of((self.listing_deadline - monotonic()) / 2.0), gap=absolute_gap
+                )
                 return self.assignments.end(assigned, limits, end=end)
             except KeyboardInterrupt:
                 self.is_interrupted = True
@@ -530,7 +534,7 @@ class _Search:
             most = bound if end is End.UPPER else witnessed
             return alone and most is not None and most < cutoff
 
-        limits = Limits(tolerance, deadline, decided=decided)
+        limits = Limits(tolerance, Budget.of(deadline - monotonic()), decided=decided, gap=absolute_gap)
         found = self.assignments.end(assigned, limits, end=end)
         if end is End.LOWER:
             self.assignments.learn(assigned)

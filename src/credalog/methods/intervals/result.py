@@ -7,7 +7,7 @@ factor and variable, and its `Answer`s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -120,10 +120,12 @@ class Propagation(Printed):
         return self._interval(self._number(atom.variable), atom.variable.values.index(atom.value))
 
     def _variable(self, named: Variable | str) -> Variable:
-        found = [v for v in self.graph.network.variables if named in (v, v.name)]
-        if not found:
+        if isinstance(named, Variable):
+            return named
+        found = next((v for v in self.graph.network.variables if v.name == named), None)
+        if found is None:
             raise UnknownName(f"the network has no variable {named}")
-        return found[0]
+        return found
 
     def sent(self, scope: tuple[Variable, ...], to: Variable, value: str = "true") -> Bounds:
         """Return the message of the factor over these variables to one of them."""
@@ -149,24 +151,31 @@ class Propagation(Printed):
         with uncollected():
             return tuple(self._answers())
 
+    def answer(self, atom: Is, asked: Query) -> Answer:
+        """Return the answer to one query, whose claim says the same as an atom."""
+        found = self._answer(self._number(atom.variable), atom.variable.values.index(atom.value))
+        return replace(found, query=asked)
+
     def _answers(self) -> Iterator[Answer]:
-        sound = self.variant is Variant.SOUND
-        warrant = Warrant.CHECKED if sound else Warrant.HEURISTIC
-        status = Status.BOUNDED if sound else Status.APPROXIMATE
-        if self.crossed is not None:
-            status = Status.UNDECIDED
-        undecided = set(self.undecided)
         for v, variable in enumerate(self.graph.network.variables):
-            ending = Status.UNDECIDED if variable in undecided else status
             for i, value in enumerate(variable.values):
-                if variable.is_proposition and value == "false":
-                    continue
-                # The paper's messages may cross by a solver's tolerance, which is no contradiction.
-                lower, upper = sorted(self._interval(v, i))
-                known = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
-                interval = known if self.crossed is None else VACUOUS
-                query = Query(variable.is_(value), self.evidence)
-                yield Answer(query, interval, ending, self.variant.value, self.seconds)
+                if value != "false" or not variable.is_proposition:
+                    yield self._answer(v, i)
+
+    def _answer(self, v: int, value: int) -> Answer:
+        """Return the answer about one value of a variable, both by number."""
+        variable = self.graph.network.variables[v]
+        is_sound = self.variant is Variant.SOUND
+        warrant = Warrant.CHECKED if is_sound else Warrant.HEURISTIC
+        status = Status.BOUNDED if is_sound else Status.APPROXIMATE
+        if self.crossed is not None or variable in self.undecided:
+            status = Status.UNDECIDED
+        # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+        lower, upper = sorted(self._interval(v, value))
+        known = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
+        interval = known if self.crossed is None else VACUOUS
+        query = Query(variable.is_(variable.values[value]), self.evidence)
+        return Answer(query, interval, status, self.variant.value, self.seconds)
 
     def _interval(self, v: int, value: int) -> Bounds:
         slot = int(self.graph.arrays.variable_slot[v])
