@@ -6,6 +6,7 @@ on, a line on standard error that shows how far it has come.
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Answer | CredalogError]]]
 
-__all__ = ["ASKING", "write_answers"]
+__all__ = ["ASKING", "blamed", "unanswered", "write_answers"]
 
 MOST_REASONS = 3
 """So many answers that say nothing are explained."""
@@ -127,7 +128,9 @@ def _asked(
 ) -> Iterator[tuple[str, Answer | CredalogError]]:
     """Answer one question after the other, or several at once if there are processes to do it."""
     limits = effort(arguments, "method")
-    if arguments.jobs == 1:
+    # More processes than processors, or than questions, help nobody.
+    jobs = min(arguments.jobs, len(queries), os.cpu_count() or 1)
+    if jobs <= 1:
         for asked in queries:
             watch.begin(str(asked))
             yield str(asked), _tried(model, asked, limits, watch)
@@ -136,7 +139,7 @@ def _asked(
 
         # Reports do not cross from one process to another, so there is no progress to watch.
         watch.begin("all questions")
-        parallel = Parallel(n_jobs=arguments.jobs, return_as="generator")
+        parallel = Parallel(n_jobs=jobs, return_as="generator")
         answers = parallel(delayed(_tried)(model, asked, limits) for asked in queries)
         yield from zip(map(str, queries), answers, strict=True)
 
@@ -160,8 +163,8 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking) -> int:
         try:
             for question, answer in asking(watch):
                 if isinstance(answer, CredalogError):
-                    failed.append(_blamed(question, answer))
-                    found += [_unanswered(question, answer)] if arguments.json else []
+                    found += [unanswered(question, answer)] if arguments.json else []
+                    failed.append(blamed(question, answer))
                     if isinstance(answer, InconsistentNetwork):
                         break
                     continue
@@ -181,7 +184,7 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking) -> int:
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
 
-def _blamed(question: str, error: CredalogError) -> CredalogError:
+def blamed(question: str, error: CredalogError) -> CredalogError:
     """Say which question failed, unless the network is to blame and not the question."""
     if not isinstance(error, InconsistentNetwork):
         error.message = f"{question}: {error.message}"
@@ -206,9 +209,9 @@ def _witnesses(answer: Answer) -> dict[str, Any]:
     return {name: None if model is None else as_tables(model) for name, model in ends.items()}
 
 
-def _unanswered(question: str, error: CredalogError) -> dict[str, Any]:
+def unanswered(question: str, error: CredalogError, *, as_a: str = "query") -> dict[str, Any]:
     """Return what `--json` writes in the place of an answer that cannot be given."""
-    return {"query": question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
+    return {as_a: question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
 
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
@@ -236,20 +239,26 @@ def write_answers(found: Sequence[dict[str, Any]], arguments: Namespace) -> None
         write_table(COLUMNS, [_row(one) for one in found])
 
 
+def _gap(found: dict[str, Any], attained: tuple[float, float] | None) -> str:
+    """Say how far the bounds may be from the truth; an estimate says nothing of it."""
+    lower, upper = found["lower"], found["upper"]
+    if attained is not None:
+        return f"{max(attained[0] - lower, upper - attained[1], 0.0):.0e}"
+    is_bound = "HEURISTIC" not in (found["lower_warrant"], found["upper_warrant"])
+    return f"≤{upper - lower:.0e}" if is_bound else "?"
+
+
 def _row(found: dict[str, Any]) -> Sequence[str]:
     lower, upper = found["lower"], found["upper"]
     low_witness, high_witness = found["lower_witnessed"], found["upper_witnessed"]
     attained = None if None in (low_witness, high_witness) else (low_witness, high_witness)
-    # Without a model of either end, the whole width may be missing, and no more.
-    width = upper - lower
-    inner = width if attained is None else max(low_witness - lower, upper - high_witness, 0.0)
     warrants = dict.fromkeys((found["lower_warrant"], found["upper_warrant"]))
     return (
         found["query"],
         shown_lower(lower),
         shown_upper(upper),
         bar(lower, upper, attained),
-        f"{'≤' if attained is None and inner else ''}{inner:.0e}",
+        _gap(found, attained),
         found["status"].lower(),
         "/".join(warrants).lower(),
         found["method"],

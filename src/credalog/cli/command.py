@@ -33,6 +33,7 @@ __all__ = [
     "load_model",
     "note",
     "positive",
+    "precision",
     "refuse_unless",
     "share",
 ]
@@ -99,7 +100,8 @@ def share(text: str) -> float:
     return value
 
 
-def _tolerance(text: str) -> float:
+def precision(text: str) -> float:
+    """Read a number above 0 and at most 1, for argparse."""
     return positive(float)(text) and share(text)
 
 
@@ -111,7 +113,7 @@ def add_effort(
 ) -> None:
     """Add the model, how closely to look at it and for how long, and which independences it implies."""
     add_model(parser)
-    parser.add_argument("--tolerance", type=_tolerance, default=1e-4, metavar="T", help=closely)
+    parser.add_argument("--tolerance", type=precision, default=1e-4, metavar="T", help=closely)
     parser.add_argument("--timeout", type=positive(float), default=30.0, metavar="S", help=long)
     add_markov(parser)
     add_json(parser)
@@ -158,8 +160,11 @@ def load_model(arguments: Namespace) -> LCN:
     from credalog.lcn import load, parse
     from credalog.theory import Theory
 
-    data = arguments.data
-    model = parse(sys.stdin.read(), data=data) if arguments.file == "-" else load(arguments.file, data=data)
+    if arguments.file == "-":
+        arguments.file = "standard input"
+        model = parse(sys.stdin.read(), data=arguments.data)
+    else:
+        model = load(arguments.file, data=arguments.data)
     if model.theory == Theory():
         note(f"{arguments.file} says nothing. A first sentence could be: 0.2 <= P(a | b) <= 0.3")
     if evidence := getattr(arguments, "evidence", []):

@@ -7,9 +7,10 @@ statements such as P(a | b) >= 0.5; as text or JSON.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from credalog.choices import CriterionName
+from credalog.cli.ask import blamed, unanswered
 from credalog.cli.command import (
     ANSWERED,
     INTERRUPTED,
@@ -117,7 +118,7 @@ def decide(arguments: Namespace) -> int:
     """Tell whether statements hold in every model, in none, or in some, once all are understood."""
     model = load_model(arguments)
     _check_statements(model, arguments.statement)
-    found: list[Decision] = []
+    found: list[Decision | dict[str, Any]] = []
     failed: list[CredalogError] = []
     with Watch() as watch:
         for statement in arguments.statement:
@@ -127,14 +128,14 @@ def decide(arguments: Namespace) -> int:
             except KeyboardInterrupt:
                 watch.is_interrupted = True
             except CredalogError as error:
-                failed.append(error)
-                error.message = f"{statement}: {error.message}"
+                found += [unanswered(statement, error, as_a="statement")] if arguments.json else []
+                failed.append(blamed(statement, error))
             if watch.is_interrupted or any(isinstance(error, InconsistentNetwork) for error in failed):
                 break
     if arguments.json:
-        write_json([one.to_dict() for one in found])
+        write_json([one if isinstance(one, dict) else one.to_dict() for one in found])
     elif found:
-        write_table(VERDICTS, [_decision_row(one) for one in found])
+        write_table(VERDICTS, [_decision_row(one) for one in found if not isinstance(one, dict)])
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 

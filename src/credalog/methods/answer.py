@@ -76,9 +76,6 @@ class Answer(Printed):
     seconds: float = field(compare=False)
     interrupted: bool = False
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "interval", self.interval.with_certain_ends())
-
     @property
     def lower_witness(self) -> Distribution | None:
         """Return the model that attains the least value."""

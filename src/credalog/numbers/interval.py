@@ -154,15 +154,6 @@ class Interval(Printed):
         closed = self.lower.is_closed(tolerance) and self.upper.is_closed(tolerance)
         return Status.EXACT if closed else Status.BOUNDED
 
-    def with_certain_ends(self) -> Interval:
-        """Return the interval with 0 as a lower and 1 as an upper bound proved, which need nobody's word."""
-        lower, upper = self.lower, self.upper
-        if lower.warrant is Warrant.CLAIMED and lower.bound <= 0.0:
-            lower = replace(lower, warrant=Warrant.CHECKED)
-        if upper.warrant is Warrant.CLAIMED and upper.bound >= 1.0:
-            upper = replace(upper, warrant=Warrant.CHECKED)
-        return Interval(lower, upper)
-
     def __str__(self) -> str:
         return f"[{plain(self.lower.bound, down=True)}, {plain(self.upper.bound, down=False)}]"
 
