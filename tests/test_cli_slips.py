@@ -128,6 +128,7 @@ def test_an_option_that_would_do_nothing_is_refused(ask: Ask, words: tuple[str, 
         ("query", "a.lcn", "P(a)", "--timeout", "nan"),
         ("query", "a.lcn", "P(a)", "--jobs", "0"),
         ("map", "a.lcn", "--top", "0"),
+        ("explain", "a.lcn", "P(a)", "--measure", "P(b)", "--within", "2"),
         ("map", "a.lcn", "--alpha", "2"),
         ("check", "a.lcn", "--markov", "paper"),
     ],
@@ -172,7 +173,31 @@ def test_decide_takes_small_thresholds_and_shows_all_of_them(ask: Ask):
     assert "0.123456789" in ask("decide", "P(a) <= 0.123456789")[1]
 
 
+def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stop:
+        main(["help", "query"])
+    assert stop.value.code == 0
+    assert "usage: credalog query" in capsys.readouterr().out
+
+
+def test_more_jobs_than_questions_are_no_more_processes(ask: Ask):
+    assert ask("query", "P(a)", "--jobs", "1000")[0] == 0
+
+
+def test_a_failure_in_json_names_the_statement_once(ask: Ask):
+    code, out, _ = ask("decide", "P(a | n) >= 0.5", "P(a) >= 0.1", "--json")
+    failed, decided = json.loads(out)
+    assert (code, failed["statement"], failed["status"]) == (4, "P(a | n) >= 0.5", "FAILED")
+    assert "P(a | n)" not in failed["error"]
+    assert decided["verdict"] == "CERTAIN"
+
+
 # What is printed.
+
+
+def test_an_estimate_has_no_gap(ask: Ask):
+    _, out, _ = ask("marginals", "--method", "printed", text="0.2 <= P(a) <= 0.3\n")
+    assert out.splitlines()[1].split()[4] == "?"
 
 
 def test_no_answer_is_not_a_number(ask: Ask):

@@ -7,6 +7,7 @@ when the question is asked.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -306,7 +307,8 @@ class LCN:
         from credalog.methods.answer import Marginals
         from credalog.methods.automatic import marginal_atoms
 
-        count = _count(jobs, "jobs")
+        # More processes than processors help nobody.
+        count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
         options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
         asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
@@ -455,7 +457,7 @@ class LCN:
         options = _options(timeout, tolerance, markov)
         query, target = self.question(asked), self.question(measured)
         precision = exact(within)
-        if not 0 < precision < 1:
+        if not 0 < precision <= 1:
             raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
         return measure(self._ground_with(query, target), query, target, precision, options)
 

@@ -37,7 +37,10 @@ CODES = "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossib
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    chosen, unknown = _parser().parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    chosen, unknown = _parser().parse_known_args(words)
     if unknown:
         chosen.parser.refuse(unknown)
     before = times_written()

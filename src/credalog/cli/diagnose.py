@@ -23,6 +23,7 @@ from credalog.cli.command import (
     effort,
     load_model,
     positive,
+    precision,
     refuse_unless,
 )
 from credalog.cli.output import Column, check_target, shown_lower, shown_upper, write, write_json, write_table
@@ -300,7 +301,7 @@ def _explain_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--within",
-        type=positive(float),
+        type=precision,
         metavar="W",
         help="the precision of the measurement (default 0.01)",
     )
