@@ -408,7 +408,7 @@ def test_a_folder_that_is_not_there_cannot_be_written_to(ask, smokers: str):
         (),
         ("fly",),
         ("query", "file.lcn"),
-        ("check", "a", "--markov", "local"),
+        ("ground", "a", "--markov", "local"),
         ("run", "a", "--timeout", "-1"),
         ("run", "a", "--tolerance", "nan"),
         ("run", "a", "--jobs", "two"),

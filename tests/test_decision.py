@@ -75,7 +75,7 @@ def test_a_threshold_far_from_the_ends_needs_no_search() -> None:
 def test_at_most_shows_the_interval_of_what_was_asked() -> None:
     found = CHAIN.decide("P(a) <= 0.75")
     assert found.interval.upper.bound == pytest.approx(0.7)
-    assert str(found) == "P(a) <= 0.75"
+    assert found.statement == "P(a) <= 0.75"
 
 
 @pytest.mark.parametrize(

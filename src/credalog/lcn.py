@@ -7,19 +7,31 @@ when the question is asked.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from threading import RLock
+from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
-from credalog.errors import LanguageError, UnknownName
+from credalog.choices import (
+    METHODS,
+    PROPAGATIONS,
+    CriterionName,
+    MarkovName,
+    MethodName,
+    ScheduleName,
+    VariantName,
+    named,
+)
+from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding import LIMIT, Grounder, nearest
-from credalog.network.formulas import TRUE, Formula, Variable, conjunction, scope
+from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
-from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text import (
     Data,
@@ -36,11 +48,11 @@ from credalog.text import (
     unparse_formula,
     with_rules,
 )
-from credalog.text.builder import Expression, Stated, query_of, sentence_of
-from credalog.theory import Evidence, QueryRule, Theory, lifted
+from credalog.text.builder import Expression, Given, Stated, condition, literal, query_of, sentence_of
+from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:
-    from credalog.methods.answer import Answer, Options, Report
+    from credalog.methods.answer import Answer, Marginals, Options, Report
     from credalog.methods.automatic import Engine
     from credalog.methods.intervals import Propagation, Round
     from credalog.questions.decide import Decision
@@ -51,8 +63,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LCN", "load", "parse"]
 
-Asked: TypeAlias = str | Query | Expression
-"""A question: text such as "P(a | b)", a query, or `P(a, given=b)`."""
+Asked: TypeAlias = str | Query | Expression | Formula
+"""A question: text such as "P(a | b)", a query, `P(a, given=b)`, or a formula whose probability is meant."""
+
+GivenHere: TypeAlias = str | Given
+"""What is given: a formula, text such as "a and not b", or {"a": True, "Color": "red"}."""
 
 OTHER_FORMATS = (".uai", ".bif")
 
@@ -62,11 +77,17 @@ PROPAGATION_TOLERANCE = 1e-7
 
 def parse(text: str, *, data: Data | None = None) -> LCN:
     """Read an LCN from text, its domains and relations extended by data."""
+    if not isinstance(text, str):
+        raise LanguageError(
+            f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
+        )
     return _complete(read(text), data)
 
 
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
     """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
+    if not isinstance(path, (str, Path)):
+        raise LanguageError(f"{path!r} is no path", advice='Write load("network.lcn").')
     if Path(path).suffix.lower() in OTHER_FORMATS:
         from credalog.text import readers
 
@@ -89,11 +110,20 @@ class LCN:
     """
 
     stated: Theory | Network
+    _lock: RLock = field(default_factory=RLock, init=False, compare=False, repr=False)
+    """Held while something is kept for later questions, so that threads may share an LCN."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stated, Theory | Network):
+            raise LanguageError(
+                f"{self.stated!r} is no theory",
+                advice='Write parse("P(a) >= 0.3"), load("network.lcn") or LCN.of(P(a) >= 0.3).',
+            )
 
     # ---- making one -----------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, *sentences: Sentence | Stated) -> LCN:
+    def of(cls, *sentences: Sentence | Stated | str) -> LCN:
         """Build an LCN from sentences: LCN.of(P(a) >= 0.3, P(b, given=a).between(0.1, 0.2))."""
         return cls(Theory()).with_sentences(*sentences)
 
@@ -117,10 +147,9 @@ class LCN:
         LCN(replace(theory, rules=added_rules, independences=(), queries=(), evidence=())).check()
         return LCN(theory)
 
-    def with_evidence(self, *observed: Formula | str) -> LCN:
+    def with_evidence(self, *observed: GivenHere) -> LCN:
         """Return this LCN with more formulas observed to be true."""
-        check_depth(*(o for o in observed if not isinstance(o, str)))
-        patterns = [read_formula(o) if isinstance(o, str) else lifted(o) for o in observed]
+        patterns = [read_formula(o) if isinstance(o, str) else lifted(self._given(o)) for o in observed]
         added = tuple(Evidence(pattern) for pattern in patterns)
         return _complete(replace(self.theory, evidence=self.theory.evidence + added), None)
 
@@ -137,11 +166,17 @@ class LCN:
 
     def ground(self, *, limit: int = LIMIT) -> Network:
         """Return the ground network, built once; refuse if it has more sentences than the limit."""
-        if isinstance(self.stated, Network):
-            return self.stated
-        if "_network" not in self.__dict__:
-            self.__dict__["_network"] = self._grounder.network(limit)
+        _count(limit, "limit")
+        with self._lock:
+            if "_network" not in self.__dict__:
+                is_ground = isinstance(self.stated, Network)
+                self.__dict__["_network"] = self.stated if is_ground else self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
+        if len(network.sentences) > limit:
+            raise GroundingTooLarge(
+                f"the theory grounds to {len(network.sentences):,} sentences; the limit is {limit:,}",
+                advice="Add guards, make the domains smaller, or raise the limit.",
+            )
         return network
 
     @property
@@ -173,18 +208,23 @@ class LCN:
         """Yield the independences that the Markov condition implies."""
         return independences(self.graph)
 
-    def formula(self, text: str) -> Formula:
-        """Return the ground formula that a text denotes here."""
+    def formula(self, text: str | Formula) -> Formula:
+        """Return the ground formula that a text, or a formula built in Python, denotes here."""
+        if not isinstance(text, str):
+            return self._given(text)
         return self._grounder.formula(read_formula(text), text=text)
 
     def variable(self, named: str | Variable) -> Variable:
         """Return the ground variable of a name."""
-        name = named if isinstance(named, str) else named.name
+        name = str(named)
         if name not in self._by_name:
             name = name.replace(" ", "")
         if name not in self._by_name:
-            advice = nearest(name, self._by_name) or "`credalog graph FILE` lists all variables."
-            raise UnknownName(f"there is no variable {name}", advice=advice)
+            raise UnknownName(
+                f"there is no variable {name}",
+                advice=nearest(name, self._by_name) or "{} lists all variables.",
+                remedies=(Ask("graph FILE", "lcn.variables"),),
+            )
         return self._by_name[name]
 
     def unparse(self) -> str:
@@ -203,10 +243,16 @@ class LCN:
         query = query_of(asked)
         return Query(self._resolved(query.claim), self._observed(query.given))
 
+    def statement(self, text: str) -> tuple[Query, Order, Fraction]:
+        """Return what a statement such as P(a | b) >= 0.5 compares: the ground query, and with what."""
+        read = read_threshold(text)
+        return self._ground_query(read.asked, text), read.order, read.number
+
     def _ground_query(self, rule: QueryRule, text: str) -> Query:
         """Return the ground query that a text asks, conditioned on the evidence."""
-        (query,) = self._grounder.ground_queries(rule, text)
-        return replace(query, given=conjunction((query.given, self.evidence)))
+        with self._lock:
+            (query,) = self._grounder.ground_queries(rule, text)
+        return replace(query, given=self._with_evidence(query.given))
 
     def _resolved(self, formula: Formula) -> Formula:
         """Return a formula built in Python, over the variables of this network.
@@ -217,12 +263,32 @@ class LCN:
         check_depth(formula)
         if self._mentioned.issuperset(scope(formula)):
             return formula
-        return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
+        with self._lock:
+            return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
 
-    def _observed(self, given: Formula | str) -> Formula:
+    def _observed(self, given: GivenHere) -> Formula:
         """Return all that was observed: what is given now, and the evidence of the text."""
-        formula = self.formula(given) if isinstance(given, str) else self._resolved(given)
-        return conjunction((formula, self.evidence))
+        return self._with_evidence(self.formula(given) if isinstance(given, str) else self._given(given))
+
+    def _given(self, given: Given) -> Formula:
+        """Return what is given in Python as one formula of this network."""
+        if isinstance(given, Mapping):
+            return conjunction(self._seen(*one) for one in given.items())
+        return self._resolved(condition(given))
+
+    def _seen(self, named: str | Variable, value: str | bool) -> Formula:
+        """Return one observation; the variable must be declared, but no sentence need mention it."""
+        name = str(named)
+        if name.replace(" ", "") in self._by_name:
+            return literal(self.variable(name), value)
+        if not isinstance(value, bool):
+            return self.formula(f"{name} = {written(str(value))}")
+        return self.formula(name) if value else ~self.formula(name)
+
+    def _with_evidence(self, given: Formula) -> Formula:
+        """Return a condition joined with the evidence, each part once."""
+        both = conjunction((given, self.evidence))
+        return conjunction(dict.fromkeys(both.operands)) if isinstance(both, And) else both
 
     def query(
         self,
@@ -230,65 +296,91 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        method: str = "auto",
-        markov: str | Markov = Markov.LOCAL,
-        jobs: int = 1,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
-        """Bound one probability over all models; a single question is the work of one process."""
-        from credalog.methods.answer import Options
-
-        options = Options(tolerance, timeout, method, _condition(markov), report)
+        """Bound one probability over all models."""
+        options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.question(asked)
         return self._engine(options.markov, query).query(query, options)
+
+    def reasons(
+        self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
+    ) -> tuple[str, ...]:
+        """Say why an answer is no narrower than [0, 1], where a reason can be found."""
+        from credalog.questions.vacuous import is_vacuous, reasons
+
+        options = _options(timeout, TOLERANCE, markov)
+        if not is_vacuous(answer, TOLERANCE):
+            return ()
+        return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
     def marginals(
         self,
         *,
-        given: Formula | str = TRUE,
+        given: GivenHere = None,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        method: str = "auto",
-        markov: str | Markov = Markov.LOCAL,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
         jobs: int = 1,
         report: Report | None = None,
-    ) -> tuple[Answer, ...]:
+    ) -> Marginals:
         """Bound the probability of every variable, given the evidence; the timeout is for each.
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.methods import automatic as exact
-        from credalog.methods.answer import Options
+        from credalog.methods.answer import Marginals
+        from credalog.methods.automatic import marginal_atoms
 
-        options = Options(tolerance, timeout, method, _condition(markov), report if jobs == 1 else None)
+        # More processes than processors help nobody.
+        count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
+        options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
-        if jobs == 1:
-            return exact.marginals(self.ground(), options, observed)
-        asked = [Query(atom, observed) for atom in exact.marginal_atoms(self.ground())]
-        return _shared_out(self.ground(), asked, options, jobs)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
+        if method in PROPAGATIONS:
+            return Marginals(self._propagated(observed, options))
+        if count > 1:
+            return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
+        return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+
+    def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
+        """Propagate once, and return the answers about the variables of the network."""
+        variant = cast("VariantName", options.method)
+        found = self.propagate(variant=variant, given=observed, markov=options.markov).answers()
+        return tuple(answer for answer in found if answer.query.scope[0] in self._mentioned)
 
     def propagate(
         self,
         *,
-        variant: str = "bp",
+        variant: VariantName = "bp",
         window: int = 0,
-        given: Formula | str = TRUE,
-        schedule: str = "residual",
+        given: GivenHere = None,
+        schedule: ScheduleName = "residual",
         tolerance: float = PROPAGATION_TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         start: Propagation | None = None,
         report: Callable[[Round], None] | None = None,
     ) -> Propagation:
-        """Propagate intervals, given the evidence: "bp" as the paper does, "sound" with bounds that hold."""
+        """Propagate intervals, given the evidence.
+
+        "printed" is the paper's algorithm to the letter, "bp" its exact reading on polytrees, "sound" the one
+        whose bounds hold.
+        """
         from credalog.methods.intervals import propagate
 
+        options = _options(1.0, tolerance, markov)
+        if window:
+            _count(window, "window")
+        observed = self._observed(given)
         return propagate(
-            self.ground(),
+            self._ground_with(Query(TRUE, observed)),
             variant=variant,
             window=window,
-            evidence=self._observed(given),
+            evidence=observed,
             schedule=schedule,
-            markov=_condition(markov),
+            markov=options.markov,
             tolerance=tolerance,
             start=start,
             report=report,
@@ -298,62 +390,67 @@ class LCN:
         self,
         variables: Iterable[str | Variable] | None = None,
         *,
-        given: Formula | str = TRUE,
-        criterion: str | Criterion = "maximax",
+        given: GivenHere = None,
+        criterion: CriterionName | Criterion = "maximax",
         alpha: float = 0.5,
         top: int = 1,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> BestAssignments:
         """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
-        from credalog.methods.answer import Options
         from credalog.questions.map import best_assignments, read_criterion
 
-        options = Options(tolerance, timeout, markov=_condition(markov), report=report)
+        options = _options(timeout, tolerance, markov, report=report)
+        if not 0.0 <= alpha <= 1.0:
+            raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
+        _count(top, "top")
         observed = self._observed(given)
-        chosen = None if variables is None else [self.variable(v) for v in variables]
+        chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = read_criterion(criterion)
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
         self,
-        statement: str,
+        statement: str | Stated,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.methods.answer import Options
-        from credalog.questions.decide import Relation, decide
+        from credalog.questions.decide import Relation, decide, statement_of
 
-        options = Options(tolerance, timeout, markov=_condition(markov), report=report)
-        read = read_threshold(statement)
-        query = self._ground_query(read.asked, statement)
+        options = _options(timeout, tolerance, markov, report=report)
+        if isinstance(statement, str):
+            query, order, number = self.statement(statement)
+            relation, threshold = Relation(order.value), float(number)
+        else:
+            asked, relation, threshold = statement_of(sentence_of(statement))
+            query = self.question(asked)
         engine = self._engine(options.markov, query)
-        relation = Relation(read.order.value)
-        return decide(engine, query, float(read.number), options, relation=relation)
+        return decide(engine, query, threshold, options, relation=relation)
 
     def diagnose(
         self,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         weights: Mapping[str, float] | None = None,
     ) -> Diagnosis:
         """Decide whether there is a model; if not, name a minimal conflict and the cheapest repair.
 
         The weights say what widening a sentence costs, by its label or file; infinity forbids it.
         """
-        from credalog.methods.answer import Options
         from credalog.questions.diagnose import diagnose
 
-        options = Options(tolerance, timeout, markov=_condition(markov))
+        if weights is not None and not isinstance(weights, Mapping):
+            raise CredalogError(f"{weights} are no weights", advice='Give them by name: {"expert 1": 2.0}.')
+        options = _options(timeout, tolerance, markov)
         return diagnose(self.ground(), options, weights=weights)
 
     def explain(
@@ -362,14 +459,14 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         most: int = 20,
     ) -> Explanation:
         """Find the sentences that hold the ends of an interval; at most so many are tried."""
-        from credalog.methods.answer import Options
         from credalog.questions.influence import explain
 
-        options = Options(tolerance, timeout, markov=_condition(markov))
+        options = _options(timeout, tolerance, markov)
+        _count(most, "most")
         query = self.question(asked)
         return explain(self._ground_with(query), query, options, most=most)
 
@@ -378,18 +475,19 @@ class LCN:
         asked: Asked,
         measured: Asked,
         *,
-        within: float | Fraction,
+        within: Number,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
     ) -> Measurement:
         """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
-        from credalog.methods.answer import Options
         from credalog.questions.influence import measure
 
-        options = Options(tolerance, timeout, markov=_condition(markov))
+        options = _options(timeout, tolerance, markov)
         query, target = self.question(asked), self.question(measured)
-        precision = within if isinstance(within, Fraction) else Fraction(str(within))
+        precision = exact(within)
+        if not 0 < precision <= 1:
+            raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
         return measure(self._ground_with(query, target), query, target, precision, options)
 
     def maxent(
@@ -397,13 +495,12 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
     ) -> MaximumEntropy:
         """Find the model of greatest entropy."""
-        from credalog.methods.answer import Options
         from credalog.questions.entropy import maximum_entropy
 
-        return maximum_entropy(self.ground(), Options(tolerance, timeout, markov=_condition(markov)))
+        return maximum_entropy(self.ground(), _options(timeout, tolerance, markov))
 
     # ---- kept between questions -----------------------------------------------------------------------
 
@@ -423,16 +520,15 @@ class LCN:
     def _engines(self) -> dict[Markov, Engine]:
         return {}
 
-    def _engine(self, markov: Markov, query: Query) -> Engine:
-        """Return the engine of the network; a variable that only the query mentions joins it."""
+    def _engine(self, markov: Markov, *queries: Query) -> Engine:
+        """Return the engine of the network; variables that only the queries mention join it."""
         from credalog.methods.automatic import Engine
 
-        network = self._ground_with(query)
+        network = self._ground_with(*queries)
         if network is not self.ground():
             return Engine(network, markov)
-        if markov not in self._engines:
-            self._engines[markov] = Engine(network, markov)
-        return self._engines[markov]
+        with self._lock:
+            return self._engines.setdefault(markov, Engine(network, markov))
 
     def _ground_with(self, *queries: Query) -> Network:
         """Return the ground network, joined by variables that only queries mention."""
@@ -491,14 +587,40 @@ def _answers(network: Network, asked: list[Query], options: Options) -> list[Ans
     return [engine.query(query, options) for query in asked]
 
 
-def _condition(markov: str | Markov) -> Markov:
-    try:
-        return Markov(markov)
-    except ValueError:
-        known = ", ".join(member.value for member in Markov)
-        raise LanguageError(
-            f"there is no Markov condition {markov}", advice=f"Choose one of {known}."
-        ) from None
+def _until_interrupted(engine: Engine, asked: Iterable[Query], options: Options) -> Iterator[Answer]:
+    """Answer one question after the other; one that the user stopped is the last."""
+    for query in asked:
+        answer = engine.query(query, options)
+        yield answer
+        if answer.interrupted:
+            return
+
+
+def _options(
+    timeout: float,
+    tolerance: float,
+    markov: MarkovName | Markov,
+    *,
+    method: str = "auto",
+    report: Report | None = None,
+) -> Options:
+    """Return options that make sense, or say which does not."""
+    from credalog.methods.answer import Options
+
+    name = markov.value if isinstance(markov, Markov) else markov
+    condition = Markov(named(name, get_args(MarkovName), what="Markov condition"))
+    return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
+
+
+def _count(number: int, name: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise CredalogError(f"{name}={number} is no count", advice=f"Give 1 or more: {name}=1.")
+    return number
+
+
+def _several(variables: Iterable[str | Variable]) -> Iterable[str | Variable]:
+    """Return variables one by one, and a single one as such: Python would take its name apart."""
+    return [variables] if isinstance(variables, (str, Variable)) else variables
 
 
 def _check_labels(theory: Theory) -> None:

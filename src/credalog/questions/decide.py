@@ -11,27 +11,29 @@ threshold lies close to an end of the interval, this takes far less than the int
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from time import monotonic
+from typing import Any
 
-from credalog.errors import CredalogError, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, LanguageError, ProblemTooLarge, no_model
 from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.methods.vertices import sets
 from credalog.network.formulas import Not
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query
+from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
-from credalog.text import unparse_query
+from credalog.text import said
 from credalog.trusted.rounding import round_down, round_up
 
-__all__ = ["Decision", "Relation", "Verdict", "decide"]
+__all__ = ["Decision", "Relation", "Verdict", "decide", "statement_of"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
@@ -56,8 +58,8 @@ class Verdict(Enum):
     UNDECIDED = "it was not settled: the time ran out, or the threshold lies too close to an end"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Printed):
     """A verdict, and what was known of the interval when it was reached; `stage` says what settled it."""
 
     query: Query
@@ -66,16 +68,46 @@ class Decision:
     verdict: Verdict
     interval: Interval
     stage: str
-    seconds: float
+    seconds: float = field(compare=False)
+
+    @property
+    def statement(self) -> str:
+        """Return what was to be decided, in words."""
+        return f"{self.query} {self.relation.value} {self.threshold!r}"
 
     def __str__(self) -> str:
-        return f"{unparse_query(self.query)} {self.relation.value} {self.threshold:g}"
+        return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "statement": self.statement,
+            "query": str(self.query),
+            "relation": self.relation.value,
+            "threshold": self.threshold,
+            "verdict": self.verdict.name,
+            **self.interval.to_dict(),
+            "stage": self.stage,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
 
-        bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
+        bar = Bar(self.statement, self.interval, self.verdict.value, self.threshold)
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
+
+
+def statement_of(stated: Sentence) -> tuple[Query, Relation, float]:
+    """Take a sentence with one bound apart, as a statement to be decided."""
+    is_at_least = stated.upper >= 1
+    if stated.is_linear or not (is_at_least or stated.lower <= 0):
+        raise LanguageError(
+            f"{said(stated)} is no comparison of one probability with one number",
+            advice="Decide P(a) >= 0.1 and P(a) <= 0.3 one by one.",
+        )
+    relation, bound = (Relation.AT_LEAST, stated.lower) if is_at_least else (Relation.AT_MOST, stated.upper)
+    return Query(stated.claim, stated.given), relation, float(bound)
 
 
 def decide(

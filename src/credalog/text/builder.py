@@ -17,7 +17,17 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, 
 from credalog.network.sentences import Number, Query, Sentence, exact
 from credalog.text.linear import normal_form
 
-__all__ = ["Expression", "Given", "Observed", "P", "Stated", "literal", "query_of", "sentence_of"]
+__all__ = [
+    "Expression",
+    "Given",
+    "Observed",
+    "P",
+    "Stated",
+    "condition",
+    "literal",
+    "query_of",
+    "sentence_of",
+]
 
 Observed: TypeAlias = Mapping[str, str | bool] | Mapping[Variable, str | bool]
 """What was observed, variable by variable: {"a": True, "Color": "red"}."""
@@ -30,10 +40,15 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 def P(claim: Formula | Variable, given: Given = None) -> Expression:  # noqa: N802 -- the paper's letter
     """Return the probability of a claim, as an expression to compare or to ask for."""
-    return Expression(((_ONE, _formula(claim)),), _condition(given))
+    return Expression(((_ONE, _formula(claim)),), condition(given))
 
 
-def _condition(given: Given) -> Formula:
+def condition(given: Given) -> Formula:
+    """Return what is given as one formula."""
+    if isinstance(given, (list, tuple, set, frozenset)):
+        raise LanguageError(
+            f"{given!r} is no condition", advice='Give one formula, a & ~b, or values by name: {"a": True}.'
+        )
     if given is None:
         return TRUE
     if isinstance(given, Mapping):
@@ -80,7 +95,7 @@ def literal(variable: Variable, value: str | bool) -> Formula:
 def query_of(asked: object) -> Query:
     """Return the question that is asked in Python; a formula alone asks for its probability."""
     if isinstance(asked, Query):
-        return asked
+        return Query(_formula(asked.claim), _formula(asked.given))
     if isinstance(asked, Expression):
         return asked.query()
     if isinstance(asked, (Variable, *get_args(Formula))):
@@ -95,7 +110,8 @@ def query_of(asked: object) -> Query:
 def sentence_of(stated: object) -> Sentence:
     """Return a sentence that was stated in Python."""
     if isinstance(stated, Sentence):
-        return stated
+        claims = tuple((weight, _formula(claim)) for weight, claim in stated.claims)
+        return replace(stated, claims=claims, given=_formula(stated.given))
     if isinstance(stated, Stated):
         return stated.sentence
     if isinstance(stated, Expression):
@@ -213,6 +229,8 @@ class Stated:
 
     def named(self, label: str) -> Stated:
         """Return the same with a label."""
+        if not isinstance(label, str):
+            raise LanguageError(f"the label {label!r} is no text", advice='Write .named("expert 1").')
         return Stated(replace(self.sentence, label=label))
 
     def without_dependence(self) -> Stated:
