@@ -31,7 +31,7 @@ from credalog.network.formulas import (
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence
 
-__all__ = ["KINDS", "LINEAR", "UNIQUE", "Case", "random_case"]
+__all__ = ["KINDS", "LINEAR", "UNIQUE", "Case", "random_case", "some_of", "tables"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Rng: TypeAlias = np.random.Generator
@@ -117,7 +117,8 @@ def _formula(rng: Rng, over: Sequence[Variable]) -> Formula:
     return parts[0]
 
 
-def _some(rng: Rng, variables: Sequence[Variable], low: int, high: int) -> list[Variable]:
+def some_of(rng: Rng, variables: Sequence[Variable], low: int, high: int) -> list[Variable]:
+    """Choose between low and high of some variables, in random order."""
     count = min(int(rng.integers(low, high + 1)), len(variables))
     return [variables[i] for i in rng.permutation(len(variables))[:count]]
 
@@ -148,7 +149,7 @@ def _loose(rng: Rng, hidden: Hidden, count: int, width: float, tau: float = 1.0)
     """Draw sentences of the paper's two forms over one to three variables each."""
     variables, sentences = tuple(hidden.marginals), []
     for _ in range(count):
-        chosen = _some(rng, variables, 1, 3)
+        chosen = some_of(rng, variables, 1, 3)
         cut = int(rng.integers(1, len(chosen) + 1))
         given = _formula(rng, chosen[cut:]) if chosen[cut:] else TRUE
         claim = _formula(rng, chosen[:cut])
@@ -157,10 +158,10 @@ def _loose(rng: Rng, hidden: Hidden, count: int, width: float, tau: float = 1.0)
 
 
 def _arcs(rng: Rng, variables: Sequence[Variable], most: int) -> dict[Variable, list[Variable]]:
-    return {v: _some(rng, variables[:i], 0, most) for i, v in enumerate(variables)}
+    return {v: some_of(rng, variables[:i], 0, most) for i, v in enumerate(variables)}
 
 
-def _tables(
+def tables(
     rng: Rng, arcs: dict[Variable, list[Variable]], width: float, corners: float = 0.0
 ) -> list[Sentence]:
     """Assess every conditional distribution of an acyclic graph, once."""
@@ -191,7 +192,7 @@ def _point(chance: float) -> Fraction:
 
 
 def _query(rng: Rng, variables: Sequence[Variable]) -> Query:
-    chosen = _some(rng, variables, 1, 3)
+    chosen = some_of(rng, variables, 1, 3)
     cut = int(rng.integers(1, len(chosen))) if len(chosen) > 1 and rng.random() < 0.7 else len(chosen)
     given = _formula(rng, chosen[cut:]) if chosen[cut:] else TRUE
     return Query(_formula(rng, chosen[:cut]), given)
@@ -237,25 +238,25 @@ def _cyclic(rng: Rng, size: int) -> Network:
 def _credal(rng: Rng, size: int) -> Network:
     """A credal network with unique assessments."""
     variables = _variables(rng, size, 2)
-    return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.3)))
+    return Network(variables, tuple(tables(rng, _arcs(rng, variables, 2), 0.3)))
 
 
 def _bayesian(rng: Rng, size: int) -> Network:
     """A Bayesian network: every assessment a point."""
     variables = _variables(rng, size, 3)
-    return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.0)))
+    return Network(variables, tuple(tables(rng, _arcs(rng, variables, 2), 0.0)))
 
 
 def _deterministic(rng: Rng, size: int) -> Network:
     """A credal network with many zeros and ones."""
     variables = _variables(rng, size, 2)
-    return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.2, corners=0.5)))
+    return Network(variables, tuple(tables(rng, _arcs(rng, variables, 2), 0.2, corners=0.5)))
 
 
 def _rare(rng: Rng, size: int) -> Network:
     """A credal network some of whose events have probabilities down to a billionth."""
     variables = _variables(rng, size, 2)
-    common = _tables(rng, _arcs(rng, variables, 2), 0.3)
+    common = tables(rng, _arcs(rng, variables, 2), 0.3)
     return Network(variables, tuple(_shrunk(rng, s) if rng.random() < 0.5 else s for s in common))
 
 
@@ -299,7 +300,7 @@ def _linear(rng: Rng, size: int) -> Network:
 
 
 def _comparison(rng: Rng, hidden: Hidden) -> Sentence:
-    chosen = _some(rng, tuple(hidden.marginals), 2, 3)
+    chosen = some_of(rng, tuple(hidden.marginals), 2, 3)
     given = _literal(rng, chosen.pop()) if len(chosen) == 3 else TRUE
     claims = [_literal(rng, v) for v in chosen]
     weights = [Fraction(int(k), 2) for k in rng.choice([-4, -2, -1, 1, 2, 4], size=len(claims))]
@@ -317,7 +318,7 @@ def _declared(rng: Rng, size: int) -> Network:
     """Ties that a declared independence partly undoes."""
     variables = _variables(rng, max(size, 3), 2)
     sentences = _loose(rng, _hidden(rng, variables), int(rng.integers(3, 6)), 0.3)
-    chosen = _some(rng, variables, 2, 4)
+    chosen = some_of(rng, variables, 2, 4)
     left, right, given = chosen[:1], chosen[1:2], chosen[2:3]
     declared = Independence(tuple(left), tuple(right + chosen[3:]), tuple(given))
     return Network(variables, tuple(sentences), (declared,))
