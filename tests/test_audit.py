@@ -503,7 +503,7 @@ def test_with_several_jobs_a_failed_question_is_named(ask, written) -> None:
     assert [one["query"] for one in found] == ["P(a)", "P(a | e)"]
 
 
-# --- G6: atoms and sentences that are easily lost ------------------------------------------------------------
+# --- G6: atoms and sentences that are easily lost ------------------------------------------------------
 
 UNMENTIONED = "domain D = {Tim, Tom}\npredicate Quiet(D), Loud(D)\n0.2 <= P(Loud(Tim)) <= 0.4\n"
 
