@@ -32,6 +32,7 @@ from credalog.methods.columns.generation import Generation
 from credalog.methods.columns.system import system_of
 from credalog.network.formulas import Formula, Is, disjunction, proposition, truth_table
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
 
 PAGE = Path(__file__).resolve().parent / "results" / "nilsson.md"
 Rng = np.random.Generator

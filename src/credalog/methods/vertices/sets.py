@@ -57,10 +57,9 @@ from credalog.trusted.certify import enclosed
 from credalog.trusted.check import violation
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
+__all__ = ["Beliefs", "answer", "applies", "beliefs", "query", "witnessed"]
 
-PROPAGATION = "set propagation"
-BRANCHING = "vertex branching"
+METHOD = "sets"
 
 ADVANCE = 1e-12
 """How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
@@ -261,11 +260,11 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     credal, asked = put
     with suppress(OutOfTime, ProblemTooLarge):
         check_possible(credal, asked, budget.share(0.25))
-    found, method = _certain(asked) or _solved(credal, asked, options.tolerance, budget)
+    found = _certain(asked) or _solved(credal, asked, options.tolerance, budget)
     lower, upper = (witnessed(credal, asked, query, extreme) for extreme in found)
     interval = Interval(lower, upper)
     status = interval.status(options.tolerance)
-    return Answer(query, interval, status, method, budget.elapsed)
+    return Answer(query, interval, status, METHOD, budget.elapsed)
 
 
 def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
@@ -282,15 +281,15 @@ def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Ext
 
 def _solved(
     credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget
-) -> tuple[tuple[Extreme, Extreme], str]:
+) -> tuple[Extreme, Extreme]:
     """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
     with suppress(OutOfTime, ProblemTooLarge):
         if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
-            return reached.extremes(asked.event), PROPAGATION
+            return reached.extremes(asked.event)
     with suppress(OutOfTime, ProblemTooLarge):
-        return extremes(credal, asked, tolerance=tolerance, budget=budget), BRANCHING
-    return (_unknown(End.LOWER), _unknown(End.UPPER)), BRANCHING
+        return extremes(credal, asked, tolerance=tolerance, budget=budget)
+    return _unknown(End.LOWER), _unknown(End.UPPER)
 
 
 def _unknown(end: End) -> Extreme:
@@ -307,11 +306,11 @@ def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> No
         raise ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _certain(asked: Question) -> tuple[tuple[Extreme, Extreme], str] | None:
+def _certain(asked: Question) -> tuple[Extreme, Extreme] | None:
     """Answer at once where the query's variable is observed."""
     state = asked.observed.get(asked.target)
     if state is None:
         return None
     value = float(asked.event[state])
     lower, upper = (Extreme(enclosed(value, error=0.0, end=end), ()) for end in End)
-    return (lower, upper), PROPAGATION
+    return lower, upper
