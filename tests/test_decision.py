@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,65 @@ def test_the_verdict_is_that_of_brute_force(kind: str, seed: int) -> None:
             assert found.verdict is expected
         assert found.interval.lower.bound <= lower + 1e-6
         assert found.interval.upper.bound >= upper - 1e-6
+
+
+TIED = "0.1 <= P(a) <= 0.3\n0.2 <= P(b) <= 0.6\n0.2 <= P(a or b) <= 0.7 ; tau=False"
+THIRDS = "1/3 <= P(a) <= 2/3\n1/3 <= P(b | a) <= 2/3\n0 <= P(b | !a) <= 1/3"
+
+
+@pytest.mark.parametrize(
+    ("network", "statement", "verdict"),
+    [
+        (TIED, "P(a) >= 0.1", Verdict.CERTAIN),
+        (TIED, "P(a) <= 0.3", Verdict.CERTAIN),
+        (TIED, "P(!a) >= 0.7", Verdict.CERTAIN),
+        (TIED, "P(a) <= 0.1", Verdict.UNDETERMINED),
+        (TIED, "P(a) >= 0.3", Verdict.UNDETERMINED),
+        (TIED, "P(a) <= 0.0999999999999", Verdict.EXCLUDED),
+        (TIED, "P(a) >= 0.1000001", Verdict.UNDETERMINED),
+        (TIED, "P(a or b) >= 0", Verdict.CERTAIN),
+        (THIRDS, "P(a) >= 1/3", Verdict.CERTAIN),
+        (THIRDS, "P(b | a) <= 2/3", Verdict.CERTAIN),
+        ("P(a) = 1e-12\n0.1 <= P(b) <= 0.2", "P(a) >= 1e-12", Verdict.CERTAIN),
+        ("1e-12 <= P(a) <= 3e-12\n0.1 <= P(b) <= 0.2", "P(a) >= 2e-12", Verdict.UNDETERMINED),
+        # P(b) is at least 0.5 * 0.2 + 0.1 * 0.8 and at most 0.7 * 0.4 + 0.2 * 0.6.
+        (
+            "0.2 <= P(a) <= 0.4\n0.5 <= P(b | a) <= 0.7\n0.1 <= P(b | !a) <= 0.2",
+            "P(b) >= 0.18",
+            Verdict.CERTAIN,
+        ),
+        (
+            "0.2 <= P(a) <= 0.4\n0.5 <= P(b | a) <= 0.7\n0.1 <= P(b | !a) <= 0.2",
+            "P(b) <= 0.4",
+            Verdict.CERTAIN,
+        ),
+    ],
+)
+def test_a_threshold_on_an_end_is_compared_in_rational_arithmetic(
+    network: str, statement: str, verdict: Verdict
+) -> None:
+    assert parse(network).decide(statement).verdict is verdict
+
+
+def test_a_witness_counts_only_where_the_rest_of_the_network_has_a_model() -> None:
+    # P(a) P(b) = 0.1225001 and P(a) + P(b) = 0.7: no real solution, by 2e-7.
+    network = parse(
+        "0.1 <= P(a) <= 0.9\n0.1 <= P(b) <= 0.9\nP(a xor b) = 0.4549998 ; tau=False\n"
+        "P(a and b) = 0.1225001 ; tau=False\n0.1 <= P(z) <= 0.2"
+    )
+    try:
+        found = network.decide("P(z) >= 0.15", timeout=2.0)
+    except InconsistentNetwork:
+        return
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.interval.lower.witnessed is found.interval.upper.witnessed is None
+    assert found.stage == "no model of the rest of the network was found"
+
+
+def test_thresholds_are_kept_as_they_were_written() -> None:
+    assert CHAIN.decide("P(a) >= 1e-3").threshold == Fraction(1, 1000)
+    assert str(CHAIN.decide("P(a) >= 0.123456789")) == "P(a) >= 0.123456789"
+    assert str(CHAIN.decide("P(a) >= 1/3")) == "P(a) >= 1/3"
 
 
 CHAIN = parse("0.6 <= P(a) <= 0.7\n0.8 <= P(b | a) <= 0.9\n0.1 <= P(b | not a) <= 0.3")
@@ -103,7 +163,7 @@ def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
 
 def test_statements_are_read_alike_however_they_are_written() -> None:
     for statement in ("P(a) ≥ 20%", "0.2 <= P(a)", "1/5 ≤ P(a)", "P(a) => .2", "P(a)>=2/010"):
-        assert read_statement(statement) == ("P(a)", Relation.AT_LEAST, 0.2)
+        assert read_statement(statement) == ("P(a)", Relation.AT_LEAST, Fraction(1, 5))
     assert read_statement("12.5% ≥ P(a)") == ("P(a)", Relation.AT_MOST, 0.125)
 
 
