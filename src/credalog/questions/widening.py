@@ -29,7 +29,7 @@ from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.tables.distribution import Distribution
 from credalog.trusted.rounding import round_up
 
-__all__ = ["Priced", "Widening", "span_of", "widenings_of"]
+__all__ = ["Priced", "Widening", "silenced", "span_of", "widenings_of"]
 
 Columns = NDArray[np.intp]
 
@@ -47,6 +47,12 @@ def span_of(sentence: Sentence) -> tuple[Fraction, Fraction]:
     low = sum((min(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
     high = sum((max(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
     return low, high
+
+
+def silenced(sentence: Sentence) -> Sentence:
+    """Return a sentence with bounds that say nothing: only its stamp in the graph is left."""
+    low, high = span_of(sentence)
+    return replace(sentence, lower=min(low, sentence.lower), upper=max(high, sentence.upper))
 
 
 def widenings_of(distribution: Distribution, sentence: Sentence) -> tuple[float, float]:
