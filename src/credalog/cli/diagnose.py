@@ -73,11 +73,11 @@ def _weight(text: str) -> tuple[str, float]:
 
 def diagnosis_code(found: Diagnosis | None) -> int:
     """Return the exit code that a diagnosis deserves."""
-    from credalog.questions.diagnose import Verdict
+    from credalog.questions.diagnose import Consistency
 
     if found is not None and found.is_interrupted:
         return INTERRUPTED
-    is_bad = found is not None and found.verdict is Verdict.INCONSISTENT
+    is_bad = found is not None and found.verdict is Consistency.INCONSISTENT
     return InconsistentNetwork.exit_code if is_bad else ANSWERED
 
 
