@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
@@ -259,9 +258,9 @@ def test_a_weight_can_go_to_any_name_that_a_report_prints(tmp_path: Path, name: 
 def test_a_diagnosis_keeps_its_time(monkeypatch: pytest.MonkeyPatch):
     finished = Engine.is_consistent
 
-    def slow(self: Engine, options: Options) -> bool | None:
-        sleep(options.timeout)
-        return finished(self, replace(options, timeout=5.0))
+    def slow(self: Engine, options: Options, budget: Budget) -> bool | None:
+        sleep(budget.remaining)
+        return finished(self, options, Budget.of(5.0))
 
     monkeypatch.setattr(Engine, "is_consistent", slow)
     start = monotonic()

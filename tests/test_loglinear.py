@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from math import exp
 from pathlib import Path
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.loglinear import LogLinear, family_of
 from credalog.network.formulas import Formula, Is, Variable, conjunction, propositions
 from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.trusted.check import violation
@@ -68,7 +68,7 @@ def attained(network: Network, asked: Query, *, end: End) -> float:
     """Return the value of a log-linear witness, after a check that it is a model."""
     found = family(network, asked)
     assert found is not None
-    model = found.witness(asked, monotonic() + 20.0, end=end)
+    model = found.witness(asked, Budget.of(20.0), end=end)
     assert model is not None
     assert violation(model, network, Engine(network).graph) <= FEASIBILITY
     return model.probability(asked.claim, asked.given)
@@ -150,7 +150,7 @@ def test_a_sentence_that_demands_a_zero_leaves_no_witness() -> None:
     network = Network((a.variable, b.variable), (says(a | b, 1, 1), says(a, 0.2, 0.4)))
     found = family(network, Query(a))
     assert found is not None
-    assert found.witness(Query(a), monotonic() + 5.0, end=End.UPPER) is None
+    assert found.witness(Query(a), Budget.of(5.0), end=End.UPPER) is None
 
 
 def test_the_published_court_has_a_model(shared_data: Path) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from credalog.network.formulas import (
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Status, Warrant
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.program.program import Box, Floats, Objective, Outcome
@@ -76,7 +76,7 @@ def found_in(
     known: Witness | None = None,
     limits: Limits | None = None,
 ) -> Finding:
-    dated = replace(limits or Limits(TOLERANCE, 0.0), deadline=monotonic() + seconds)
+    dated = replace(limits or Limits(TOLERANCE, Budget.of()), budget=Budget.of(seconds))
     return search(*encoded(network, asked), dated, end=end, known=known)
 
 
@@ -102,14 +102,16 @@ def test_a_closed_search_meets_the_truth(end: End) -> None:
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
 @pytest.mark.parametrize("end", End)
 def test_a_gap_is_no_larger_than_asked_for(tolerance: float, end: End) -> None:
-    finding = found_in(TWO_ENDS, Query(A, C), end=end, limits=Limits(tolerance, 0.0))
+    finding = found_in(TWO_ENDS, Query(A, C), end=end, limits=Limits(tolerance, Budget.of()))
     assert finding.ending is Ending.CLOSED and finding.witness is not None
     assert abs(finding.bound - finding.witness.value) <= tolerance
 
 
 @pytest.mark.parametrize("end", End)
 def test_a_smaller_tolerance_takes_no_fewer_leaves_and_moves_no_bound_outwards(end: End) -> None:
-    findings = [found_in(TWO_ENDS, Query(A & B), end=end, limits=Limits(10.0**-n, 0.0)) for n in range(1, 7)]
+    findings = [
+        found_in(TWO_ENDS, Query(A & B), end=end, limits=Limits(10.0**-n, Budget.of())) for n in range(1, 7)
+    ]
     sign = 1.0 if end is End.UPPER else -1.0
     bounds = [sign * finding.bound for finding in findings]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(bounds))
@@ -118,7 +120,7 @@ def test_a_smaller_tolerance_takes_no_fewer_leaves_and_moves_no_bound_outwards(e
 
 @pytest.mark.parametrize("end", End)
 def test_the_first_leaf_alone_gives_a_valid_bound(end: End) -> None:
-    finding = found_in(TWO_ENDS, Query(C), end=end, limits=Limits(0.0, 0.0, root_only=True))
+    finding = found_in(TWO_ENDS, Query(C), end=end, limits=Limits(0.0, Budget.of(), root_only=True))
     assert finding.ending in (Ending.STOPPED, Ending.CLOSED)
     assert_encloses(finding, end=end, truth=ENDS_OF_C[end])
     # The root, and the root once more with its ratios narrowed.
@@ -146,7 +148,7 @@ def test_a_contradiction_leaves_nothing() -> None:
 def test_a_witness_known_already_spares_the_search() -> None:
     first = found_in(TWO_ENDS, Query(C))
     assert first.witness is not None
-    again = found_in(TWO_ENDS, Query(C), known=first.witness, limits=Limits(0.5, 0.0))
+    again = found_in(TWO_ENDS, Query(C), known=first.witness, limits=Limits(0.5, Budget.of()))
     assert again.ending is Ending.CLOSED
     assert again.witness is not None and again.witness.value >= first.witness.value
 
@@ -157,7 +159,7 @@ def test_a_search_ends_when_its_purpose_is_settled() -> None:
     def decided(bound: float, witnessed: float | None) -> bool:
         return bound < 0.1 or (witnessed is not None and witnessed > 0.1)
 
-    finding = found_in(TWO_ENDS, Query(C), limits=Limits(0.0, 0.0, decided=decided))
+    finding = found_in(TWO_ENDS, Query(C), limits=Limits(0.0, Budget.of(), decided=decided))
     assert finding.ending is Ending.STOPPED
     assert finding.witness is not None and finding.witness.value > 0.1
 
@@ -181,7 +183,7 @@ def test_an_interrupted_search_keeps_what_it_has(patience: int, end: End) -> Non
         if calls > patience:
             raise KeyboardInterrupt
 
-    finding = found_in(TWO_ENDS, Query(A, C), end=end, limits=Limits(1e-9, 0.0, report=report))
+    finding = found_in(TWO_ENDS, Query(A, C), end=end, limits=Limits(1e-9, Budget.of(), report=report))
     full = found_in(TWO_ENDS, Query(A, C), end=end)
     assert finding.ending in (Ending.INTERRUPTED, Ending.CLOSED)
     assert full.witness is not None
@@ -224,7 +226,7 @@ def test_after_an_interrupted_reading_no_other_is_searched() -> None:
             return Finding(0.3, None, Ending.INTERRUPTED, Warrant.CLAIMED, 1, None)
 
     readings = (Reading.CHAIN, Reading.OUTER)
-    found = search_in_turn(readings, Interrupted, Limits(1e-4, 0.0), end=End.UPPER)  # type: ignore[arg-type]
+    found = search_in_turn(readings, Interrupted, Limits(1e-4, Budget.of()), end=End.UPPER)  # type: ignore[arg-type]
     assert searched == [Reading.CHAIN]
     # What is proved of some models only is no bound.
     assert (found.ending, found.bound, found.warrant) == (Ending.INTERRUPTED, 1.0, Warrant.CHECKED)
@@ -259,7 +261,7 @@ def test_an_interrupted_verdict_is_not_remembered_as_undecided() -> None:
 
 def test_reports_close_in_from_both_sides() -> None:
     heard: list[tuple[float, float | None]] = []
-    limits = Limits(1e-6, 0.0, report=lambda bound, witnessed: heard.append((bound, witnessed)))
+    limits = Limits(1e-6, Budget.of(), report=lambda bound, witnessed: heard.append((bound, witnessed)))
     finding = found_in(TWO_ENDS, Query(A, C), limits=limits)
     bounds = [bound for bound, _ in heard] + [finding.bound]
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(bounds))
@@ -389,7 +391,7 @@ def test_a_vacuous_sentence_on_a_variable_of_its_own_changes_nothing(seed: int) 
 
 @pytest.mark.parametrize("end", End)
 def test_a_witness_that_nobody_accepts_is_no_witness_and_the_bound_holds(end: End) -> None:
-    limits = Limits(TOLERANCE, monotonic() + 1.0)
+    limits = Limits(TOLERANCE, Budget.of(1.0))
     asked = encoded(TWO_ENDS, Query(C))
     finding = search(*asked, limits, end=end, accepts=lambda _: False)
     assert finding.witness is None
@@ -398,10 +400,10 @@ def test_a_witness_that_nobody_accepts_is_no_witness_and_the_bound_holds(end: En
 
 @pytest.mark.parametrize("end", End)
 def test_a_search_that_stopped_is_taken_up_where_it_was(end: End) -> None:
-    limits = Limits(1e-6, monotonic())
+    limits = Limits(1e-6, Budget.of(0.0))
     stopped = Search(*encoded(TWO_ENDS, Query(C)), limits, end, None, None)
     first = stopped.run()
-    second = stopped.go_on(monotonic() + 20.0)
+    second = stopped.go_on(Budget.of(20.0))
     assert first.ending is Ending.STOPPED
     assert second.ending is Ending.CLOSED
     assert second.nodes > first.nodes

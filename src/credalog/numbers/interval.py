@@ -104,14 +104,18 @@ class Endpoint:
             attaining = other
         return Endpoint(bounding.bound, attaining.witnessed, bounding.warrant, attaining.model)
 
-    def within_bound(self, end: End) -> Endpoint:
-        """Return the endpoint with its value on the inner side of its bound.
+    def as_end(self, end: End) -> Endpoint:
+        """Return the endpoint with its value on the inner side of its bound, and no claim of the obvious.
 
         A model satisfies its sentences up to the last digits, so it may pass a proved bound by as much.
+        That a probability is at least 0 and at most 1 needs nobody's word.
         """
-        if self.witnessed is None or not end.is_farther(self.witnessed, self.bound):
-            return self
-        return replace(self, witnessed=self.bound)
+        found = self
+        if self.witnessed is not None and end.is_farther(self.witnessed, self.bound):
+            found = replace(found, witnessed=self.bound)
+        if self.warrant is Warrant.CLAIMED and not end.is_tighter(self.bound, end.trivial):
+            found = replace(found, warrant=Warrant.CHECKED)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +126,8 @@ class Interval:
     upper: Endpoint
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", self.lower.within_bound(End.LOWER))
-        object.__setattr__(self, "upper", self.upper.within_bound(End.UPPER))
+        object.__setattr__(self, "lower", self.lower.as_end(End.LOWER))
+        object.__setattr__(self, "upper", self.upper.as_end(End.UPPER))
 
     def __getitem__(self, end: End) -> Endpoint:
         return self.lower if end is End.LOWER else self.upper

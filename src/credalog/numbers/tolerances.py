@@ -5,7 +5,7 @@ Input: a tolerance asked for, and a value. Output: the gap that may be left ther
 
 from __future__ import annotations
 
-__all__ = ["FEASIBILITY", "TOLERANCE", "allowed_gap"]
+__all__ = ["FEASIBILITY", "TOLERANCE", "absolute_gap", "allowed_gap"]
 
 TOLERANCE = 1e-4
 """The largest gap between bound and witness at which an answer is called EXACT, unless told otherwise."""
@@ -25,3 +25,8 @@ def allowed_gap(tolerance: float, value: float) -> float:
     """
     rarity = max(0.0, min(value, 1.0 - value))
     return min(tolerance, max(RELATIVE * tolerance * rarity, FEASIBILITY))
+
+
+def absolute_gap(tolerance: float, value: float) -> float:
+    """Return the tolerance itself, for whoever has made it relative already."""
+    return tolerance

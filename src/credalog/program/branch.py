@@ -1,10 +1,11 @@
 """Best-first branch and bound, for whoever can bound a leaf and cut it.
 
-Input: a root leaf, and `explore`, which turns a leaf into tighter or smaller ones. Output: a bound below which
-no leaf has a value. Values are minimized throughout; whoever maximizes turns the sign.
+Input: a root leaf, and `explore`, which turns a leaf into tighter or smaller ones. Output: a bound below
+which no leaf has a value. Values are minimized throughout; whoever maximizes turns the sign.
 
-The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A leaf
-stays open until its exploration has ended: an interruption loses nothing, and the search can be taken up again.
+The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A
+leaf stays open until its exploration has ended: an interruption loses nothing, and the search can be taken
+up again.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class BranchAndBound(Generic[L]):
         until: Callable[[], bool],
         enough: Callable[[], float],
     ) -> None:
-        """Explore the weakest leaf until somebody says stop; leaves at or above `enough` are closed unexplored."""
+        """Explore the weakest leaf until somebody says stop, or all are at least `enough`."""
         while self._open and self.bound < enough() and not until():
             self.step(explore, enough)
 

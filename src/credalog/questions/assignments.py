@@ -298,7 +298,7 @@ class Assignments:
             self._remember(key, replace(bound, witnessed=self._witnessed(key, witness, prefix)))
 
     def _propagate(self, prefix: Assigned, limits: Limits) -> None:
-        seconds = Budget(limits.deadline).share(PROPAGATION_SHARE).for_solver
+        seconds = limits.budget.share(PROPAGATION_SHARE).for_solver
         options = Options(limits.tolerance, seconds, method="sets")
         answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
         key = tuple(prefix.items())

@@ -16,8 +16,9 @@ from math import prod
 
 import numpy as np
 
-from credalog.methods.automatic import CORE_LIMIT, Engine
+from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.ends import CORE_LIMIT
 from credalog.methods.cliques.rational import exact_bound
 from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
 from credalog.methods.cliques.witness import WitnessSearch
@@ -84,7 +85,7 @@ def search_in_turn(
 
 def _share(limits: Limits, later: int) -> Limits:
     """Leave three quarters of the time to those that come later."""
-    return limits if later == 0 else replace(limits, deadline=Budget(limits.deadline).share(0.25).deadline)
+    return limits if later == 0 else replace(limits, budget=limits.budget.share(0.25))
 
 
 class Solver:
@@ -113,10 +114,7 @@ class Solver:
         if program.ratios.exact is None:
             return None
         cost = end.sign * objective.numerator
-        deadline = budget.deadline
-        found = exact_bound(
-            program, objective, program.ratios.box, cost, claim.multipliers, deadline=deadline
-        )
+        found = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, budget=budget)
         return None if found is None else int(end.sign) * found
 
 
@@ -167,8 +165,8 @@ class Bounding:
         bound = proved if self.is_outer else Endpoint.trivial(end)
         if claim.outcome is not Outcome.OPTIMAL:
             return bound, None
-        witnesses = WitnessSearch(self.encoding, self.objective, budget.deadline)
-        found = witnesses.from_point(claim.point, end=end, steps=1)
+        witnesses = WitnessSearch(self.encoding, self.objective, end, budget)
+        found = witnesses.from_point(claim.point, steps=1)
         if found is None or not self._is_model(found.distribution):
             return bound, None
         return bound, Witness(found.distribution, found.value)

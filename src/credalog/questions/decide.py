@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from math import inf
 
 from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
 from credalog.methods.answer import Options, Progress
@@ -31,7 +32,7 @@ from credalog.network.sentences import Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval
-from credalog.numbers.tolerances import FEASIBILITY
+from credalog.numbers.tolerances import FEASIBILITY, absolute_gap
 from credalog.questions.bounding import (
     NEAR,
     Bounding,
@@ -41,6 +42,7 @@ from credalog.questions.bounding import (
     search_in_turn,
 )
 from credalog.text import unparse_query
+from credalog.trusted.check import LENIENCE
 
 __all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
 
@@ -53,10 +55,8 @@ SEARCH_SHARE = 0.5
 EXTENSION_SHARE = 0.5
 """The share of the time in which to find a model of the parts that the query does not see."""
 
-LENIENCY = 1e3
-"""How much less accurate than a joint probability a witness's conditional or rare one may be."""
-
-NUMBER = r"(?P<number>(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,3})?)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
+DECIMAL = r"(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,3})?"
+NUMBER = rf"(?P<number>{DECIMAL})(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
 ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
 STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
 TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
@@ -240,14 +240,14 @@ class _Comparison:
         mass = 0.0 if model is None else model.probability(self.asked.given)
         mass = mass if self.asked.is_conditional else 1.0
         rarity = float(min(self.threshold, 1 - self.threshold)) or 1.0
-        return FEASIBILITY * min(1.0 / mass if mass > 0.0 else LENIENCY, LENIENCY * rarity)
+        return FEASIBILITY * min(1.0 / mass if mass > 0.0 else inf, rarity / LENIENCE)
 
     def _attain(self, witness: Witness | None) -> None:
         """Learn from a model about both ends: the lower is at most its value, the upper at least."""
         if witness is None or witness is self.witness or self.lacks_extension:
             return
-        seconds = self.budget.share(EXTENSION_SHARE).remaining
-        extends = self.engine.extends(self.part.kept, replace(self.options, timeout=seconds))
+        budget = self.budget.share(EXTENSION_SHARE)
+        extends = self.engine.extends(self.part.kept, self.options, budget)
         if extends is False:
             raise no_model()
         self.lacks_extension = extends is None
@@ -315,7 +315,8 @@ class _Comparison:
 
     def _search_end(self, budget: Budget, *, end: End) -> None:
         tolerance = FINER * self.options.tolerance
-        limits = Limits(tolerance, budget.deadline, report=self._report, decided=self._answers(end))
+        decided = self._answers(end)
+        limits = Limits(tolerance, budget, report=self._report, decided=decided, gap=absolute_gap)
         readings = readings_of(self.part.problem)
         finding = search_in_turn(readings, self._program, limits, end=end, known=self.witness)
         if finding.ending is Ending.EMPTY:

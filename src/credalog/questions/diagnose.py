@@ -222,7 +222,7 @@ def _diagnoses(
 ) -> Iterator[Diagnosis]:
     """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
     engine = Engine(network, options.markov)
-    has_model = engine.is_consistent(replace(options, timeout=budget.share(VERDICT_SHARE).remaining))
+    has_model = engine.is_consistent(options, budget.share(VERDICT_SHARE))
     if has_model is None:
         yield Diagnosis(Consistency.UNDECIDED)
     elif has_model:
@@ -268,10 +268,10 @@ class _Checks:
         """Tell whether some sentences have a model; None where that is not known."""
         if self.budget.is_spent:
             return None
-        timeout = self.budget.share(share, least=LEAST).remaining
+        budget = self.budget.share(share, least=LEAST)
         part = replace(self.network, sentences=tuple(sentence for _, sentence in numbered))
         engine = Engine(part, self.options.markov, frame=self.network)
-        return engine.is_consistent(replace(self.options, timeout=timeout, report=None))
+        return engine.is_consistent(replace(self.options, report=None), budget)
 
     def filter(self, numbered: Sequence[Numbered]) -> tuple[Numbered, ...]:
         """Drop from an inconsistent set whatever can be dropped, in ever smaller groups.
@@ -387,7 +387,7 @@ class _Repairs:
         self.best: Repair | None = None
 
     def run(self, conflict: Conflict | None) -> Iterator[Repair | None]:
-        """Yield ever better repairs of a conflict and of those that its repair leaves; the last is the best."""
+        """Yield ever better repairs of a conflict and of those that its repair leaves, the best last."""
         if conflict is None:
             return
         numbers = frozenset(culprit.number for culprit in conflict.culprits)

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from math import inf
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options
@@ -218,8 +219,8 @@ def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -
         claim, _ = solve(objective, box, timeout=budget.for_solver)
         used = attribution.weights(encoding, claim.multipliers).items()
         attained = answer.interval[end].witnessed
-        is_exact = claim.outcome is Outcome.OPTIMAL and attained is not None
-        is_exact = is_exact and abs(claim.value - attained) <= tolerance
+        value = claim.value if claim.outcome is Outcome.OPTIMAL else inf
+        is_exact = attained is not None and abs(value - attained) <= tolerance
         for number, weight in (*used, *(() if is_exact else bearing.items())):
             if number in bearing:
                 found[number] += weight
@@ -357,8 +358,7 @@ class _Imagined:
     def answer(self, least: Fraction, most: Fraction, budget: Budget) -> Answer | None:
         """Bound the query if the measurement falls between two places; None where no model allows that."""
         if budget.is_spent:
-            known = replace(self.before, interval=VACUOUS, lower_witness=None, upper_witness=None)
-            return self._narrowed(known)
+            return self._narrowed(replace(self.before, interval=VACUOUS))
         try:
             answer = self._engine(least, most).query(self.before.query, _within(self.options, budget))
         except (InconsistentNetwork, ImpossibleEvidence):

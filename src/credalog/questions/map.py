@@ -27,6 +27,7 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, 
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.assignments import Assigned, Assignments
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
@@ -177,9 +178,8 @@ def best_assignments(
         raise CredalogError(f"the optimism {alpha} is no share", advice="Choose alpha between 0 and 1.")
     budget = Budget.of(options.timeout)
     chosen = _chosen(engine, variables, given)
-    opening = replace(options, timeout=OPENING_SHARE * options.timeout)
-    _open(engine, chosen, given, opening)
-    consistent = engine.is_consistent(opening)
+    _open(engine, chosen, given, replace(options, timeout=OPENING_SHARE * options.timeout))
+    consistent = engine.is_consistent(options, budget.share(OPENING_SHARE))
     if consistent is False:
         raise no_model()
     numbers = [engine.network.variables.index(v) for v in chosen]
@@ -320,7 +320,7 @@ class _Ranking:
     def _end(self, assigned: Assigned, tolerance: float, budget: Budget, *, end: End) -> Endpoint:
         if not self.is_interrupted and not budget.is_spent:
             try:
-                limits = Limits(tolerance, budget.share(0.5).deadline)
+                limits = Limits(tolerance, budget.share(0.5), gap=absolute_gap)
                 return self.assignments.end(assigned, limits, end=end)
             except KeyboardInterrupt:
                 self.is_interrupted = True
@@ -495,7 +495,7 @@ class _BestFirst:
             most = bound if end is End.UPPER else witnessed
             return alone and most is not None and most < cutoff
 
-        limits = Limits(tolerance, budget.deadline, decided=decided)
+        limits = Limits(tolerance, budget, decided=decided, gap=absolute_gap)
         found = self.assignments.end(assigned, limits, end=end)
         if end is End.LOWER:
             self.assignments.learn(assigned)

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
-from credalog.methods.automatic import CORE_LIMIT, Engine
+from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding, encode
+from credalog.methods.cliques.ends import CORE_LIMIT
 from credalog.methods.cliques.factorization import factorize
 from credalog.methods.cliques.search import Ending, Limits, search
 from credalog.network.formulas import TRUE
@@ -71,7 +72,7 @@ def model_of_part(engine: Engine, part: Problem, budget: Budget) -> Distribution
     for reading in (Reading.CHAIN, None) if has_core else (None,):
         encoding = encode_tables(part, reading=reading)
         share = budget.share(0.5) if reading is Reading.CHAIN else budget
-        limits = Limits(TOLERANCE, share.deadline)
+        limits = Limits(TOLERANCE, share)
         found = search(encoding, encoding.objective(TRUE, TRUE), limits, end=End.UPPER)
         if found.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt

@@ -8,8 +8,8 @@ Let delta be the widening of the lower bound l of P(q | r). Its row is P(q and r
 s = delta * P(r). Where r is certain, s is delta itself. Otherwise delta is one more ratio of the program:
 that of s to P(r), and that of a column d to the total mass. Its mirror image, the ratio P(r), is that of P(r)
 to the total mass and that of s to d; with both, the relaxation tightens from two sides. The objective adds
-up the columns d at their prices, so that its least value is a proved bound like any other. A condition that is
-to stay possible has a row P(r) >= POSSIBLE.
+up the columns d at their prices, so that its least value is a proved bound like any other. A condition that
+is to stay possible has a row P(r) >= POSSIBLE.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TRACE = 1e-12
 """What the rounding of coefficients may add up to."""
 
 POSSIBLE = 0.01
-"""The least probability that a repair leaves to a condition: made impossible, it would settle any conflict."""
+"""The least probability that a repair leaves to a condition; an impossible one would settle anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +195,9 @@ class Widening:
         return first.unit * _row(width, [first.step]) + second.unit * _row(width, [second.step])
 
     def _opposed(self) -> Iterator[tuple[_Bound, _Bound, float]]:
-        """Yield pairs of bounds l > u on one P(q | r), where r stays possible, and l - u: what they cost together.
+        """Yield pairs of bounds l > u on one P(q | r), where r stays possible, and l - u.
 
-        Their rows add up to (l - u) P(r) <= s + s', which may be divided by P(r).
+        Their rows add up to (l - u) P(r) <= s + s', which may be divided by P(r): so much they cost together.
         """
         possible = [b for b, _ in self._loose if self.priced[b.number].sentence.given in self._possible]
         for first, second in combinations(possible, 2):
@@ -217,7 +217,7 @@ class Widening:
         return list(dict.fromkeys(tuple(bound.given.tolist()) for bound, _ in self._loose))
 
     def _ratios(self, width: int, most: float) -> Ratios:
-        """Add a ratio per conditional bound and one per condition; none is known to end at a vertex any more."""
+        """Add a ratio per conditional bound and one per condition; none is known to end at a vertex now."""
         before, loose, conditions = self._tables.program.ratios, self._loose, self._conditions
         mass = np.concatenate([self._tables.program.mass, np.zeros(self._added)])
         contexts = []

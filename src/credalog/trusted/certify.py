@@ -38,7 +38,8 @@ __all__ = ["Checker", "ExactChecker", "enclosed"]
 def enclosed(value: float, *, error: float, end: End) -> Endpoint:
     """Turn a computed end and a bound on its error into a proved one.
 
-    For methods whose own argument says that exact arithmetic would give the end: `error` covers every rounding.
+    For methods whose own argument says that exact arithmetic would give the end: `error` covers every
+    rounding.
     """
     if not (isfinite(value) and isfinite(error)):
         return Endpoint.trivial(end)
@@ -67,13 +68,17 @@ class Checker:
         if self._starts[0] != 0 or (np.cumsum(self._lengths) != stops[self._order]).any():
             raise ValueError("every column belongs to one table")
 
+    def bound(self, objective: Objective, box: Box, multipliers: Floats, end: End) -> float:
+        """Prove a bound on one end of the objective's ratio over the box."""
+        return end.sign * self._bound(objective, box, end.sign * objective.numerator, multipliers)
+
     def lower_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
         """Prove a lower bound on the objective's ratio over the box."""
-        return self._bound(objective, box, objective.numerator, multipliers)
+        return self.bound(objective, box, multipliers, End.LOWER)
 
     def upper_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
         """Prove an upper bound on the objective's ratio over the box."""
-        return -self._bound(objective, box, -objective.numerator, multipliers)
+        return self.bound(objective, box, multipliers, End.UPPER)
 
     def proves_empty(self, objective: Objective, box: Box, ray: Floats) -> bool:
         """Check that no point of the box can have denominator 1."""
