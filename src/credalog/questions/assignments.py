@@ -54,7 +54,7 @@ from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
-from credalog.trusted.certify import enclosed
+from credalog.trusted.certify import Checker, enclosed
 from credalog.trusted.rounding import round_up
 
 __all__ = ["Assigned", "Assignments"]
@@ -321,9 +321,12 @@ class Assignments:
             self._remember(key, Endpoint.trivial(end))
             return
         if finding.ending is Ending.EMPTY:
-            raise self._nothing()
+            if finding.warrant is Checker.warrant:
+                raise self._nothing()
+            # A solver's word that there is no model proves nothing.
+            finding = finding.without_bound(end)
         witnessed = self._witnessed(key, finding.witness, prefix)
-        self._remember(key, Endpoint(finding.bound, witnessed, finding.warrant))
+        self._remember(key, replace(finding.endpoint, witnessed=witnessed))
         if finding.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
 

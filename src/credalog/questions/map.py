@@ -13,11 +13,10 @@ as soon as they cannot be the best. With the heap empty or below the best score,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from heapq import heappop, heappush
-from itertools import count
 from math import inf
+from typing import NamedTuple, TypeAlias
 
 from credalog.errors import CredalogError, UnknownName, no_model
 from credalog.methods.answer import Options, Progress
@@ -28,9 +27,13 @@ from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
 from credalog.numbers.tolerances import absolute_gap
+from credalog.program.branch import BranchAndBound, Explored
 from credalog.questions.assignments import Assigned, Assignments
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
+
+States: TypeAlias = tuple[int, ...]
+"""The states of the first variables to be assigned."""
 
 MOST_TIES = 16
 """How many assignments are listed at most beyond those asked for, where they tie or are undominated."""
@@ -222,26 +225,18 @@ def _open(engine: Engine, chosen: tuple[Variable, ...], given: Formula, options:
             raise KeyboardInterrupt
 
 
-@dataclass(order=True, slots=True)
-class _Node:
-    """A partial assignment: the states of the first variables. The best bound is first, then the deepest."""
+class _Node(NamedTuple):
+    """A partial assignment: the states of the first variables, and how often it was judged."""
 
-    priority: tuple[float, int, int]
-    states: tuple[int, ...] = field(compare=False)
-    is_relaxed: bool = field(compare=False, default=False)
-    visits: int = field(compare=False, default=0)
-
-    @property
-    def bound(self) -> float:
-        """Return the score that no completion passes."""
-        return -self.priority[0]
+    states: States
+    visits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A complete assignment and between which values its score lies."""
 
-    states: tuple[int, ...]
+    states: States
     low: float
     high: float
 
@@ -326,7 +321,7 @@ class _Ranking:
                 self.is_interrupted = True
         return self.assignments.known_end(assigned, end=end)
 
-    def assigned(self, states: tuple[int, ...]) -> dict[int, int]:
+    def assigned(self, states: States) -> dict[int, int]:
         """Return the states of the first variables, by number."""
         return dict(zip(self.assignments.order, states, strict=False))
 
@@ -340,10 +335,8 @@ class _BestFirst:
         self.alpha = alpha
         self.top = top
         self.floor = floor
-        self.numbers = count()
-        self.candidates: dict[tuple[int, ...], _Candidate] = {}
-        self.open: list[_Node] = []
-        self._push((), 1.0)
+        self.candidates: dict[States, _Candidate] = {}
+        self.tree = BranchAndBound(_Node(()), -1.0)
 
     # ---- how far it has come --------------------------------------------------------------------------
 
@@ -360,7 +353,7 @@ class _BestFirst:
     def bound(self) -> float:
         """Return the score that no assignment passes."""
         found = [c.high for c in self.candidates.values()]
-        return max([*found, *(node.bound for node in self.open[:1])], default=0.0)
+        return max([0.0, *found, -self.tree.bound])
 
     @property
     def is_proved(self) -> bool:
@@ -372,8 +365,7 @@ class _BestFirst:
         """Tell whether no assignment that is not listed may tie with the last one listed."""
         listed = {c.states for c in self.ranked()}
         others = [c.high for c in self.candidates.values() if c.states not in listed]
-        rest = max([*others, *(node.bound for node in self.open[:1])], default=-inf)
-        return rest < self._threshold()
+        return max([-self.tree.bound, *others]) < self._threshold()
 
     def _highest(self) -> float:
         return max((c.low for c in self.candidates.values()), default=0.0)
@@ -403,61 +395,54 @@ class _BestFirst:
 
     def run(self) -> None:
         """Take the most promising assignment until none can be better than what is known."""
-        self._dive()
-        while self.open and not self.ranking.is_over and not self._is_finished(self.open[0].bound):
-            self._take()
-            self.ranking.report(self.bound, self._highest() if self.candidates else None)
+        self._complete_greedily()
+        self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
 
-    def _dive(self) -> None:
+    def _complete_greedily(self) -> None:
         """Complete one assignment greedily, so that something is known early."""
-        states: tuple[int, ...] = ()
+        states: States = ()
         while len(states) < len(self.assignments.order):
-            states = min(self._children(states)).states
-        self._judge(_Node((-1.0, 0, 0), states))
+            states = min(self._children(-1.0, states))[1].states
+        self._judge(-1.0, _Node(states))
 
-    def _take(self) -> None:
-        node = heappop(self.open)
+    def _is_over(self) -> bool:
+        self.ranking.report(self.bound, self._highest() if self.candidates else None)
+        return self.ranking.is_over or self._is_finished(-self.tree.bound)
+
+    def _explore(self, bound: float, node: _Node) -> Explored[_Node]:
+        """Sharpen the bound of a node and complete it by one variable, and go on with a child as good as it.
+
+        To plunge like this leaves the deepest of equals on top: the first complete one comes soon.
+        """
+        others: list[tuple[float, _Node]] = []
+        while True:
+            children = self._treat(bound, node)
+            if not children or children[0][0] > bound or len(children[0][1].states) == len(node.states):
+                return Explored((*children, *others))
+            (bound, node), *rest = children
+            others = [*rest, *others]
+
+    def _treat(self, bound: float, node: _Node) -> list[tuple[float, _Node]]:
+        """Return what takes the place of a node, the best first: itself, if its bound is sharper now."""
         self.ranking.nodes += 1
-        try:
-            self._treat(node)
-        except KeyboardInterrupt:
-            # What was under way stays open, so that the bound still holds.
-            heappush(self.open, node)
-            raise
-
-    def _treat(self, node: _Node) -> None:
-        """Sharpen the bound of a node; if it still is the best, complete or judge it."""
         if node.states in self.candidates and node.visits == 0:
-            return
-        if not node.is_relaxed:
-            self.assignments.relax(self.ranking.assigned(node.states))
-        bound = min(node.bound, self._score_bound(node.states))
+            return []
+        self.assignments.relax(self.ranking.assigned(node.states))
+        sharper = max(bound, -self._score_bound(node.states))
         if (known := self.candidates.get(node.states)) is not None:
-            self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, bound)))
-        if bound < node.bound and self.open and bound < self.open[0].bound:
-            self._push(node.states, bound, is_relaxed=True, visits=node.visits)
-        elif len(node.states) == len(self.assignments.order):
-            self._judge(node)
-        else:
-            for child in self._children(node.states, bound):
-                heappush(self.open, child)
+            self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, -sharper)))
+        if sharper > bound:
+            return [(sharper, node)]
+        if len(node.states) == len(self.assignments.order):
+            return self._judge(bound, node)
+        return sorted(self._children(bound, node.states))
 
-    def _push(
-        self, states: tuple[int, ...], bound: float, *, is_relaxed: bool = False, visits: int = 0
-    ) -> None:
-        priority = (-bound, -len(states), next(self.numbers))
-        heappush(self.open, _Node(priority, states, is_relaxed, visits))
+    def _children(self, bound: float, states: States) -> list[tuple[float, _Node]]:
+        sizes, x = self.assignments.problem.structure.sizes, self.assignments.order[len(states)]
+        below = [(*states, state) for state in range(sizes[x])]
+        return [(max(bound, -self._score_bound(child)), _Node(child)) for child in below]
 
-    def _children(self, states: tuple[int, ...], bound: float = 1.0) -> list[_Node]:
-        x = self.assignments.order[len(states)]
-        children = []
-        for state in range(self.assignments.problem.structure.sizes[x]):
-            below = (*states, state)
-            priority = (-min(bound, self._score_bound(below)), -len(below), next(self.numbers))
-            children.append(_Node(priority, below))
-        return children
-
-    def _score_bound(self, states: tuple[int, ...]) -> float:
+    def _score_bound(self, states: States) -> float:
         assigned = self.ranking.assigned(states)
         upper = self.assignments.upper(assigned)
         lower = self.assignments.lower(assigned) if self.alpha < 1.0 else 0.0
@@ -465,16 +450,16 @@ class _BestFirst:
 
     # ---- complete assignments -------------------------------------------------------------------------
 
-    def _judge(self, node: _Node) -> None:
+    def _judge(self, bound: float, node: _Node) -> list[tuple[float, _Node]]:
         """Find the score of a complete assignment; come back to it later if the time was too short."""
         budget = self.ranking.budget.at_most(FIRST_SECONDS * 4.0**node.visits)
-        cap = min(node.bound, self._score_bound(node.states))
+        cap = min(-bound, self._score_bound(node.states))
         low, high = self._score(self.ranking.assigned(node.states), budget)
         high = max(low, min(high, cap))
         self.candidates[node.states] = _Candidate(node.states, low, high)
         was_short = budget.is_spent and not self.ranking.is_over
-        if was_short and high - low > self._slack() and high >= self._threshold():
-            self._push(node.states, high, is_relaxed=True, visits=node.visits + 1)
+        is_worth_more = was_short and high - low > self._slack() and high >= self._threshold()
+        return [(-high, _Node(node.states, node.visits + 1))] if is_worth_more else []
 
     def _score(self, assigned: Assigned, budget: Budget) -> tuple[float, float]:
         """Return between which values the score of a complete assignment lies."""
