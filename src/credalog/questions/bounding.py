@@ -68,6 +68,8 @@ def search_in_turn(
     """Search one reading after the other until the end is found; each knows what was attained before it."""
     best: Finding | None = None
     for turn, reading in enumerate(readings, 1):
+        if best is not None and limits.budget.is_spent:
+            break
         program = program_of(reading)
         finding = program.search(_share(limits, len(readings) - turn), end=end, known=known)
         if not program.is_outer and finding.ending is Ending.INTERRUPTED:
@@ -104,9 +106,8 @@ class Solver:
         claim, self._basis = solve(objective, box, basis=self._basis, timeout=budget.for_solver)
         if claim.outcome is not Outcome.OPTIMAL:
             return Endpoint.trivial(end), claim
-        prove = self._checker.upper_bound if end is End.UPPER else self._checker.lower_bound
-        proved = min(1.0, max(0.0, prove(objective, box, claim.multipliers)))
-        return Endpoint(proved, None, Checker.warrant), claim
+        proved = self._checker.bound(objective, box, claim.multipliers, end)
+        return Endpoint(min(1.0, max(0.0, proved)), None, Checker.warrant), claim
 
     def exact_bound(self, objective: Objective, claim: Claim, budget: Budget, *, end: End) -> Fraction | None:
         """Prove what a claim says in rational arithmetic; None where that fails."""

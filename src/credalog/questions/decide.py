@@ -189,7 +189,7 @@ class _Comparison:
             for name, stage in stages:
                 reached = name
                 stage()
-                if self._verdict is not Verdict.UNDECIDED:
+                if self._verdict is not Verdict.UNDECIDED or self.budget.is_spent:
                     break
         except KeyboardInterrupt:
             reached = "interrupted"

@@ -278,10 +278,19 @@ class _Checks:
 
         A group is dropped only where the rest is proved inconsistent, so the rest always is. A single
         sentence is kept where the rest without it has a model; every later, smaller rest then has one too,
-        which is why one pass makes the result minimal.
+        which is why one pass makes the result minimal. What could not be decided on the way is tried once
+        more, now that the set is small.
         """
-        needed, doubtful = list(numbered), list[Numbered]()
-        groups = [needed[:]]
+        needed, doubtful = self._filtered(list(numbered), [list(numbered)])
+        needed, doubtful = self._filtered(needed, [[one] for one in reversed(doubtful)])
+        self.is_minimal = not doubtful
+        return tuple(needed)
+
+    def _filtered(
+        self, needed: list[Numbered], groups: list[list[Numbered]]
+    ) -> tuple[list[Numbered], list[Numbered]]:
+        """Drop groups, the last first; return what is needed, and which of it may not be."""
+        doubtful = list[Numbered]()
         while groups:
             group = groups.pop()
             rest = [one for one in needed if one not in group]
@@ -293,19 +302,7 @@ class _Checks:
                 groups += [group[:middle], group[middle:]]
             elif verdict is None:
                 doubtful += group
-        return self._settled(needed, doubtful)
-
-    def _settled(self, needed: list[Numbered], doubtful: Sequence[Numbered]) -> tuple[Numbered, ...]:
-        """Decide once more, now that the set is small, what could not be decided on the way."""
-        self.is_minimal = True
-        for one in doubtful:
-            rest = [other for other in needed if other != one]
-            verdict = self.verdict(rest) if rest else True
-            if verdict is False:
-                needed = rest
-            elif verdict is None:
-                self.is_minimal = False
-        return tuple(needed)
+        return needed, doubtful
 
     def hinted(self, numbered: Sequence[Numbered]) -> Sequence[Numbered]:
         """Return the sentences on which a linear proof of inconsistency rests, if there is one."""

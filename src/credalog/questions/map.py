@@ -403,7 +403,8 @@ class _BestFirst:
         states: States = ()
         while len(states) < len(self.assignments.order):
             states = min(self._children(-1.0, states))[1].states
-        self._judge(-1.0, _Node(states))
+        for bound, node in self._judge(-1.0, _Node(states)):
+            self.tree.push(bound, node)
 
     def _is_over(self) -> bool:
         self.ranking.report(self.bound, self._highest() if self.candidates else None)

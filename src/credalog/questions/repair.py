@@ -25,19 +25,20 @@ from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
 from credalog.methods.cliques.descent import descend
+from credalog.methods.cliques.proofs import Prover
 from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
 from credalog.network.formulas import TRUE, Formula, scope
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem, problem_of, relevant_part
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Outcome
-from credalog.program.solvers.highs import Linearization, Relaxation
+from credalog.program.solvers.highs import Linearization
 from credalog.questions.models import encode_tables, is_model
 from credalog.questions.widening import POSSIBLE, Priced, Widening, span_of, widenings_of
 from credalog.tables.distribution import Distribution
-from credalog.trusted.certify import Checker
 
 __all__ = ["Cheapest", "GRAIN", "cheapest", "conditions_of", "widened", "widened_for"]
 
@@ -253,8 +254,7 @@ class _PricedProgram:
         self.encoding = widening.encoding
         self.budget = budget
         self.objective = widening.objective(most)
-        self._relaxation = Relaxation(self.encoding.program)
-        self._checker = Checker(self.encoding.program)
+        self._prover = Prover(self.encoding.program, self.objective, End.LOWER, budget)
         self._has_inner_conditions = bool(self.encoding.problem.declared) or any(
             len(clique.block) > 1 for clique in self.encoding.factorization.cliques
         )
@@ -266,34 +266,21 @@ class _PricedProgram:
     def _narrowed(self, box: Box) -> Box:
         """Bound the probability of every condition by the relaxation."""
         for ratio, probability in self.widening.conditions:
-            low, high = 0.0, 1.0
-            claim, _ = self._relaxation.minimize(probability, box, timeout=self.budget.for_solver)
-            if claim.outcome is Outcome.OPTIMAL:
-                low = max(low, self._checker.lower_bound(probability, box, claim.multipliers))
-            claim, _ = self._relaxation.maximize(probability, box, timeout=self.budget.for_solver)
-            if claim.outcome is Outcome.OPTIMAL:
-                high = min(high, self._checker.upper_bound(probability, box, claim.multipliers))
+            low, high = (self._prover.range_end(probability, box, end) for end in End)
             box = box.restrict(ratio, low, max(low, high))
         return box
 
     def relax(self, box: Box) -> tuple[float, Floats | None]:
         """Return a proved bound on the price within a box, and the relaxed point if there is one."""
-        claim, _ = self._relaxation.minimize(self.objective, box, timeout=self.budget.for_solver)
-        match claim.outcome:
-            case Outcome.INFEASIBLE:
-                empty = self._checker.proves_empty(self.objective, box, claim.multipliers)
-                return (inf if empty else 0.0), None
-            case Outcome.STOPPED:
-                return 0.0, None
-            case Outcome.OPTIMAL:
-                bound = self._checker.lower_bound(self.objective, box, claim.multipliers)
-                return max(0.0, bound), claim.point
+        claim, _ = self._prover.relax(box, None)
+        bound = self._prover.bound(claim, box, 0.0)
+        return bound, claim.point if claim.outcome is Outcome.OPTIMAL else None
 
     def repriced(self, rng: np.random.Generator) -> Floats | None:
         """Return where the relaxation would end if prices were up to ten times higher or lower."""
         prices = self.objective.numerator * 10.0 ** rng.uniform(-1.0, 1.0, self.encoding.program.columns)
         objective = replace(self.objective, numerator=prices)
-        claim, _ = self._relaxation.minimize(objective, self.box, timeout=self.budget.for_solver)
+        claim, _ = self._prover.relaxation.minimize(objective, self.box, timeout=self.budget.for_solver)
         return claim.point if claim.outcome is Outcome.OPTIMAL else None
 
     def step(self, point: Floats, radius: float) -> Floats | None:
