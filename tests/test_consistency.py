@@ -284,7 +284,7 @@ def test_a_condition_without_mass_costs_nothing():
     assert widenings_of(model, sentence) == (0.0, 0.0)
 
 
-# --- Consistencys ---------------------------------------------------------------------------------------------
+# --- Verdicts ---------------------------------------------------------------------------------------------
 
 
 def test_a_consistent_network_shows_a_model():

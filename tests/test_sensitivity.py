@@ -175,7 +175,8 @@ def test_a_place_that_no_model_allows_is_said_to_be_none():
         "P(c) = 0.2\nP(d) = 0.8"
     )
     network, query = asked(model, "P(b)")
-    found = measure(network, query, model.question("P(a)"), Fraction(1, 10), OPTIONS, positions=3)
+    patient = Options(timeout=30.0)
+    found = measure(network, query, model.question("P(a)"), Fraction(1, 10), patient, positions=3)
     first, middle, last = (scenario.answer for scenario in found.scenarios)
     assert middle is None
     assert first is not None and first.upper == pytest.approx((1 + 0.2**0.5) / 2, abs=CLOSE)
@@ -312,7 +313,8 @@ def test_a_measurement_where_there_is_no_model_is_refused():
 
 
 def test_an_exact_measurement_of_what_is_known_is_possible():
-    found = credalog.parse("P(a) = 0.1\n0.2 <= P(b | a) <= 0.3").measure("P(b)", "P(a)", within=0)
+    model = credalog.parse("P(a) = 0.1\n0.2 <= P(b | a) <= 0.3")
+    found = measure(*asked(model, "P(b)"), model.question("P(a)"), Fraction(0), OPTIONS)
     assert all(scenario.answer is not None for scenario in found.scenarios)
 
 

@@ -12,12 +12,12 @@ could add independences, a subset of a consistent set could be inconsistent, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from credalog.errors import CredalogError, UnknownName
 from credalog.methods.answer import Options, last_of
@@ -26,12 +26,14 @@ from credalog.methods.cliques.encoding import Encoding
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import Budget
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened_for
 from credalog.questions.widening import POSSIBLE, Priced, silenced, span_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
 from credalog.text import said, unparse_formula
 
@@ -73,6 +75,10 @@ class Consistency(Enum):
     UNDECIDED = "within the limits no model was found, and none was excluded"
 
 
+Verdict = Consistency
+"""The name under which the command line still imports it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Culprit:
     """A sentence of a conflict, its place among the network's, and which of its bounds take part."""
@@ -91,8 +97,8 @@ class Culprit:
         return replace(self.sentence, lower=lower, upper=upper)
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Conflict(Printed):
     """Sentences whose bounds no distribution with the network's independences satisfies together.
 
     That they conflict is proved. `is_minimal` says that every smaller set was shown to have a model;
@@ -118,6 +124,16 @@ class Conflict:
             f"{fewer if self.is_minimal else 'whether fewer of them do was not decided'}"
         )
 
+    def __str__(self) -> str:
+        return f"{self.summary}: {'; '.join(said(culprit.bound) for culprit in self.culprits)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentences, and which of their bounds take part."""
+        sentences = [
+            {**c.sentence.to_dict(), "by_lower": c.by_lower, "by_upper": c.by_upper} for c in self.culprits
+        ]
+        return {"is_minimal": self.is_minimal, "sentences": sentences}
+
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
 
@@ -125,8 +141,8 @@ class Conflict:
         return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Printed):
     """A sentence before and after a repair."""
 
     before: Sentence
@@ -137,9 +153,17 @@ class Change:
         """Return by how much both bounds together have given way."""
         return (self.before.lower - self.after.lower) + (self.after.upper - self.before.upper)
 
+    def __str__(self) -> str:
+        return f"{said(self.before)} becomes {said(self.after)}"
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence as it was, with its new bounds."""
+        bounds = {"lower": float(self.after.lower), "upper": float(self.after.upper)}
+        return {**self.before.to_dict(), **bounds}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Repair(Printed):
     """Changes after which the network has a model, their price, and the least that any repair costs.
 
     The price adds up the widenings, each times the weight of its sentence. `at_least` is proved. `is_checked`
@@ -162,11 +186,21 @@ class Repair:
     def proviso(self) -> str:
         """Say which conditions every repair leaves possible; nothing where there are none."""
         conditions = ", ".join(map(unparse_formula, self.possible))
-        return (
-            f"Only repairs count that leave a probability of {POSSIBLE:g} to {conditions}."
-            if conditions
-            else ""
-        )
+        proviso = f"Only repairs count that leave a probability of {POSSIBLE:g} to {conditions}."
+        return proviso if conditions else ""
+
+    def __str__(self) -> str:
+        return f"a repair at a price of {self.price:.6g}: {'; '.join(map(str, self.changes))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes, their price, and what is proved of it."""
+        return {
+            "price": self.price,
+            "at_least": self.at_least,
+            "is_checked": self.is_checked,
+            "possible": [unparse_formula(given) for given in self.possible],
+            "changes": [change.to_dict() for change in self.changes],
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
@@ -184,8 +218,8 @@ class Repair:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(Printed):
     """The verdict on a network with its evidence: a model, or a conflict and what would settle it.
 
     Where the user stopped the work, `is_interrupted` says so, and what was not found yet is missing.
@@ -195,8 +229,23 @@ class Diagnosis:
     model: Distribution | None = None
     conflict: Conflict | None = None
     repair: Repair | None = None
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     is_interrupted: bool = False
+
+    def __str__(self) -> str:
+        parts = (self.verdict.value, self.conflict, self.repair)
+        return ". ".join(str(part) for part in parts if part is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "verdict": self.verdict.name,
+            "model": None if self.model is None else as_tables(self.model),
+            "conflict": None if self.conflict is None else self.conflict.to_dict(),
+            "repair": None if self.repair is None else self.repair.to_dict(),
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
@@ -459,8 +508,8 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
     for name, weight in weights.items():
         if name not in known:
             raise UnknownName(
-                f"no sentence has the label, the file or the line {name}",
-                advice="Weights go by the names that a report prints: a label, expert.lcn:3 or expert.lcn.",
+                f"no sentence has the label, the place or the file {name}",
+                advice="Weights go by label, by place such as expert.lcn:3, or by file.",
             )
         if not weight > 0.0:
             raise CredalogError(f"the weight {weight} of {name} is not positive")
@@ -471,10 +520,9 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
 
 
 def _names(sentence: Sentence) -> tuple[str, ...]:
-    """List what a sentence may be called, the most particular first."""
-    source = sentence.source
-    if source is None:
+    """Return what a sentence may be called, the most particular first: its label, its place, its file."""
+    if sentence.source is None:
         return (sentence.label,) if sentence.label else ()
-    short = replace(source, file=Path(source.file).name)
-    names = sentence.label, str(source), str(short), source.file, short.file
-    return tuple(name for name in names if name)
+    short = replace(sentence.source, file=Path(sentence.source.file).name)
+    places = (str(sentence.source), str(short), sentence.source.file, short.file)
+    return tuple(name for name in (sentence.label, *places) if name)

@@ -16,15 +16,15 @@ of it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import inf
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from math import floor, inf, log10, sqrt
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.errors import ImpossibleEvidence, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, UnknownName, no_model
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
@@ -34,15 +34,19 @@ from credalog.methods.cliques.witness import distribution_at
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
-from credalog.network.sentences import Network
+from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
+from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
+from credalog.numbers.printed import Printed
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation
 from credalog.program.solvers.ipopt import spread
 from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution, Factor
+from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
 
 __all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
@@ -62,8 +66,8 @@ FLOOR = 1e-12
 """The least share of a row at which the gradient of the entropy is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaximumEntropy:
+@dataclass(frozen=True, slots=True, repr=False)
+class MaximumEntropy(Printed):
     """A model, its entropy in nats, and what no model's entropy passes.
 
     Without a distribution no model was found in time. EXACT says that the model's entropy is within the
@@ -75,7 +79,7 @@ class MaximumEntropy:
     entropy: float
     at_most: float
     status: Status
-    seconds: float
+    seconds: float = field(compare=False)
     is_interrupted: bool = False
 
     @property
@@ -85,7 +89,12 @@ class MaximumEntropy:
 
     def probability(self, claim: Formula, given: Formula = TRUE) -> float:
         """Return P(claim | given) under the model."""
-        assert self.distribution is not None
+        if self.distribution is None:
+            raise CredalogError("no model was found in time", advice="Allow more time: timeout=300.")
+        known = {variable for factor in self.distribution.factors for variable in factor.block}
+        for variable in query_of(Query(claim, given)).scope:
+            if variable not in known:
+                raise UnknownName(f"the model has no variable {variable.name}")
         if self.distribution.probability(given) <= 0.0:
             raise ImpossibleEvidence(
                 "the model of greatest entropy gives the condition probability zero",
@@ -103,6 +112,29 @@ class MaximumEntropy:
             f"The best model found has an entropy of {self.entropy:.6f} nats; "
             f"no model has more than {self.at_most:.6f}."
         )
+
+    def digits(self, given: Formula = TRUE) -> int:
+        """Return how many decimals of P(... | given) the gap warrants.
+
+        By Pinsker's inequality, a model whose entropy is short of the greatest by g differs from that of
+        greatest entropy by at most sqrt(g / 2) in any probability, where the models form a convex set. Given
+        something, by that over its probability.
+        """
+        mass = self.probability(given)
+        away = sqrt(self.gap / 2.0) / mass if mass > 0.0 else 1.0
+        return min(DIGITS, max(2, floor(-log10(max(away, 10.0**-DIGITS)))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        found = self.distribution
+        return {
+            "status": "INTERRUPTED" if self.is_interrupted else self.status.name,
+            "entropy": None if found is None else self.entropy,
+            "at_most": self.at_most,
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+            "tables": None if found is None else as_tables(found),
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_chances

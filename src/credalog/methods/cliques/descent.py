@@ -1,7 +1,7 @@
-"""Trust-region descent, for whoever can solve a program linearized at a point (sequential linear programming).
+"""Trust-region descent by sequential linear programming, for whoever can solve a linearized program.
 
-Input: a start, a step that stays within a radius, and a merit to be lowered. Output: the points met on the way,
-each better than the one before.
+Input: a start, a step that stays within a radius, and a merit to be lowered. Output: the points met on the
+way, each better than the one before.
 """
 
 from __future__ import annotations
