@@ -14,19 +14,16 @@ so that no error of the pivoting can make it too narrow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from credalog.numbers.compiled import compiled
 
 __all__ = [
     "Table",
     "all_rows",
-    "compiled",
     "copy_box",
     "corner_range",
     "corner_weight",
@@ -40,7 +37,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Function = TypeVar("Function", bound=Callable[..., object])
 
 EPSILON = 2.0**-52
 UNDERFLOW = 1e-290
@@ -49,28 +45,6 @@ REDUCED_COST = 1e-11
 """How far a row may be violated before the simplex method pivots on it."""
 PIVOT = 1e-10
 """The least pivot that is divided by."""
-
-
-def _sources() -> str:
-    """Return a fingerprint of all modules with compiled functions."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    return sha256(b"".join(text for text in texts if b"@compiled" in text)).hexdigest()
-
-
-SOURCES = _sources()
-
-
-def compiled(function: Function) -> Function:
-    """Compile a function with numba, once per machine: the result is kept on disk.
-
-    It is kept until any of these modules changes. By itself numba looks at the function's own file only, not
-    at those of the functions it calls, and would go on running their old code after a correction.
-    """
-    dispatcher = numba.njit(cache=True, nogil=True)(function)
-    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if kept is not None:
-        kept._source_stamp = (kept._source_stamp, SOURCES)
-    return cast(Function, dispatcher)
 
 
 @compiled

@@ -4,7 +4,7 @@ Enters: a program, an objective or the groups of an entropy, a point to start fr
 be better, or None. A local solver proves nothing: not that its point is the best, and not, when it finds
 none, that there is none. What leaves here is a candidate for a witness and must be checked like any other.
 
-The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
+The library is optional: `pip install 'credalog[ipopt]'` brings IPOPT along (Linux on x86-64 only).
 """
 
 from __future__ import annotations
@@ -278,6 +278,5 @@ def _library() -> Any:
     try:
         from ipyopt import Problem
     except ImportError as error:
-        advice = "Install it with `pip install credalog[ipopt]`."
-        raise MissingLibrary("IPOPT is not installed", advice=advice) from error
+        raise MissingLibrary.of("IPOPT", "ipopt") from error
     return Problem
