@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 try:
-    import numba
+    from numba import njit as _compile
 except ImportError:
-    numba = None
+    _compile = None  # type: ignore[assignment]
 
 __all__ = ["compiled"]
 
@@ -37,9 +37,9 @@ def compiled(function: Function) -> Function:
     It is kept until any of these modules changes. By itself numba looks at the function's own file only, not
     at those of the functions it calls, and would go on running their old code after a correction.
     """
-    if numba is None:
+    if _compile is None:
         return function
-    dispatcher = numba.njit(cache=True, nogil=True)(function)
+    dispatcher = _compile(cache=True, nogil=True)(function)
     kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if kept is not None:
         kept._source_stamp = (kept._source_stamp, SOURCES)

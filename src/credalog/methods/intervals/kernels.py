@@ -272,7 +272,8 @@ def _rows(t: Table, lower: Floats, upper: Floats, G: Floats) -> int:
                     G[row, w] = holds - upper[slot]
                 if below:
                     G[row + contexts * above, w] = lower[slot] - holds
-            count += contexts * (above + below)
+            # Not `above + below`: uncompiled, the sum of two of numpy's truth values is a truth value.
+            count += contexts * above + contexts * below
     return count
 
 
