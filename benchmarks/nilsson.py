@@ -96,7 +96,9 @@ def over_all_worlds(network: Network, claim: Formula) -> tuple[float, float]:
     found = [
         linprog(sign * goal, A_ub=np.array(rows), b_ub=limits, A_eq=sure, b_eq=[1.0]) for sign in (1, -1)
     ]
-    return float(found[0].fun), -float(found[1].fun)
+    least, most = (one.fun for one in found)
+    assert least is not None and most is not None
+    return float(least), -float(most)
 
 
 # --- Measurements -------------------------------------------------------------------------------------------

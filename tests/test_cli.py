@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -485,6 +486,7 @@ def test_a_written_file_has_the_usual_rights(tmp_path: Path):
 def test_a_reader_who_leaves_early_gets_no_traceback(written):
     many = written("".join(f"P(x{i}) >= 0.1\n" for i in range(2000)))
     process = in_a_process("independences", many)
+    assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
     complaints = process.stderr.read()
@@ -512,7 +514,7 @@ def test_an_interrupted_query_shows_the_bounds_reached(ask, monkeypatch: pytest.
 def test_an_answer_cut_short_has_the_status_interrupted(ask, monkeypatch: pytest.MonkeyPatch):
     finished = LCN.query
 
-    def cut_short(*words: object, report, **options: object) -> Answer:
+    def cut_short(*words: Any, report, **options: Any) -> Answer:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         return replace(finished(*words, **options), status=Status.BOUNDED, interrupted=True)
@@ -545,6 +547,7 @@ sys.exit(main(sys.argv[1:]))
 def test_control_c_ends_with_130_and_the_bounds_reached():
     words = [sys.executable, "-c", SLOW, "query", str(EXAMPLES / "parity.lcn"), "P(x)", "--json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
         assert process.stderr.readline() == "at work\n"
         process.send_signal(signal.SIGINT)
         out, complaints = process.communicate(timeout=60)
@@ -589,6 +592,7 @@ def test_control_c_ends_every_command_at_once(tmp_path: Path, words: tuple[str, 
     files["M"].write_text(f"{local}0.3 <= P(c) <= 0.4\n0.4 <= P(d) <= 0.6\nP(d or e) <= 0.7\n")
     command = [sys.executable, "-c", NEVER_ENDING, *(str(files.get(word, word)) for word in words), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
         assert process.stderr.readline() == "at work\n"
         process.send_signal(signal.SIGINT)
         out, complaints = process.communicate(timeout=20)
@@ -601,7 +605,7 @@ def test_control_c_ends_every_command_at_once(tmp_path: Path, words: tuple[str, 
 def test_interrupted_marginals_show_those_that_were_finished(ask, monkeypatch: pytest.MonkeyPatch):
     finished, asked = LCN.query, []
 
-    def third_is_cut_short(*words: object, **options: object) -> Answer:
+    def third_is_cut_short(*words: Any, **options: Any) -> Answer:
         asked.append(words)
         return replace(finished(*words, **options), interrupted=len(asked) == 3)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -157,8 +158,8 @@ def holds(pattern: Pattern, binding: Binding, world: World) -> bool:
         case Compound(connective, operands):
             return connected(connective, [holds(operand, binding, world) for operand in operands])
         case Quantified(quantifier, prefix, body):
-            found = [holds(body, inner, world) for inner in bindings(prefix, binding)]
-            return all(found) if quantifier is Quantifier.FORALL else any(found)
+            each = [holds(body, inner, world) for inner in bindings(prefix, binding)]
+            return all(each) if quantifier is Quantifier.FORALL else any(each)
     raise AssertionError(pattern)
 
 
@@ -185,7 +186,7 @@ def all_variables() -> dict[str, Variable]:
     found = {}
     for declaration in DECLARATIONS:
         if isinstance(declaration, Predicate | RandomFunction):
-            values = ("false", "true")
+            values: tuple[str, ...] = ("false", "true")
             if isinstance(declaration, RandomFunction):
                 listed = declaration.values
                 values = DOMAINS[listed] if isinstance(listed, str) else listed
@@ -216,7 +217,7 @@ def test_a_ground_formula_is_true_where_its_pattern_is(pattern: Pattern, worlds:
 @given(prefixes())
 @settings(max_examples=200)
 def test_instances_are_those_that_pass_the_guard_in_the_order_of_the_domains(
-    drawn: tuple[Prefix, object],
+    drawn: tuple[Prefix, Any],
 ) -> None:
     prefix, _ = drawn
     bound = [name for binder in prefix.binders for name in binder.names]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -260,7 +261,7 @@ def test_a_missing_file_is_named_where_it_is_included(tmp_path: Path) -> None:
 
 @given(theories())
 @settings(max_examples=100)
-def test_a_theory_reads_back_as_itself(theory: object) -> None:
+def test_a_theory_reads_back_as_itself(theory: Any) -> None:
     assert read(unparse(theory)) == theory
 
 

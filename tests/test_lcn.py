@@ -8,6 +8,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -32,7 +33,7 @@ near:  forall x, y in Person, Near(x, y): P(Sm(x) <-> Sm(y)) >= 0.8
 """
 
 
-def bounds(stated: object) -> tuple[Fraction, Fraction]:
+def bounds(stated: Any) -> tuple[Fraction, Fraction]:
     sentence = LCN.of(stated).sentences[0]
     return sentence.lower, sentence.upper
 
@@ -62,7 +63,7 @@ def bounds(stated: object) -> tuple[Fraction, Fraction]:
         (Sentence.of(a, 0.1, 0.2, given=b, label="t"), "t: 0.1 <= P(a | b) <= 0.2"),
     ],
 )
-def test_a_sentence_in_python_is_the_sentence_in_text(stated: object, text: str) -> None:
+def test_a_sentence_in_python_is_the_sentence_in_text(stated: Any, text: str) -> None:
     assert LCN.of(stated).ground() == credalog.parse(text).ground()
 
 
@@ -90,7 +91,7 @@ def test_python_cannot_chain_comparisons_and_says_so() -> None:
         (P(a) + P(b)).query,
     ],
 )
-def test_what_cannot_be_said_is_refused_in_python_too(wrong: object) -> None:
+def test_what_cannot_be_said_is_refused_in_python_too(wrong: Any) -> None:
     with pytest.raises(LanguageError):
         wrong()
 
@@ -117,7 +118,7 @@ def test_it_is_immutable_and_a_copy_with_one_more_sentence_leaves_it_alone() -> 
     more = lcn.with_sentences("s: P(b | a) >= 0.2", P(c) <= 0.3)
     assert (len(lcn.sentences), len(more.sentences)) == (1, 3)
     with pytest.raises(AttributeError):
-        lcn.theory = more.theory
+        lcn.theory = more.theory  # type: ignore[misc]
 
 
 def test_added_text_knows_the_declarations() -> None:
@@ -182,7 +183,7 @@ def test_its_parts_can_be_seen() -> None:
 
 
 def test_rules_and_data_are_separate() -> None:
-    data = {"Person": ["Tim", "Tom"], "Near": [["Tim", "Tom"]], "boss": {"Tom": "Tim"}}
+    data: Any = {"Person": ["Tim", "Tom"], "Near": [["Tim", "Tom"]], "boss": {"Tom": "Tim"}}
     lcn = credalog.parse(RULES, data=data)
     assert [s.label for s in lcn.sentences] == ["smoke[Tim]", "smoke[Tom]", "near[Tim,Tom]"]
     assert credalog.parse(RULES).with_data(data) == lcn
@@ -214,7 +215,7 @@ def test_data_come_from_json_and_csv(tmp_path: Path) -> None:
         ("nowhere.json", "cannot be read"),
     ],
 )
-def test_wrong_data_are_refused(data: object, message: str) -> None:
+def test_wrong_data_are_refused(data: Any, message: str) -> None:
     with pytest.raises(CredalogError) as caught:
         credalog.parse(RULES, data=data)
     assert message in caught.value.message

@@ -51,7 +51,7 @@ def ring() -> Network:
     sentences = [
         says(RING[i], p - WIDTH, p + WIDTH, given=conjunction(literal(RING[j], s) for j, s in around))
         for i in range(SIZE)
-        for states in product((0, 1), repeat=2)
+        for states in product((0, 1), (0, 1))
         for p in [chance_of(i, states)]
         for around in [tuple(zip(neighbours(i), states, strict=True))]
     ]
