@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
-from credalog.methods import automatic as exact
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import query
+from credalog.methods.cliques import ends
 from credalog.network.formulas import FALSE, TRUE, Formula, Is, Variable, propositions, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query, Sentence
@@ -59,7 +59,7 @@ def test_brute_force_finds_no_fault(kind: str, seed: int) -> None:
 def test_a_core_that_is_never_formed_is_bounded_too(
     kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exact, "CORE_LIMIT", 0)
+    monkeypatch.setattr(ends, "CORE_LIMIT", 0)
     case = random_case(kind, seed)
     outcome = outcome_of(case, timeout=1.5)
     assert complaints(outcome, truth_of(case, seconds=0.5), TOLERANCE) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from math import exp
 from pathlib import Path
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -17,6 +16,8 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.loglinear import LogLinear, family_of
 from credalog.network.formulas import Formula, Is, Variable, conjunction, propositions
 from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.trusted.check import violation
 
@@ -63,11 +64,11 @@ def family(network: Network, asked: Query) -> LogLinear | None:
     return family_of(part.problem, network.sentences)
 
 
-def attained(network: Network, asked: Query, *, maximize: bool) -> float:
+def attained(network: Network, asked: Query, *, end: End) -> float:
     """Return the value of a log-linear witness, after a check that it is a model."""
     found = family(network, asked)
     assert found is not None
-    model = found.witness(asked, monotonic() + 20.0, maximize=maximize)
+    model = found.witness(asked, Budget.of(20.0), end=end)
     assert model is not None
     assert violation(model, network, Engine(network).graph) <= FEASIBILITY
     return model.probability(asked.claim, asked.given)
@@ -79,7 +80,7 @@ def test_on_a_ring_the_witnesses_enclose_the_distribution_it_was_drawn_from(give
     truth = sum(weight(w) for w in worlds if w[0]) / sum(map(weight, worlds))
     asked = Query(RING[0]) if given is None else Query(RING[0], RING[given])
     network = ring()
-    lower, upper = (attained(network, asked, maximize=maximize) for maximize in (False, True))
+    lower, upper = (attained(network, asked, end=end) for end in End)
     assert lower < truth - 0.01
     assert upper > truth + 0.01
 
@@ -89,8 +90,8 @@ def test_the_engine_proves_bounds_around_the_witnesses_of_a_ring() -> None:
     answer = Engine(network).query(Query(RING[0]), Options(timeout=6.0, tolerance=1e-2))
     assert answer.lower_witnessed is not None
     assert answer.upper_witnessed is not None
-    assert answer.lower <= attained(network, Query(RING[0]), maximize=False)
-    assert answer.upper >= attained(network, Query(RING[0]), maximize=True)
+    assert answer.lower <= attained(network, Query(RING[0]), end=End.LOWER)
+    assert answer.upper >= attained(network, Query(RING[0]), end=End.UPPER)
 
 
 def test_derivatives_are_those_of_the_logarithms() -> None:
@@ -120,7 +121,7 @@ def test_many_values_and_a_tail_are_part_of_the_family() -> None:
             says(a & b, 0.2, 0.3, tau=False),
         ),
     )
-    assert attained(network, Query(red), maximize=False) < attained(network, Query(red), maximize=True)
+    assert attained(network, Query(red), end=End.LOWER) < attained(network, Query(red), end=End.UPPER)
 
 
 def test_linear_sentences_are_kept() -> None:
@@ -128,8 +129,8 @@ def test_linear_sentences_are_kept() -> None:
     text = "0.9 <= P(a or b) <= 1\n0.2 <= P(a) - P(b) <= 0.3\n"
     network = credalog.parse(text).ground()
     b = Is(next(v for v in network.variables if v.name == "b"), "true")
-    assert attained(network, Query(b), maximize=True) == pytest.approx(0.8, abs=1e-3)
-    assert attained(network, Query(b), maximize=False) == pytest.approx(0.3, abs=1e-3)
+    assert attained(network, Query(b), end=End.UPPER) == pytest.approx(0.8, abs=1e-3)
+    assert attained(network, Query(b), end=End.LOWER) == pytest.approx(0.3, abs=1e-3)
 
 
 def test_where_the_family_does_not_suit_it_is_not_offered() -> None:
@@ -149,7 +150,7 @@ def test_a_sentence_that_demands_a_zero_leaves_no_witness() -> None:
     network = Network((a.variable, b.variable), (says(a | b, 1, 1), says(a, 0.2, 0.4)))
     found = family(network, Query(a))
     assert found is not None
-    assert found.witness(Query(a), monotonic() + 5.0, maximize=True) is None
+    assert found.witness(Query(a), Budget.of(5.0), end=End.UPPER) is None
 
 
 def test_the_published_court_has_a_model(shared_data: Path) -> None:

@@ -14,8 +14,8 @@ from credalog.methods.intervals.rounds import ask_programs
 from credalog.network.formulas import conjunction, disjunction, proposition, propositions
 from credalog.network.graph import Markov
 from credalog.network.sentences import Independence, Network, Sentence
-from credalog.numbers.compiled import SOURCES
 from credalog.numbers.interval import Status
+from credalog.numbers.jit import SOURCES
 from propagation_judging import accusations
 
 S = Sentence.of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -20,6 +19,8 @@ from credalog.methods.cliques.witness import marginals_of
 from credalog.network.formulas import Formula, propositions
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program.program import Objective
 from credalog.program.solvers.highs import Relaxation
 from credalog.tables.distribution import Distribution, Factor
@@ -92,9 +93,9 @@ MODELS = st.tuples(*(st.integers(low, high) for low, high in RANGES)).map(
 
 
 @settings(max_examples=60, deadline=None)
-@given(data=st.data(), chances=MODELS, maximize=st.booleans())
+@given(data=st.data(), chances=MODELS, end=st.sampled_from(End))
 def test_no_rational_multipliers_prove_a_bound_that_a_model_passes(
-    data: st.DataObject, chances: list[Fraction], maximize: bool
+    data: st.DataObject, chances: list[Fraction], end: End
 ) -> None:
     encoding, objective = encoded(VANISHING, Query(C, A))
     program = encoding.program
@@ -103,7 +104,7 @@ def test_no_rational_multipliers_prove_a_bound_that_a_model_passes(
     weights = st.integers(-3, 3).map(lambda n: Fraction(n, 2))
     drawn = data.draw(st.dictionaries(st.integers(0, rows - 1), weights, max_size=12))
     allowed = {row: abs(w) if row < checker.unequal else w for row, w in drawn.items()}
-    cost = -objective.numerator if maximize else objective.numerator
+    cost = -objective.numerator if end is End.UPPER else objective.numerator
     bound = checker.bound(objective, program.ratios.box, cost, allowed, data.draw(weights))
     point = marginals_of(encoding, model(chances))
     assert point is not None
@@ -123,7 +124,7 @@ def test_what_the_solver_leaves_is_made_exact() -> None:
     encoding, objective = encoded(VANISHING, Query(C, A))
     program = encoding.program
     claim, _ = Relaxation(program).minimize(objective, program.ratios.box)
-    cost, until = objective.numerator, monotonic() + 10.0
+    cost, until = objective.numerator, Budget.of(10.0)
     bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, deadline=until)
     assert bound == Fraction(13, 100)
 
@@ -142,7 +143,7 @@ def test_evidence_that_no_model_allows_is_refuted_exactly() -> None:
     network = Network(
         VARIABLES, (says(A, 0, 0.5), says(B, 0.1, 0.2, given=A), says(B & C, 0.5, 0.6, given=A, tau=False))
     )
-    limits = Limits(1e-6, monotonic() + 10.0)
-    finding = search(*encoded(network, Query(C, A)), limits, maximize=True)
+    limits = Limits(1e-6, Budget.of(10.0))
+    finding = search(*encoded(network, Query(C, A)), limits, end=End.UPPER)
     assert finding.ending is Ending.EMPTY
     assert finding.warrant is Warrant.CHECKED

@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,8 @@ from credalog.network.formulas import (
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.network.structure import Reading
-from credalog.numbers.interval import Status, Warrant
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Status, Warrant
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.program.program import Box, Floats, Objective, Outcome
 from credalog.program.solvers import scip
@@ -57,7 +57,7 @@ TWO_ENDS = Network(
 )
 """Three independent propositions and two sentences across them: bilinear, so the relaxation leaves a gap."""
 
-ENDS_OF_C = {False: 0.22, True: 0.44}
+ENDS_OF_C = {End.LOWER: 0.22, End.UPPER: 0.44}
 """With m = P(a & !c), P(c) is P((a & b) | c) - m P(b): at least 0.4 - 0.3 * 0.6, at most 0.5 - 0.2 * 0.3."""
 
 
@@ -71,18 +71,18 @@ def found_in(
     network: Network,
     asked: Query,
     *,
-    maximize: bool = True,
+    end: End = End.UPPER,
     seconds: float = 10.0,
     known: Witness | None = None,
     limits: Limits | None = None,
 ) -> Finding:
-    dated = replace(limits or Limits(TOLERANCE, 0.0), deadline=monotonic() + seconds)
-    return search(*encoded(network, asked), dated, maximize=maximize, known=known)
+    dated = replace(limits or Limits(TOLERANCE, Budget.of()), budget=Budget.of(seconds))
+    return search(*encoded(network, asked), dated, end=end, known=known)
 
 
-def assert_encloses(finding: Finding, *, maximize: bool, truth: float) -> None:
+def assert_encloses(finding: Finding, *, end: End, truth: float) -> None:
     """Demand that the bound lie beyond the truth and the witness before it."""
-    sign = 1.0 if maximize else -1.0
+    sign = 1.0 if end is End.UPPER else -1.0
     assert sign * finding.bound >= sign * truth - 1e-9
     assert finding.witness is None or sign * finding.witness.value <= sign * truth + 1e-9
 
@@ -90,49 +90,49 @@ def assert_encloses(finding: Finding, *, maximize: bool, truth: float) -> None:
 # --- How a search ends ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_closed_search_meets_the_truth(maximize: bool) -> None:
-    finding = found_in(TWO_ENDS, Query(C), maximize=maximize)
+@pytest.mark.parametrize("end", End)
+def test_a_closed_search_meets_the_truth(end: End) -> None:
+    finding = found_in(TWO_ENDS, Query(C), end=end)
     assert finding.ending is Ending.CLOSED
     assert finding.warrant is Warrant.CHECKED
-    assert finding.bound == pytest.approx(ENDS_OF_C[maximize], abs=TOLERANCE)
-    assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
+    assert finding.bound == pytest.approx(ENDS_OF_C[end], abs=TOLERANCE)
+    assert_encloses(finding, end=end, truth=ENDS_OF_C[end])
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_gap_is_no_larger_than_asked_for(tolerance: float, maximize: bool) -> None:
-    finding = found_in(TWO_ENDS, Query(A, C), maximize=maximize, limits=Limits(tolerance, 0.0))
+@pytest.mark.parametrize("end", End)
+def test_a_gap_is_no_larger_than_asked_for(tolerance: float, end: End) -> None:
+    finding = found_in(TWO_ENDS, Query(A, C), end=end, limits=Limits(tolerance, Budget.of()))
     assert finding.ending is Ending.CLOSED and finding.witness is not None
     assert abs(finding.bound - finding.witness.value) <= tolerance
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_smaller_tolerance_takes_no_fewer_leaves_and_moves_no_bound_outwards(maximize: bool) -> None:
+@pytest.mark.parametrize("end", End)
+def test_a_smaller_tolerance_takes_no_fewer_leaves_and_moves_no_bound_outwards(end: End) -> None:
     findings = [
-        found_in(TWO_ENDS, Query(A & B), maximize=maximize, limits=Limits(10.0**-n, 0.0)) for n in range(1, 7)
+        found_in(TWO_ENDS, Query(A & B), end=end, limits=Limits(10.0**-n, Budget.of())) for n in range(1, 7)
     ]
-    sign = 1.0 if maximize else -1.0
+    sign = 1.0 if end is End.UPPER else -1.0
     bounds = [sign * finding.bound for finding in findings]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(bounds))
     assert [f.nodes for f in findings] == sorted(f.nodes for f in findings)
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_the_first_leaf_alone_gives_a_valid_bound(maximize: bool) -> None:
-    finding = found_in(TWO_ENDS, Query(C), maximize=maximize, limits=Limits(0.0, 0.0, root_only=True))
+@pytest.mark.parametrize("end", End)
+def test_the_first_leaf_alone_gives_a_valid_bound(end: End) -> None:
+    finding = found_in(TWO_ENDS, Query(C), end=end, limits=Limits(0.0, Budget.of(), root_only=True))
     assert finding.ending in (Ending.STOPPED, Ending.CLOSED)
-    assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
+    assert_encloses(finding, end=end, truth=ENDS_OF_C[end])
     # The root, and the root once more with its ratios narrowed.
     assert finding.nodes <= 2
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_search_without_time_still_ends_with_a_bound(maximize: bool) -> None:
-    finding = found_in(TWO_ENDS, Query(A, C), maximize=maximize, seconds=-1.0)
-    full = found_in(TWO_ENDS, Query(A, C), maximize=maximize)
+@pytest.mark.parametrize("end", End)
+def test_a_search_without_time_still_ends_with_a_bound(end: End) -> None:
+    finding = found_in(TWO_ENDS, Query(A, C), end=end, seconds=-1.0)
+    full = found_in(TWO_ENDS, Query(A, C), end=end)
     assert full.witness is not None
-    assert_encloses(finding, maximize=maximize, truth=full.witness.value)
+    assert_encloses(finding, end=end, truth=full.witness.value)
 
 
 def test_a_contradiction_leaves_nothing() -> None:
@@ -148,7 +148,7 @@ def test_a_contradiction_leaves_nothing() -> None:
 def test_a_witness_known_already_spares_the_search() -> None:
     first = found_in(TWO_ENDS, Query(C))
     assert first.witness is not None
-    again = found_in(TWO_ENDS, Query(C), known=first.witness, limits=Limits(0.5, 0.0))
+    again = found_in(TWO_ENDS, Query(C), known=first.witness, limits=Limits(0.5, Budget.of()))
     assert again.ending is Ending.CLOSED
     assert again.witness is not None and again.witness.value >= first.witness.value
 
@@ -159,7 +159,7 @@ def test_a_search_ends_when_its_purpose_is_settled() -> None:
     def decided(bound: float, witnessed: float | None) -> bool:
         return bound < 0.1 or (witnessed is not None and witnessed > 0.1)
 
-    finding = found_in(TWO_ENDS, Query(C), limits=Limits(0.0, 0.0, decided=decided))
+    finding = found_in(TWO_ENDS, Query(C), limits=Limits(0.0, Budget.of(), decided=decided))
     assert finding.ending is Ending.STOPPED
     assert finding.witness is not None and finding.witness.value > 0.1
 
@@ -173,8 +173,8 @@ def test_the_same_search_gives_the_same_finding() -> None:
 
 
 @pytest.mark.parametrize("patience", [0, 1, 3, 10])
-@pytest.mark.parametrize("maximize", [False, True])
-def test_an_interrupted_search_keeps_what_it_has(patience: int, maximize: bool) -> None:
+@pytest.mark.parametrize("end", End)
+def test_an_interrupted_search_keeps_what_it_has(patience: int, end: End) -> None:
     calls = 0
 
     def report(bound: float, witnessed: float | None) -> None:
@@ -183,11 +183,11 @@ def test_an_interrupted_search_keeps_what_it_has(patience: int, maximize: bool) 
         if calls > patience:
             raise KeyboardInterrupt
 
-    finding = found_in(TWO_ENDS, Query(A, C), maximize=maximize, limits=Limits(1e-9, 0.0, report=report))
-    full = found_in(TWO_ENDS, Query(A, C), maximize=maximize)
+    finding = found_in(TWO_ENDS, Query(A, C), end=end, limits=Limits(1e-9, Budget.of(), report=report))
+    full = found_in(TWO_ENDS, Query(A, C), end=end)
     assert finding.ending in (Ending.INTERRUPTED, Ending.CLOSED)
     assert full.witness is not None
-    assert_encloses(finding, maximize=maximize, truth=full.witness.value)
+    assert_encloses(finding, end=end, truth=full.witness.value)
 
 
 def test_an_interrupted_query_answers_with_valid_bounds() -> None:
@@ -227,7 +227,7 @@ def test_after_an_interrupted_reading_no_other_is_searched() -> None:
             return Finding(0.3, None, Ending.INTERRUPTED, Warrant.CLAIMED, 1, None)
 
     readings = (Reading.CHAIN, Reading.OUTER)
-    found = search_in_turn(readings, Interrupted, Limits(1e-4, 0.0), maximize=True)  # type: ignore[arg-type]
+    found = search_in_turn(readings, Interrupted, Limits(1e-4, Budget.of()), end=End.UPPER)  # type: ignore[arg-type]
     assert searched == [Reading.CHAIN]
     # What is proved of some models only is no bound.
     assert (found.ending, found.bound, found.warrant) == (Ending.INTERRUPTED, 1.0, Warrant.CHECKED)
@@ -236,16 +236,16 @@ def test_after_an_interrupted_reading_no_other_is_searched() -> None:
 def test_when_scip_is_interrupted_at_one_end_it_does_not_begin_at_the_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked_for: list[bool] = []
+    asked_for: list[End] = []
 
-    def stopped(*_: object, maximize: bool, **__: object) -> scip.GlobalClaim:
-        asked_for.append(maximize)
+    def stopped(*_: object, end: End, **__: object) -> scip.GlobalClaim:
+        asked_for.append(end)
         return scip.GlobalClaim(Outcome.STOPPED, 0.0, interrupted=True)
 
     monkeypatch.setattr(scip, "solve", stopped)
     answer = query(TWO_ENDS, Query(A, C), Options(method="scip"))
     assert answer.interrupted
-    assert asked_for == [False]
+    assert asked_for == [End.LOWER]
 
 
 def test_an_interrupted_verdict_is_not_remembered_as_undecided() -> None:
@@ -262,7 +262,7 @@ def test_an_interrupted_verdict_is_not_remembered_as_undecided() -> None:
 
 def test_reports_close_in_from_both_sides() -> None:
     heard: list[tuple[float, float | None]] = []
-    limits = Limits(1e-6, 0.0, report=lambda bound, witnessed: heard.append((bound, witnessed)))
+    limits = Limits(1e-6, Budget.of(), report=lambda bound, witnessed: heard.append((bound, witnessed)))
     finding = found_in(TWO_ENDS, Query(A, C), limits=limits)
     bounds = [bound for bound, _ in heard] + [finding.bound]
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(bounds))
@@ -390,32 +390,30 @@ def test_a_vacuous_sentence_on_a_variable_of_its_own_changes_nothing(seed: int) 
 # --- Who decides on a witness, and what a search does without a verdict -----------------------------------
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_witness_that_nobody_accepts_is_no_witness_and_the_bound_holds(maximize: bool) -> None:
-    limits = Limits(TOLERANCE, monotonic() + 1.0)
+@pytest.mark.parametrize("end", End)
+def test_a_witness_that_nobody_accepts_is_no_witness_and_the_bound_holds(end: End) -> None:
+    limits = Limits(TOLERANCE, Budget.of(1.0))
     asked = encoded(TWO_ENDS, Query(C))
-    finding = search(*asked, limits, maximize=maximize, accepts=lambda _: False)
+    finding = search(*asked, limits, end=end, accepts=lambda _: False)
     assert finding.witness is None
-    assert_encloses(finding, maximize=maximize, truth=ENDS_OF_C[maximize])
+    assert_encloses(finding, end=end, truth=ENDS_OF_C[end])
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_search_that_stopped_is_taken_up_where_it_was(maximize: bool) -> None:
-    limits = Limits(1e-6, monotonic())
-    stopped = Search(*encoded(TWO_ENDS, Query(C)), limits, maximize, None, None)
+@pytest.mark.parametrize("end", End)
+def test_a_search_that_stopped_is_taken_up_where_it_was(end: End) -> None:
+    limits = Limits(1e-6, Budget.of(0.0))
+    stopped = Search(*encoded(TWO_ENDS, Query(C)), limits, end, None, None)
     first = stopped.run()
-    second = stopped.go_on(monotonic() + 20.0)
+    second = stopped.go_on(Budget.of(20.0))
     assert first.ending is Ending.STOPPED
     assert second.ending is Ending.CLOSED
     assert second.nodes > first.nodes
-    assert_encloses(first, maximize=maximize, truth=ENDS_OF_C[maximize])
-    assert second.bound == pytest.approx(ENDS_OF_C[maximize], abs=2e-6)
+    assert_encloses(first, end=end, truth=ENDS_OF_C[end])
+    assert second.bound == pytest.approx(ENDS_OF_C[end], abs=2e-6)
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_a_leaf_without_a_verdict_is_cut_and_not_given_up(
-    maximize: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("end", End)
+def test_a_leaf_without_a_verdict_is_cut_and_not_given_up(end: End, monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver is made to say nothing about every box that is still as wide as the first one."""
     widths = encoded(TWO_ENDS, Query(C))[0].program.ratios
     solve = Relaxation._solve
@@ -426,6 +424,6 @@ def test_a_leaf_without_a_verdict_is_cut_and_not_given_up(
         return (replace(claim, outcome=Outcome.STOPPED), None) if first else (claim, basis)
 
     monkeypatch.setattr(Relaxation, "_solve", silent)
-    finding = found_in(TWO_ENDS, Query(C), maximize=maximize)
+    finding = found_in(TWO_ENDS, Query(C), end=end)
     assert finding.ending is Ending.CLOSED
-    assert finding.bound == pytest.approx(ENDS_OF_C[maximize], abs=2e-4)
+    assert finding.bound == pytest.approx(ENDS_OF_C[end], abs=2e-4)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from credalog.errors import MissingLibrary
 from credalog.network.formulas import propositions
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import End
 from credalog.program.program import Box, Objective, Outcome, Program, Ratios
 from credalog.program.solvers import ipopt, scip
 from oracle import Verdict, assignments, event, independences, interval, rows_of, violations
@@ -63,13 +64,13 @@ def asked(network: Network, query: Query) -> Objective:
 # --- SCIP --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("maximize", "truth"), [(False, 0.42), (True, 0.58)])
-def test_scip_finds_the_papers_interval(maximize: bool, truth: float) -> None:
-    claim = scip.solve(joint_program(INTERVALS), asked(INTERVALS, Query(A ^ B)), maximize=maximize)
+@pytest.mark.parametrize(("end", "truth"), [(End.LOWER, 0.42), (End.UPPER, 0.58)])
+def test_scip_finds_the_papers_interval(end: End, truth: float) -> None:
+    claim = scip.solve(joint_program(INTERVALS), asked(INTERVALS, Query(A ^ B)), end=end)
     assert claim.outcome is Outcome.OPTIMAL
     assert claim.bound == pytest.approx(truth, abs=1e-5)
     assert claim.value == pytest.approx(truth, abs=1e-6)
-    assert claim.bound > truth if maximize else claim.bound < truth
+    assert claim.bound > truth if end is End.UPPER else claim.bound < truth
     assert claim.point is not None and violations(claim.point, INTERVALS).worst < 1e-7
 
 
@@ -79,8 +80,8 @@ def test_scip_agrees_with_brute_force(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=3)
     truth = interval(case.network, case.query, seconds=1.0)
     program, objective = joint_program(case.network), asked(case.network, case.query)
-    low = scip.solve(program, objective, maximize=False, timeout=1.0)
-    high = scip.solve(program, objective, maximize=True, timeout=1.0)
+    low = scip.solve(program, objective, end=End.LOWER, timeout=1.0)
+    high = scip.solve(program, objective, end=End.UPPER, timeout=1.0)
     if truth.verdict in (Verdict.INCONSISTENT, Verdict.IMPOSSIBLE):
         assert low.outcome is high.outcome is Outcome.INFEASIBLE
     if truth.verdict is Verdict.ANSWERED:
@@ -93,7 +94,7 @@ def test_scip_agrees_with_brute_force(kind: str, seed: int) -> None:
 def test_scip_keeps_to_a_box() -> None:
     program = joint_program(INTERVALS)
     box = Box(np.full(2, 0.5), np.full(2, 0.6))
-    claim = scip.solve(program, asked(INTERVALS, Query(A & B)), maximize=True, box=box)
+    claim = scip.solve(program, asked(INTERVALS, Query(A & B)), end=End.UPPER, box=box)
     assert claim.value == pytest.approx(0.36, abs=1e-6)
     assert claim.ratios == pytest.approx([0.6, 0.6], abs=1e-6)
 
@@ -102,7 +103,7 @@ def test_scip_chooses_between_the_ends_where_told() -> None:
     program = joint_program(INTERVALS)
     ratios = replace(program.ratios, lower=np.full(2, 0.3), upper=np.full(2, 0.7), at_vertex=np.ones(2, bool))
     choice = replace(program, ratios=ratios)
-    claim = scip.solve(choice, asked(INTERVALS, Query(A & ~B)), maximize=False)
+    claim = scip.solve(choice, asked(INTERVALS, Query(A & ~B)), end=End.LOWER)
     assert claim.value == pytest.approx(0.09, abs=1e-6)
     assert claim.ratios == pytest.approx([0.3, 0.7], abs=1e-6)
 
@@ -112,26 +113,26 @@ def test_a_box_without_ends_is_searched_all_the_same() -> None:
     ratios = replace(program.ratios, lower=np.full(2, 0.3), upper=np.full(2, 0.7), at_vertex=np.ones(2, bool))
     inside = Box(np.full(2, 0.4), np.full(2, 0.5))
     claim = scip.solve(
-        replace(program, ratios=ratios), asked(INTERVALS, Query(A & B)), maximize=True, box=inside
+        replace(program, ratios=ratios), asked(INTERVALS, Query(A & B)), end=End.UPPER, box=inside
     )
     assert claim.value == pytest.approx(0.25, abs=1e-6)
 
 
 def test_scip_calls_an_empty_program_infeasible() -> None:
     network = Network(INTERVALS.variables, (*INTERVALS.sentences, Sentence.of(A, 0.8, 0.9)))
-    claim = scip.solve(joint_program(network), asked(network, Query(A)), maximize=True)
+    claim = scip.solve(joint_program(network), asked(network, Query(A)), end=End.UPPER)
     assert (claim.outcome, claim.bound, claim.point) == (Outcome.INFEASIBLE, -inf, None)
 
 
 def test_scip_calls_a_denominator_of_nothing_infeasible() -> None:
-    claim = scip.solve(joint_program(INTERVALS), asked(INTERVALS, Query(A, B & ~B)), maximize=False)
+    claim = scip.solve(joint_program(INTERVALS), asked(INTERVALS, Query(A, B & ~B)), end=End.LOWER)
     assert (claim.outcome, claim.bound) == (Outcome.INFEASIBLE, inf)
 
 
 def test_scip_accepts_a_start() -> None:
     start = np.outer([0.7, 0.3], [0.7, 0.3]).ravel()
     program, objective = joint_program(INTERVALS), asked(INTERVALS, Query(A & B))
-    claim = scip.solve(program, objective, maximize=False, start=start)
+    claim = scip.solve(program, objective, end=End.LOWER, start=start)
     assert claim.value == pytest.approx(0.09, abs=1e-6)
 
 
@@ -141,9 +142,10 @@ sys.path.insert(0, {tests!r})
 from random_networks import random_case
 from test_solvers import asked, joint_program
 from credalog.program.solvers import scip
+from credalog.numbers.interval import End
 case = random_case("free", 2, largest=4)
 program, objective = joint_program(case.network), asked(case.network, case.query)
-claim = scip.solve(program, objective, maximize=True, timeout=60.0,
+claim = scip.solve(program, objective, end=End.UPPER, timeout=60.0,
                    report=lambda bound, value: print("searching", flush=True))
 print(claim.outcome.name, claim.interrupted, 0.7 < claim.bound <= 1.0 + 1e-6)
 """
@@ -165,12 +167,12 @@ def test_ctrl_c_ends_the_search_and_nothing_else() -> None:
 # --- IPOPT -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("maximize", "truth"), [(False, 0.42), (True, 0.58)])
-def test_ipopt_climbs_to_the_papers_interval(maximize: bool, truth: float) -> None:
+@pytest.mark.parametrize(("end", "truth"), [(End.LOWER, 0.42), (End.UPPER, 0.58)])
+def test_ipopt_climbs_to_the_papers_interval(end: End, truth: float) -> None:
     pytest.importorskip("ipyopt", reason="the optional extra credalog[ipopt] is not installed")
     objective = asked(INTERVALS, Query(A ^ B))
-    start = np.outer([0.6, 0.4], [0.6, 0.4] if maximize is False else [0.4, 0.6]).ravel()
-    point = ipopt.improve(joint_program(INTERVALS), objective, start, maximize=maximize)
+    start = np.outer([0.6, 0.4], [0.6, 0.4] if end is End.LOWER else [0.4, 0.6]).ravel()
+    point = ipopt.improve(joint_program(INTERVALS), objective, start, end=end)
     assert point is not None
     assert objective.numerator @ point == pytest.approx(truth, abs=1e-6)
     assert violations(point, INTERVALS).worst < 1e-6
@@ -182,8 +184,8 @@ def test_what_ipopt_returns_is_nearly_a_model(kind: str) -> None:
     case = random_case(kind, 100, largest=3)
     program, objective = joint_program(case.network), asked(case.network, case.query)
     start = np.full(program.columns, 1.0 / program.columns)
-    for maximize in (False, True):
-        point = ipopt.improve(program, objective, start, maximize=maximize, timeout=1.0)
+    for end in End:
+        point = ipopt.improve(program, objective, start, end=end, timeout=1.0)
         if point is not None:
             assert violations(point / point.sum(), case.network).worst < 1e-5
 
@@ -201,7 +203,7 @@ def test_ipopt_takes_a_program_with_a_single_context() -> None:
         sp.csr_array(ratios.denominator[:1]),
     )
     start = np.full(4, 0.25)
-    point = ipopt.improve(replace(program, ratios=single), objective, start, maximize=True)
+    point = ipopt.improve(replace(program, ratios=single), objective, start, end=End.UPPER)
     assert point is not None
     assert objective.numerator @ point == pytest.approx(0.7, abs=1e-6)
 
@@ -218,7 +220,7 @@ def test_ctrl_c_inside_ipopt_is_raised_once_ipopt_has_stopped(monkeypatch: pytes
     monkeypatch.setattr(ipopt._Nonlinear, "gradient", interrupted)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), maximize=True)
+        ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), end=End.UPPER)
     assert 1 <= len(calls) < 5
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -226,4 +228,4 @@ def test_ctrl_c_inside_ipopt_is_raised_once_ipopt_has_stopped(monkeypatch: pytes
 def test_without_ipopt_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipyopt", None)
     with pytest.raises(MissingLibrary, match="pip install"):
-        ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), maximize=True)
+        ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), end=End.UPPER)

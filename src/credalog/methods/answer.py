@@ -56,9 +56,19 @@ class Answer:
     status: Status
     method: str
     seconds: float
-    lower_witness: Distribution | None = None
-    upper_witness: Distribution | None = None
     interrupted: bool = False
+
+    @property
+    def lower_witness(self) -> Distribution | None:
+        """Return the model that attains the least value."""
+        model: Distribution | None = self.interval.lower.model
+        return model
+
+    @property
+    def upper_witness(self) -> Distribution | None:
+        """Return the model that attains the greatest value."""
+        model: Distribution | None = self.interval.upper.model
+        return model
 
     @property
     def lower(self) -> float:

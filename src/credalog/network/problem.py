@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
 
@@ -20,9 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from credalog.network.formulas import Variable, truth_table
+from credalog.network.formulas import Is, Variable, conjunction, truth_table
 from credalog.network.graph import DependencyGraph, Markov
-from credalog.network.polytopes import Configuration, LocalPolytope, local_polytopes, local_row
+from credalog.network.polytopes import Configuration, LocalPolytope, Place, local_polytopes, local_row
 from credalog.network.sentences import Network, Sentence
 from credalog.network.structure import Condition, Reading, Structure, ancestors
 
@@ -82,8 +83,10 @@ def problem_of(network: Network, graph: DependencyGraph, markov: Markov) -> Prob
     statements = [
         Statement(n, network.sentences[n], _numbers(network.sentences[n].scope, index)) for n in numbers
     ]
-    ownership = _Ownership(network.variables, structure, polytopes, forced)
+    ownership = _Ownership(network.variables, structure, polytopes, frozenset(forced))
     anchored, owned = ownership.sort(statements)
+    places = {place: n for n, place in reversed(forced.items())}
+    anchored += tuple(_impossible(network, structure, n, place) for place, n in sorted(places.items()))
     declared = tuple(
         Condition(_numbers(i.left, index), _numbers(i.right, index), _numbers(i.given, index))
         for i in network.independences
@@ -100,8 +103,23 @@ def _structure(graph: DependencyGraph, markov: Markov) -> tuple[Structure, Readi
     return Structure(graph.parent_indices, sizes, graph.components()), reading
 
 
-def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...], list[int], frozenset[int]]:
-    """Return the local polytopes, the numbers of the statements, and which of those force a zero.
+def _impossible(network: Network, structure: Structure, number: int, place: Place) -> Statement:
+    """State outright that a configuration without any theta has probability zero.
+
+    The sentences that contradict each other there say the same, but a solver hears a contradiction of 1e-9 as
+    none.
+    """
+    x, configuration = place
+    parents = structure.parents[x]
+    atoms = zip((network.variables[p] for p in parents), configuration, strict=True)
+    claim = conjunction(Is(v, v.values[state]) for v, state in atoms)
+    return Statement(number, Sentence.of(claim, Fraction(0), Fraction(0)), parents or (x,))
+
+
+def _local(
+    network: Network, structure: Structure
+) -> tuple[tuple[Polytopes, ...], list[int], dict[int, Place]]:
+    """Return the local polytopes, the numbers of the statements, and which of those force a zero, and where.
 
     A local polytope without a point forces its configuration to have probability zero. That bears on the
     parents, so its sentences are statements. So are those of a component of several variables: its local
@@ -118,7 +136,7 @@ def _local(network: Network, structure: Structure) -> tuple[tuple[Polytopes, ...
         {key: polytope for key, polytope in found.items() if (x, key) not in empty}
         for x, found in enumerate(assessment.polytopes)
     )
-    forced = frozenset(n for n, places in enumerate(assessment.places) if not empty.isdisjoint(places))
+    forced = {n: place for n, places in enumerate(assessment.places) for place in places if place in empty}
     several = {x for component in structure.components if len(component) > 1 for x in component}
     tied = (n for n, places in enumerate(assessment.places) if any(x in several for x, _ in places))
     return polytopes, sorted({*assessment.rest, *forced, *tied}), forced

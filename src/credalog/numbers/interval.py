@@ -1,18 +1,20 @@
 """Numbers with their warranty: endpoints and intervals.
 
-Enters: plain floats from solvers and checkers. Leaves: `Interval`, whose two `Endpoint`s say what is
-proved, what is attained, and on whose word.
+Input: plain floats from solvers and checkers. Output: `Interval`, whose two `Endpoint`s say what is proved,
+what is attained, and on whose word.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
+from typing import Any
 
-from credalog.numbers.tolerances import TOLERANCE
+from credalog.numbers.tolerances import TOLERANCE, allowed_gap
 
-__all__ = ["Endpoint", "Interval", "Status", "VACUOUS", "Warrant"]
+__all__ = ["End", "Endpoint", "Interval", "Status", "VACUOUS", "Warrant"]
 
 
 class Warrant(Enum):
@@ -32,37 +34,125 @@ class Status(Enum):
     UNDECIDED = "the limits were reached before anything could be said"
 
 
+class End(Enum):
+    """Say which end of an interval is meant."""
+
+    LOWER = "lower"
+    UPPER = "upper"
+
+    @property
+    def sign(self) -> float:
+        """Return the factor that turns the search for this end into a minimization."""
+        return 1.0 if self is End.LOWER else -1.0
+
+    @property
+    def trivial(self) -> float:
+        """Return what bounds any probability at this end."""
+        return 0.0 if self is End.LOWER else 1.0
+
+    @property
+    def opposite(self) -> End:
+        """Return the other end."""
+        return End.UPPER if self is End.LOWER else End.LOWER
+
+    def is_tighter(self, bound: float, other: float) -> bool:
+        """Tell whether one bound says more than another."""
+        return bound > other if self is End.LOWER else bound < other
+
+    def tightest(self, bounds: Iterable[float]) -> float:
+        """Return the bound that says most."""
+        return max(bounds) if self is End.LOWER else min(bounds)
+
+    def is_farther(self, value: float, other: float) -> bool:
+        """Tell whether one attained value lies nearer to this end of the truth than another."""
+        return value < other if self is End.LOWER else value > other
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One end of an interval: the bound nothing passes, and the value some model attains.
 
-    `witnessed` is None where no model was found yet.
+    `witnessed` is None where no model was found yet; `model` is the model that attains it, where it is kept.
     """
 
     bound: float
     witnessed: float | None
     warrant: Warrant
+    model: Any = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def trivial(cls, end: End) -> Endpoint:
+        """Return what is known of a probability before any work."""
+        return cls(end.trivial, None, Warrant.CHECKED)
 
     @property
     def gap(self) -> float:
         """Return how far the bound may be from the truth."""
         return inf if self.witnessed is None else abs(self.bound - self.witnessed)
 
+    def is_closed(self, tolerance: float) -> bool:
+        """Tell whether bound and witness meet within the tolerance, relative for a rare event."""
+        return self.witnessed is not None and self.gap <= allowed_gap(tolerance, self.witnessed)
+
+    def joined(self, other: Endpoint, end: End) -> Endpoint:
+        """Return the tighter bound with its warrant, and the value attained farther out with its model."""
+        bounding = other if end.is_tighter(other.bound, self.bound) else self
+        attaining = self
+        if other.witnessed is not None and (
+            self.witnessed is None or end.is_farther(other.witnessed, self.witnessed)
+        ):
+            attaining = other
+        return Endpoint(bounding.bound, attaining.witnessed, bounding.warrant, attaining.model)
+
+    def as_end(self, end: End) -> Endpoint:
+        """Return the endpoint with its value on the inner side of its bound, and no claim of the obvious.
+
+        A model satisfies its sentences up to the last digits, so it may pass a proved bound by as much.
+        That a probability is at least 0 and at most 1 needs nobody's word.
+        """
+        found = self
+        if self.witnessed is not None and end.is_farther(self.witnessed, self.bound):
+            found = replace(found, witnessed=self.bound)
+        if self.warrant is Warrant.CLAIMED and not end.is_tighter(self.bound, end.trivial):
+            found = replace(found, warrant=Warrant.CHECKED)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The lower and the upper end of a probability."""
+    """The lower and the upper end of a probability; no attained value is outside its bound."""
 
     lower: Endpoint
     upper: Endpoint
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", self.lower.as_end(End.LOWER))
+        object.__setattr__(self, "upper", self.upper.as_end(End.UPPER))
+
+    def __getitem__(self, end: End) -> Endpoint:
+        return self.lower if end is End.LOWER else self.upper
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the bounds have crossed: where both are proved, there is no model."""
+        return self.lower.bound > self.upper.bound
 
     def status(self, tolerance: float = TOLERANCE) -> Status:
         """Judge the interval against the tolerance asked for."""
         if Warrant.HEURISTIC in (self.lower.warrant, self.upper.warrant):
             return Status.APPROXIMATE
-        closed = max(self.lower.gap, self.upper.gap) <= tolerance
+        closed = self.lower.is_closed(tolerance) and self.upper.is_closed(tolerance)
         return Status.EXACT if closed else Status.BOUNDED
 
+    def joined(self, other: Interval) -> Interval:
+        """Return what two intervals say together, end by end."""
+        return Interval(self.lower.joined(other.lower, End.LOWER), self.upper.joined(other.upper, End.UPPER))
 
-VACUOUS = Interval(Endpoint(0.0, None, Warrant.CHECKED), Endpoint(1.0, None, Warrant.CHECKED))
+    def learning(self, endpoint: Endpoint, end: End) -> Interval:
+        """Return the interval with what was found of one end joined in."""
+        found = self[end].joined(endpoint, end)
+        return replace(self, lower=found) if end is End.LOWER else replace(self, upper=found)
+
+
+VACUOUS = Interval(Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER))
 """What is known of a probability before any work: it lies between 0 and 1."""

@@ -23,7 +23,6 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import inf, prod
-from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,7 +48,7 @@ from credalog.network.polytopes import vacuous, vertices
 from credalog.network.problem import Problem, relevant_part
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading, ancestors
-from credalog.numbers.interval import Endpoint, Warrant
+from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.tables.distribution import Distribution
@@ -86,7 +85,7 @@ SHORTEST = 0.05
 """The least time, in seconds, in which anything can be asked."""
 
 _States: TypeAlias = tuple[tuple[int, int], ...]
-_Key: TypeAlias = tuple[_States, bool]
+_Key: TypeAlias = tuple[_States, End]
 """An assignment of variables in A, and whether its upper end is meant."""
 
 
@@ -157,7 +156,7 @@ class Assignments:
         except ProblemTooLarge:
             return 0.0
         objective = self._unconditional(encoded, {})
-        least, _ = encoded.solver.bound(objective, RELAXATION_SECONDS, maximize=False)
+        least, _ = encoded.solver.bound(objective, RELAXATION_SECONDS, end=End.LOWER)
         return least
 
     @cached_property
@@ -226,43 +225,43 @@ class Assignments:
             bounding = self._bounding(prefix, bounding_reading(self.problem), QUICKLY_TABLED)
         except ProblemTooLarge:
             return 1.0
-        return bounding.relaxed(min(seconds, RELAXATION_SECONDS), maximize=True)
+        return bounding.relaxed(min(seconds, RELAXATION_SECONDS), end=End.UPPER)
 
-    def end(self, assigned: Assigned, limits: Limits, *, maximize: bool) -> Endpoint:
+    def end(self, assigned: Assigned, limits: Limits, *, end: End) -> Endpoint:
         """Find one end of P(y | e) for a complete assignment; what is found is remembered.
 
         `limits.decided` hears of P(y_A | e) times the loose thetas, as they stand at this end.
         """
         prefix = self._prefix(assigned)
         if prefix:
-            factor = self._loose_factor(assigned, maximize)
-            self._find_end(prefix, _scaled(limits, factor), maximize=maximize)
-        return self.known_end(assigned, maximize=maximize)
+            factor = self._loose_factor(assigned, end)
+            self._find_end(prefix, _scaled(limits, factor), end=end)
+        return self.known_end(assigned, end=end)
 
-    def _loose_factor(self, assigned: Assigned, maximize: bool) -> float:
-        products = self._loose_upper if maximize else self._loose_lower
+    def _loose_factor(self, assigned: Assigned, end: End) -> float:
+        products = self._loose_upper if end is End.UPPER else self._loose_lower
         return products.value({**self.observed, **assigned})
 
-    def known_end(self, assigned: Assigned, *, maximize: bool) -> Endpoint:
+    def known_end(self, assigned: Assigned, *, end: End) -> Endpoint:
         """Return what is known of one end without further work."""
         prefix = self._prefix(assigned)
-        factor = self._loose_factor(assigned, maximize)
-        nothing = Endpoint(float(maximize), None, Warrant.CHECKED)
+        factor = self._loose_factor(assigned, end)
+        nothing = Endpoint.trivial(end)
         certain = Endpoint(1.0, 1.0 if self.is_consistent else None, Warrant.CHECKED)
-        found = self._found.get((tuple(prefix.items()), maximize), nothing) if prefix else certain
+        found = self._found.get((tuple(prefix.items()), end), nothing) if prefix else certain
         witnessed = None if found.witnessed is None else found.witnessed * factor
-        return Endpoint(_outwards(found.bound * factor, maximize), witnessed, found.warrant)
+        return Endpoint(_outwards(found.bound * factor, end), witnessed, found.warrant)
 
-    def _find_end(self, prefix: Assigned, limits: Limits, *, maximize: bool) -> None:
+    def _find_end(self, prefix: Assigned, limits: Limits, *, end: End) -> None:
         """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
-        key = (tuple(prefix.items()), maximize)
+        key = (tuple(prefix.items()), end)
         if self._may_propagate(prefix):
             if not self._suffices(key, limits):
                 self._propagate(prefix, limits)
         elif key not in self._found:
-            self._glance(prefix, maximize)
+            self._glance(prefix, end)
         if not self._suffices(key, limits):
-            self._search(prefix, limits, maximize)
+            self._search(prefix, limits, end)
 
     def _suffices(self, key: _Key, limits: Limits) -> bool:
         end = self._found.get(key)
@@ -270,16 +269,12 @@ class Assignments:
             return end is not None
         return limits.decided is not None and limits.decided(end.bound, end.witnessed)
 
-    def _remember(self, key: _Key, end: Endpoint) -> None:
+    def _remember(self, key: _Key, found: Endpoint) -> None:
         """Keep the tighter bound and the value attained that lies farther out."""
-        tighter, farther = (min, max) if key[1] else (max, min)
-        old = self._found.get(key, end)
-        bound = tighter(old.bound, end.bound)
-        values = [v for v in (old.witnessed, end.witnessed) if v is not None]
-        warrant = end.warrant if bound == end.bound else old.warrant
-        self._found[key] = Endpoint(bound, farther(values) if values else None, warrant)
-        if key[1]:
-            self._relaxed[key[0]] = min(self._relaxed.get(key[0], 1.0), bound)
+        prefix, end = key
+        self._found[key] = found.joined(self._found[key], end) if key in self._found else found
+        if end is End.UPPER:
+            self._relaxed[prefix] = min(self._relaxed.get(prefix, 1.0), self._found[key].bound)
 
     def _may_propagate(self, prefix: Assigned) -> bool:
         """Tell whether everything said is local and the graph acyclic, and the assignment not too long."""
@@ -289,40 +284,40 @@ class Assignments:
             return False
         return not any(problem.all_statements) and not problem.declared and not problem.structure.core
 
-    def _glance(self, prefix: Assigned, maximize: bool) -> None:
+    def _glance(self, prefix: Assigned, end: End) -> None:
         """Solve one linear program, whose point may be the model that is looked for already."""
-        key = (tuple(prefix.items()), maximize)
+        key = (tuple(prefix.items()), end)
         for reading in readings_of(self.problem)[:2]:
             try:
                 bounding = self._bounding(prefix, reading)
             except ProblemTooLarge:
                 return
-            bound, witness = bounding.glance(RELAXATION_SECONDS, maximize=maximize)
-            end = Endpoint(bound if bounding.is_outer else float(maximize), None, Warrant.CHECKED)
-            self._remember(key, replace(end, witnessed=self._witnessed(key, witness, prefix)))
+            bound, witness = bounding.glance(RELAXATION_SECONDS, end=end)
+            proved = bound if bounding.is_outer else end.trivial
+            self._remember(key, Endpoint(proved, self._witnessed(key, witness, prefix), Warrant.CHECKED))
 
     def _propagate(self, prefix: Assigned, limits: Limits) -> None:
-        seconds = max(PROPAGATION_SHARE * (limits.deadline - monotonic()), SHORTEST)
+        seconds = max(PROPAGATION_SHARE * limits.budget.remaining, SHORTEST)
         options = Options(limits.tolerance, seconds, method="sets")
         answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
         key = tuple(prefix.items())
-        self._remember((key, False), answer.interval.lower)
-        self._remember((key, True), answer.interval.upper)
+        for end in End:
+            self._remember((key, end), answer.interval[end])
         if answer.interrupted:
             raise KeyboardInterrupt
 
-    def _search(self, prefix: Assigned, limits: Limits, maximize: bool) -> None:
-        key = (tuple(prefix.items()), maximize)
+    def _search(self, prefix: Assigned, limits: Limits, end: End) -> None:
+        key = (tuple(prefix.items()), end)
         try:
             finding = search_in_turn(
                 readings_of(self.problem),
                 lambda reading: self._bounding(prefix, reading),
                 limits,
-                maximize=maximize,
+                end=end,
                 known=self._witnesses.get(key),
             )
         except ProblemTooLarge:
-            self._remember(key, Endpoint(float(maximize), None, Warrant.CHECKED))
+            self._remember(key, Endpoint.trivial(end))
             return
         if finding.ending is Ending.EMPTY:
             raise self._nothing()
@@ -339,9 +334,9 @@ class Assignments:
             products, mass = self._as_model(witness.distribution)
             value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
             witness = Witness(witness.distribution, min(1.0, value))
-        farther = max if key[1] else min
-        known = self._witnesses.get(key, witness)
-        self._witnesses[key] = farther((known, witness), key=lambda w: w.value)
+        known = self._witnesses.get(key)
+        if known is None or key[1].is_farther(witness.value, known.value):
+            self._witnesses[key] = witness
         return witness.value
 
     def learn(self, assigned: Assigned) -> None:
@@ -349,10 +344,10 @@ class Assignments:
         prefix = self._prefix(assigned)
         if not prefix or not self.is_consistent:
             return
-        witness = self._witnesses.get((tuple(prefix.items()), False))
+        witness = self._witnesses.get((tuple(prefix.items()), End.LOWER))
         if witness is None:
             bounding = self._bounding(prefix, bounding_reading(self.problem))
-            _, witness = bounding.glance(RELAXATION_SECONDS, maximize=False)
+            _, witness = bounding.glance(RELAXATION_SECONDS, end=End.LOWER)
         if witness is not None:
             products, mass = self._as_model(witness.distribution)
             tables = (*products.tables, *self._loose_lower.tables)
@@ -450,8 +445,8 @@ class Assignments:
         return ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _outwards(value: float, maximize: bool) -> float:
-    return min(1.0, value * (1.0 + ROUNDING)) if maximize else value * (1.0 - ROUNDING)
+def _outwards(value: float, end: End) -> float:
+    return min(1.0, value * (1.0 + ROUNDING)) if end is End.UPPER else value * (1.0 - ROUNDING)
 
 
 def _scaled(limits: Limits, factor: float) -> Limits:

@@ -12,18 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
-from time import monotonic
 
 import numpy as np
 
-from credalog.methods.automatic import CORE_LIMIT, Engine
+from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.ends import CORE_LIMIT
 from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
 from credalog.methods.cliques.witness import WitnessSearch
 from credalog.network.formulas import Formula
 from credalog.network.problem import Problem
 from credalog.network.structure import Reading
-from credalog.numbers.interval import Warrant
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program.program import Claim, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.tables.distribution import Distribution
@@ -55,20 +56,20 @@ def search_in_turn(
     program_of: Callable[[Reading], Bounding],
     limits: Limits,
     *,
-    maximize: bool,
+    end: End,
     known: Witness | None = None,
 ) -> Finding:
     """Search one reading after the other until the end is found; each knows what was attained before it."""
     best: Finding | None = None
     for turn, reading in enumerate(readings, 1):
         program = program_of(reading)
-        finding = program.search(_share(limits, len(readings) - turn), maximize=maximize, known=known)
+        finding = program.search(_share(limits, len(readings) - turn), end=end, known=known)
         if not program.is_outer and finding.ending is Ending.INTERRUPTED:
-            return replace(finding, bound=float(maximize), warrant=Warrant.CHECKED)
+            return finding.without_bound(end)
         if not program.is_outer:
             known = None if finding.ending is Ending.EMPTY else finding.witness
             continue
-        best = finding if best is None else _joined(best, finding, maximize)
+        best = finding if best is None else finding.joined(best, end)
         known = best.witness
         if finding.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             break
@@ -78,13 +79,7 @@ def search_in_turn(
 
 def _share(limits: Limits, later: int) -> Limits:
     """Leave three quarters of the time to those that come later."""
-    now = monotonic()
-    return limits if later == 0 else replace(limits, deadline=now + (limits.deadline - now) / 4.0)
-
-
-def _joined(first: Finding, second: Finding, maximize: bool) -> Finding:
-    better = min if maximize else max
-    return replace(second, bound=better(first.bound, second.bound), nodes=first.nodes + second.nodes)
+    return limits if later == 0 else replace(limits, budget=limits.budget.share(0.25))
 
 
 class Solver:
@@ -96,13 +91,13 @@ class Solver:
         self._checker = Checker(program)
         self._basis: Basis = None
 
-    def bound(self, objective: Objective, timeout: float, *, maximize: bool) -> tuple[float, Claim]:
+    def bound(self, objective: Objective, timeout: float, *, end: End) -> tuple[float, Claim]:
         """Bound an objective by one linear program, as our own checker proves it."""
-        solve = self._relaxation.maximize if maximize else self._relaxation.minimize
+        solve = self._relaxation.maximize if end is End.UPPER else self._relaxation.minimize
         claim, self._basis = solve(objective, self._box, basis=self._basis, timeout=timeout)
         if claim.outcome is not Outcome.OPTIMAL:
-            return float(maximize), claim
-        prove = self._checker.upper_bound if maximize else self._checker.lower_bound
+            return end.trivial, claim
+        prove = self._checker.upper_bound if end is End.UPPER else self._checker.lower_bound
         return min(1.0, max(0.0, prove(objective, self._box, claim.multipliers))), claim
 
 
@@ -128,30 +123,30 @@ class Bounding:
         if np.isfinite(self.objective.mass_bounds[0]):
             return self
         evidence = self.encoding.unconditional(given)
-        least, claim = self.solver.bound(evidence, inf, maximize=False)
+        least, claim = self.solver.bound(evidence, inf, end=End.LOWER)
         if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
             return self
         bounds = np.minimum(self.objective.mass_bounds, round_up(1.0 / least))
         return replace(self, objective=replace(self.objective, mass_bounds=bounds))
 
-    def relaxed(self, timeout: float, *, maximize: bool) -> float:
+    def relaxed(self, timeout: float, *, end: End) -> float:
         """Bound the probability by one linear program, as our own checker proves it."""
-        return self.solver.bound(self.objective, timeout, maximize=maximize)[0]
+        return self.solver.bound(self.objective, timeout, end=end)[0]
 
-    def glance(self, timeout: float, *, maximize: bool) -> tuple[float, Witness | None]:
+    def glance(self, timeout: float, *, end: End) -> tuple[float, Witness | None]:
         """Bound the probability by one linear program, whose point may be a witness as it stands."""
-        bound, claim = self.solver.bound(self.objective, timeout, maximize=maximize)
+        bound, claim = self.solver.bound(self.objective, timeout, end=end)
         if claim.outcome is not Outcome.OPTIMAL:
             return bound, None
-        witnesses = WitnessSearch(self.encoding, self.objective, monotonic() + timeout)
-        found = witnesses.from_point(claim.point, maximize=maximize, steps=1)
+        witnesses = WitnessSearch(self.encoding, self.objective, end, Budget.of(timeout))
+        found = witnesses.from_point(claim.point, steps=1)
         if found is None or not self._is_model(found.distribution):
             return bound, None
         return bound, Witness(found.distribution, found.value)
 
-    def search(self, limits: Limits, *, maximize: bool, known: Witness | None = None) -> Finding:
+    def search(self, limits: Limits, *, end: End, known: Witness | None = None) -> Finding:
         """Search one end; a new witness counts only if it is a model in the eyes of the checker."""
-        finding = search(self.encoding, self.objective, limits, maximize=maximize, known=known)
+        finding = search(self.encoding, self.objective, limits, end=end, known=known)
         if finding.ending is not Ending.EMPTY:
             finding = replace(finding, bound=min(1.0, max(0.0, finding.bound)))
         if finding.witness is None or finding.witness is known:

@@ -26,7 +26,9 @@ from credalog.network.formulas import Not
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Warrant
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
+from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.text import unparse_query
 from credalog.trusted.rounding import round_down, round_up
@@ -197,10 +199,10 @@ class _Task:
             program = self._program(bounding_reading(self.part.problem))
         except ProblemTooLarge:
             return
-        for maximize in (False, True):
+        for end in End:
             if self._verdict is Verdict.UNDECIDED:
-                bound, witness = program.glance(self.options.timeout, maximize=maximize)
-                self._learn(Endpoint(bound, None, Warrant.CHECKED), maximize=maximize)
+                bound, witness = program.glance(self.options.timeout, end=end)
+                self.interval = self.interval.learning(Endpoint(bound, None, Warrant.CHECKED), end)
                 self._attain(witness)
 
     def _propagate(self) -> None:
@@ -213,39 +215,45 @@ class _Task:
     def _search(self) -> None:
         """Search each end until a bound or a witness answers what is asked of it."""
         until = self.start + SEARCH_SHARE * self.options.timeout
-        first = self._is_nearer_the_top
+        first = self._nearer_end
         try:
-            self._search_end((monotonic() + until) / 2.0, maximize=first)
+            self._search_end((monotonic() + until) / 2.0, end=first)
             if self._verdict is Verdict.UNDECIDED and monotonic() < until:
-                self._search_end(until, maximize=not first)
+                self._search_end(until, end=first.opposite)
         except ProblemTooLarge:
             return
 
     @property
-    def _is_nearer_the_top(self) -> bool:
-        """Tell which end the threshold is nearer to: that one is the likelier to exclude something."""
+    def _nearer_end(self) -> End:
+        """Return the end that the threshold is nearer to: the likelier to exclude something."""
         lower, upper = self.interval.lower.bound, self.interval.upper.bound
-        return upper - self.threshold < self.threshold - lower
+        return End.UPPER if upper - self.threshold < self.threshold - lower else End.LOWER
 
-    def _search_end(self, deadline: float, *, maximize: bool) -> None:
+    def _search_end(self, deadline: float, *, end: End) -> None:
         tolerance = FINER * self.options.tolerance
-        limits = Limits(tolerance, deadline, report=self._report, decided=self._answers(maximize))
+        limits = Limits(
+            tolerance,
+            Budget.of(deadline - monotonic()),
+            report=self._report,
+            decided=self._answers(end),
+            gap=absolute_gap,
+        )
         readings = readings_of(self.part.problem)
-        finding = search_in_turn(readings, self._program, limits, maximize=maximize, known=self.witness)
+        finding = search_in_turn(readings, self._program, limits, end=end, known=self.witness)
         if finding.ending is Ending.EMPTY:
             # Exact bounds will say why there is no model, or none that allows the evidence.
             return
         self._attain(finding.witness)
-        self._learn(Endpoint(finding.bound, None, finding.warrant), maximize=maximize)
+        self.interval = self.interval.learning(replace(finding.endpoint, witnessed=None), end)
         if finding.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
 
-    def _answers(self, maximize: bool) -> Callable[[float, float | None], bool]:
+    def _answers(self, end: End) -> Callable[[float, float | None], bool]:
         """Return what tells a search that it has answered: no by its bound, or yes by a witness."""
         threshold = self.threshold
 
         def decided(bound: float, witnessed: float | None) -> bool:
-            if maximize:
+            if end is End.UPPER:
                 return bound < threshold or (witnessed is not None and witnessed >= threshold)
             return bound >= threshold or (witnessed is not None and witnessed < threshold)
 
@@ -258,22 +266,11 @@ class _Task:
     def _ask(self, options: Options) -> None:
         remaining = max(self.start + options.timeout - monotonic(), 1.0)
         answer = self.engine.query(self.asked, replace(options, timeout=remaining))
-        self._learn(answer.interval.lower, maximize=False)
-        self._learn(answer.interval.upper, maximize=True)
+        self.interval = self.interval.joined(answer.interval)
         if answer.interrupted:
             raise KeyboardInterrupt
 
     # ---- what is known --------------------------------------------------------------------------------
-
-    def _learn(self, end: Endpoint, *, maximize: bool) -> None:
-        """Keep the tighter bound, and the value attained that lies farther out."""
-        old = self.interval.upper if maximize else self.interval.lower
-        tighter, farther = (min, max) if maximize else (max, min)
-        bound = tighter(old.bound, end.bound)
-        values = [v for v in (old.witnessed, end.witnessed) if v is not None]
-        warrant = end.warrant if bound == end.bound else old.warrant
-        learnt = Endpoint(bound, farther(values) if values else None, warrant)
-        self.interval = replace(self.interval, **{"upper" if maximize else "lower": learnt})
 
     def _attain(self, witness: Witness | None) -> None:
         """Learn from a model about both ends: the lower is at most its value, the upper at least."""
@@ -282,11 +279,9 @@ class _Task:
         if self.engine.extends(self.part.kept, self.options) is False:
             raise no_model()
         self.witness = witness
-        for maximize in (False, True):
-            self._learn(Endpoint(float(maximize), witness.value, self._warrant(maximize)), maximize=maximize)
-
-    def _warrant(self, maximize: bool) -> Warrant:
-        return (self.interval.upper if maximize else self.interval.lower).warrant
+        for end in End:
+            attained = replace(Endpoint.trivial(end), witnessed=witness.value, model=witness.distribution)
+            self.interval = self.interval.learning(attained, end)
 
     def _report(self, bound: float, witnessed: float | None) -> None:
         if self.options.report is not None:

@@ -25,7 +25,9 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Limits
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.sentences import Query
-from credalog.numbers.interval import Endpoint, Interval
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.assignments import Assigned, Assignments
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
@@ -313,20 +315,22 @@ class _Task:
     def _ranked(self, candidate: _Candidate) -> RankedAssignment:
         """Complete the interval of an assignment, as exactly as the time that is left allows."""
         assigned = self.assigned(candidate.states)
-        ends = [self._end(assigned, candidate, maximize=maximize) for maximize in (False, True)]
+        ends = [self._end(assigned, candidate, end=end) for end in End]
         variables = self.assignments.problem.variables
         atoms = tuple(Is(variables[x], variables[x].values[s]) for x, s in sorted(assigned.items()))
         return RankedAssignment(atoms, Interval(*ends), candidate.low, candidate.high)
 
-    def _end(self, assigned: Assigned, candidate: _Candidate, *, maximize: bool) -> Endpoint:
+    def _end(self, assigned: Assigned, candidate: _Candidate, *, end: End) -> Endpoint:
         tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
         if not self.is_interrupted and monotonic() < self.listing_deadline:
             try:
-                limits = Limits(tolerance, (monotonic() + self.listing_deadline) / 2.0)
-                return self.assignments.end(assigned, limits, maximize=maximize)
+                limits = Limits(
+                    tolerance, Budget.of((self.listing_deadline - monotonic()) / 2.0), gap=absolute_gap
+                )
+                return self.assignments.end(assigned, limits, end=end)
             except KeyboardInterrupt:
                 self.is_interrupted = True
-        return self.assignments.known_end(assigned, maximize=maximize)
+        return self.assignments.known_end(assigned, end=end)
 
     def assigned(self, states: tuple[int, ...]) -> dict[int, int]:
         """Return the states of the first variables, by number."""
@@ -482,32 +486,30 @@ class _Search:
         """Return between which values the score of a complete assignment lies."""
         deadline = min(self.task.deadline, monotonic() + seconds)
         low = high = 0.0
-        for maximize, weight in ((True, self.alpha), (False, 1.0 - self.alpha)):
+        for end, weight in ((End.UPPER, self.alpha), (End.LOWER, 1.0 - self.alpha)):
             if weight > 0.0:
-                end = self._end(assigned, deadline, maximize=maximize)
-                least, most = _range(end, maximize=maximize)
+                least, most = _range(self._end(assigned, deadline, end=end), end)
                 low, high = low + weight * least, high + weight * most
         return low, high
 
-    def _end(self, assigned: Assigned, deadline: float, *, maximize: bool) -> Endpoint:
+    def _end(self, assigned: Assigned, deadline: float, *, end: End) -> Endpoint:
         """Find one end, if it is worth it; a model found for a lower end bounds all other lower ends."""
         tolerance = max(NEGLIGIBLE, 0.25 * self._slack())
         alone = self.alpha in (0.0, 1.0)
         cutoff = self._threshold()
 
         def decided(bound: float, witnessed: float | None) -> bool:
-            most = bound if maximize else witnessed
+            most = bound if end is End.UPPER else witnessed
             return alone and most is not None and most < cutoff
 
-        limits = Limits(tolerance, deadline, decided=decided)
-        end = self.assignments.end(assigned, limits, maximize=maximize)
-        if not maximize:
+        limits = Limits(tolerance, Budget.of(deadline - monotonic()), decided=decided, gap=absolute_gap)
+        found = self.assignments.end(assigned, limits, end=end)
+        if end is End.LOWER:
             self.assignments.learn(assigned)
-        return end
+        return found
 
 
-def _range(end: Endpoint, *, maximize: bool) -> tuple[float, float]:
+def _range(found: Endpoint, end: End) -> tuple[float, float]:
     """Return between which values the true end lies."""
-    if maximize:
-        return (0.0 if end.witnessed is None else end.witnessed), end.bound
-    return end.bound, (1.0 if end.witnessed is None else end.witnessed)
+    attained = end.opposite.trivial if found.witnessed is None else found.witnessed
+    return (found.bound, attained) if end is End.LOWER else (attained, found.bound)

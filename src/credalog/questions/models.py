@@ -15,14 +15,17 @@ from math import prod
 from time import monotonic
 
 from credalog.methods.answer import Options
-from credalog.methods.automatic import CORE_LIMIT, Engine
+from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding, encode
+from credalog.methods.cliques.ends import CORE_LIMIT
 from credalog.methods.cliques.factorization import factorize
 from credalog.methods.cliques.search import Ending, Limits, search
 from credalog.network.formulas import TRUE
 from credalog.network.problem import Problem, restrict, separate_parts
 from credalog.network.sentences import Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.tables.distribution import Distribution, Factor
 
@@ -72,8 +75,8 @@ def model_of_part(engine: Engine, part: Problem, deadline: float) -> Distributio
     for reading in (Reading.CHAIN, None) if has_core else (None,):
         encoding = encode_tables(part, reading=reading)
         until = (monotonic() + deadline) / 2.0 if reading is Reading.CHAIN else deadline
-        limits = Limits(TOLERANCE, until)
-        found = search(encoding, encoding.objective(TRUE, TRUE), limits, maximize=True)
+        limits = Limits(TOLERANCE, Budget.of(until - monotonic()))
+        found = search(encoding, encoding.objective(TRUE, TRUE), limits, end=End.UPPER)
         if found.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
         if found.witness is not None and is_model(found.witness.distribution, engine):

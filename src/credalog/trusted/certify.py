@@ -23,21 +23,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import fsum
+from math import fsum, isfinite
 
 import numpy as np
 import scipy.sparse as sp
 
+from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Box, Floats, Objective, Program
-from credalog.trusted.rounding import round_down
+from credalog.trusted.rounding import UNIT, outward, round_down
 
-__all__ = ["Checker", "ExactChecker"]
+__all__ = ["Checker", "ExactChecker", "enclosed"]
 
-UNIT = 2.0**-53
+
+def enclosed(value: float, *, error: float, end: End) -> Endpoint:
+    """Turn a computed end and a bound on its error into a proved one.
+
+    For methods whose own argument says that exact arithmetic would give the end: `error` covers every
+    rounding.
+    """
+    if not (isfinite(value) and isfinite(error)):
+        return Endpoint.trivial(end)
+    bound = outward(value, error, end)
+    return Endpoint(min(max(bound, 0.0), 1.0), None, Warrant.CHECKED)
 
 
 class Checker:
     """Check multipliers against one program."""
+
+    warrant = Warrant.CHECKED
+    """On whose word the bounds of a checker stand."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -54,13 +68,17 @@ class Checker:
         if self._starts[0] != 0 or (np.cumsum(self._lengths) != stops[self._order]).any():
             raise ValueError("every column belongs to one table")
 
+    def bound(self, objective: Objective, box: Box, multipliers: Floats, end: End) -> float:
+        """Prove a bound on one end of the objective's ratio over the box."""
+        return end.sign * self._bound(objective, box, end.sign * objective.numerator, multipliers)
+
     def lower_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
         """Prove a lower bound on the objective's ratio over the box."""
-        return self._bound(objective, box, objective.numerator, multipliers)
+        return self.bound(objective, box, multipliers, End.LOWER)
 
     def upper_bound(self, objective: Objective, box: Box, multipliers: Floats) -> float:
         """Prove an upper bound on the objective's ratio over the box."""
-        return -self._bound(objective, box, -objective.numerator, multipliers)
+        return self.bound(objective, box, multipliers, End.UPPER)
 
     def proves_empty(self, objective: Objective, box: Box, ray: Floats) -> bool:
         """Check that no point of the box can have denominator 1."""

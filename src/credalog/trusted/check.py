@@ -18,6 +18,9 @@ from credalog.tables.distribution import Distribution, Factor, Floats
 
 __all__ = ["violation"]
 
+LENIENCE = 1e-3
+"""What a violation relative to its condition is multiplied by: a thousand times more may pass there."""
+
 LAST_DIGITS = 1e-12
 """A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
 
@@ -44,7 +47,7 @@ def violation(distribution: Distribution, network: Network, graph: DependencyGra
 
 def _graded(excess: float, mass: float) -> float:
     """Measure an excess on joint probabilities; relative to its condition, a thousand times more may pass."""
-    return max(excess, 1e-3 * excess / mass) if mass > 0.0 else excess
+    return max(excess, LENIENCE * excess / mass) if mass > 0.0 else excess
 
 
 def _excess(sentence: Sentence, joint: Floats) -> float:
@@ -95,12 +98,19 @@ def _local_conditions(distribution: Distribution, graph: DependencyGraph) -> Ite
 
 
 def _dependence(distribution: Distribution, independence: Independence) -> float:
-    """Return the largest distance of P(left, right, given) from what independence demands."""
+    """Return the largest distance of P(left, right, given) from what independence demands.
+
+    It is graded by both contexts: what is rare on one side may still be all that a query is about.
+    """
     left, right, given = independence.left, independence.right, independence.given
     joint = distribution.marginal((*given, *left, *right))
     sizes = [prod(len(x.values) for x in group) for group in (given, left, right)]
     table = joint.reshape(sizes)
     mass = table.sum(axis=(1, 2), keepdims=True)
-    gap = table * mass - table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
-    # |P(l,r,g) - P(l|g) P(r,g)|: the gap once divided by P(g).
-    return float(np.max(np.divide(np.abs(gap), mass, out=np.zeros_like(gap), where=mass > 0.0)))
+    rights, lefts = table.sum(axis=1, keepdims=True), table.sum(axis=2, keepdims=True)
+    # P(l | g) P(r, g), the quotient first: products of rare probabilities would vanish.
+    shares = np.divide(lefts, mass, out=np.zeros_like(lefts), where=mass > 0.0)
+    gap = np.abs(table - shares * rights)
+    context = np.minimum(lefts, rights)
+    graded = np.divide(gap, context, out=np.zeros_like(gap), where=context > 0.0)
+    return float(max(gap.max(), LENIENCE * graded.max()))

@@ -1,13 +1,19 @@
-"""Outward rounding: floats moved to the safe side.
+"""Outward rounding: floats moved to the safe side, and how far sums of products may be off.
 
-Input: a computed float. Output: a float that is certainly no greater, or no smaller.
+Input: a computed float and what was added up to get it. Output: a float that is certainly no greater, or no
+smaller. All error terms of the program come from here.
 """
 
 from __future__ import annotations
 
 from math import inf, nextafter
 
-__all__ = ["round_down", "round_up"]
+from credalog.numbers.interval import End
+
+__all__ = ["UNIT", "outward", "relative_error", "round_down", "round_up"]
+
+UNIT = 2.0**-53
+"""The relative error of one rounding."""
 
 
 def round_down(value: float) -> float:
@@ -18,3 +24,13 @@ def round_down(value: float) -> float:
 def round_up(value: float) -> float:
     """Return the next larger float: an upper bound that survives one rounding."""
     return nextafter(value, inf)
+
+
+def relative_error(operations: float) -> float:
+    """Bound the relative error of so many roundings in a row, of terms that all have one sign."""
+    return 1.01 * operations * UNIT
+
+
+def outward(value: float, error: float, end: End) -> float:
+    """Move a computed end of an interval outwards by a bound on its error."""
+    return round_down(value - error) if end is End.LOWER else round_up(value + error)

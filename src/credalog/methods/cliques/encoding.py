@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
 from credalog.network.formulas import Formula, truth_table
-from credalog.network.polytopes import LocalPolytope, vertices
+from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
-from credalog.network.structure import Condition, Reading
+from credalog.network.structure import Condition, Reading, ancestors
 from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.trusted.rounding import round_up
 
@@ -114,7 +114,8 @@ class Encoding:
                 if s.first != number:
                     continue
                 if s.agreement is Agreement.DENOMINATOR:
-                    least = self._least_likelihood(clique.block[0])
+                    held = {x: self.evidence[x] for x in clique.fixed}
+                    least = self._least_likelihood(clique.block[0], held)
                     grown = round_up(bounds[number] / least) if least > 0.0 else np.inf
                 elif clique.fixed == cliques[s.second].fixed:
                     grown = bounds[number]
@@ -126,17 +127,23 @@ class Encoding:
         return np.concatenate([bounds[-1:], bounds[:-1]])
 
     def with_column_bounds(self, objective: Objective) -> Objective:
-        """Bound every column from the bounds on the tables' masses and on each P(x | parents)."""
+        """Bound every column from the bounds on the tables' masses and on each P(x | parents).
+
+        A column is P(block | rest) times what the rest holds: in a table that adds an observation that is the
+        mass of the table before it, not its own.
+        """
         masses = np.append(objective.mass_bounds[1:], objective.mass_bounds[0])
         bounds = np.full(self.program.columns, masses[-1])
         for number in reversed(range(len(self.columns) - 1)):
             clique = self.factorization.cliques[number]
-            table = np.full(self.columns[number].shape, masses[number])
+            observes = any(x in clique.fixed for x in clique.block)
+            before = masses[self.lean(number)] if observes else masses[number]
+            table = np.full(self.columns[number].shape, before)
             for part in clique.rest:
                 sums = bounds[self.arranged(self.leans_on(number, part), part)].sum(axis=1)
                 shape = [self.width_of(x, clique) if x in part else 1 for x in clique.scope]
                 table = np.minimum(table, sums.reshape(shape))
-            bounds[self.columns[number]] = table * self._greatest(clique)
+            bounds[self.columns[number]] = np.minimum(masses[number], table * self._greatest(clique))
         # A hundred roundings at most lie behind each number.
         return replace(objective, column_bounds=bounds * (1.0 + 1e-13))
 
@@ -155,8 +162,7 @@ class Encoding:
                     place = {x: state, **dict(zip(parents, configuration, strict=True))}
                     pick = self._where(place, clique)
                     if pick is not None:
-                        most = above(max(vertex[state] for vertex in vertices(polytope)))
-                        table[pick] = np.minimum(table[pick], most)
+                        table[pick] = np.minimum(table[pick], above(ranges(polytope)[state][1]))
         return table
 
     def _where(self, place: Mapping[int, int], clique: Clique) -> tuple[int | slice, ...] | None:
@@ -175,13 +181,26 @@ class Encoding:
             if s.first == number and s.scope == tuple(part) and s.agreement is not Agreement.BELOW
         )
 
-    def _least_likelihood(self, x: int) -> float:
-        """Return a lower bound on P(x = observed | parents) in any configuration."""
-        state = self.evidence[x]
-        polytopes = self.problem.polytopes[x]
-        if len(polytopes) < prod(self.problem.structure.sizes[p] for p in self.problem.structure.parents[x]):
+    def least_likelihood(self, others: Mapping[int, int]) -> float:
+        """Return a lower bound on the probability of what is observed given other observations.
+
+        The product of the least P(x = observed | parents) over the configurations that agree with all that
+        is observed: summing out the rest, with the observed variables held, leaves exactly the others'
+        probability. It holds where no observed variable of a table of its own leads to one of the others.
+        """
+        before = ancestors(self.problem.structure.parents, others)
+        if not before.isdisjoint(self.evidence):
             return 0.0
-        return min(below(min(v[state] for v in vertices(polytope))) for polytope in polytopes.values())
+        known = {**others, **self.evidence}
+        return prod((self._least_likelihood(x, known) for x in self.evidence), start=1.0)
+
+    def _least_likelihood(self, x: int, known: Mapping[int, int]) -> float:
+        """Return a lower bound on P(x = observed | parents) in any configuration that agrees with others."""
+        structure = self.problem.structure
+        parents = structure.parents[x]
+        agreeing = product(*((known[p],) if p in known else range(structure.sizes[p]) for p in parents))
+        polytopes = [self.problem.polytopes[x].get(configuration) for configuration in agreeing]
+        return below(min(Fraction(0) if p is None else ranges(p)[self.evidence[x]][0] for p in polytopes))
 
     def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
         scope = self.factorization.cliques[clique].scope
@@ -525,13 +544,13 @@ class _Encoder:
         polytope = self.problem.polytopes[key.left[0]].get(key.configuration)
         if polytope is None:
             return Fraction(0), Fraction(1)
-        values = [vertex[key.states[0]] for vertex in vertices(polytope)]
-        return min(values), max(values)
+        return ranges(polytope)[key.states[0]]
 
     def _at_vertex(self, key: RatioKey, free: frozenset[int]) -> bool:
         """Tell whether some optimum has this ratio at an end: its theta is an interval of its own."""
         x = key.left[0]
-        return self._is_family(key) and x in free and self.problem.structure.sizes[x] == 2
+        is_free = x in free and self.factorization.reading is not Reading.FREE
+        return is_free and self._is_family(key) and self.problem.structure.sizes[x] == 2
 
 
 def _normals(polytope: LocalPolytope) -> Iterator[list[Fraction]]:

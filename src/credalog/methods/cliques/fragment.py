@@ -1,6 +1,6 @@
 """What of a network bears on a query, and how it is encoded.
 
-Enters: a `Problem` and a query. Leaves: a program and an objective, in cliques or as one table of all worlds.
+Input: a `Problem` and a query. Output: a program and an objective, in cliques or as one table of all worlds.
 """
 
 from __future__ import annotations
@@ -10,21 +10,24 @@ from math import prod
 
 from credalog.methods.cliques.encoding import Encoding, encode
 from credalog.methods.cliques.factorization import factorize, in_one_clique
-from credalog.network.formulas import literals_of
+from credalog.network.formulas import literals_of, scope
 from credalog.network.problem import Problem
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading
 from credalog.program.program import Objective
 
-__all__ = ["Part", "entangled_in"]
+__all__ = ["Fragment", "entangled_in"]
 
 JOINT_LIMIT = 1 << 7
 """Up to this many worlds a cyclic network is not factorized at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What of a network bears on some variables, in numbers of its own."""
+class Fragment:
+    """What of a network bears on some variables, in numbers of its own.
+
+    `kept` are the numbers that its variables have in the whole network.
+    """
 
     problem: Problem
     kept: tuple[int, ...]
@@ -34,14 +37,18 @@ class Part:
         """Return the size of the table that the literal core would need."""
         return prod(self.problem.structure.sizes[x] for x in self.problem.structure.core)
 
-    @property
-    def is_small_and_cyclic(self) -> bool:
-        """Tell whether one table over everything is the simplest way through a core."""
+    def suits_one_table(self, asked: Query) -> bool:
+        """Tell whether one table over everything is the simplest way through a core.
+
+        Evidence outside the core is kept out of the tables: it may be rare.
+        """
         structure = self.problem.structure
-        return bool(structure.core) and prod(structure.sizes) <= JOINT_LIMIT
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        inside = all(number[v] in structure.core for v in scope(asked.given))
+        return bool(structure.core) and inside and prod(structure.sizes) <= JOINT_LIMIT
 
     def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
-        """Factorize and encode the part for one query."""
+        """Factorize and encode the fragment for one query."""
         number = {v: i for i, v in enumerate(self.problem.variables)}
         literals = literals_of(asked.given) or {}
         entangled = entangled_in(self.problem, reading)
@@ -61,7 +68,7 @@ class Part:
         return encoding, encoding.objective(asked.claim, asked.given)
 
     def encode_jointly(self, asked: Query) -> tuple[Encoding, Objective]:
-        """Encode the part as one table over all its worlds."""
+        """Encode the fragment as one table over all its worlds."""
         number = {v: i for i, v in enumerate(self.problem.variables)}
         query = [number[v] for v in asked.scope]
         whole = in_one_clique(self.problem.structure, query=query, reading=self.problem.reading)

@@ -25,6 +25,7 @@ from credalog.methods.answer import Answer
 from credalog.network.formulas import Is, Not, Variable, World, conjunction, literals_of, scope, truth_table
 from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.interval import Interval
 from credalog.tables.distribution import Distribution, Factor
 
 __all__ = ["Folded", "fold"]
@@ -74,8 +75,10 @@ class Folded:
 
     def restored(self, answer: Answer, asked: Query) -> Answer:
         """Return an answer to this query as the answer to the one asked first."""
-        witnesses = [self._restored(w) for w in (answer.lower_witness, answer.upper_witness)]
-        return replace(answer, query=asked, lower_witness=witnesses[0], upper_witness=witnesses[1])
+        lower, upper = (
+            replace(e, model=self._restored(e.model)) for e in (answer.interval.lower, answer.interval.upper)
+        )
+        return replace(answer, query=asked, interval=Interval(lower, upper))
 
     def _restored(self, witness: Distribution | None) -> Distribution | None:
         if witness is None:

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
 from math import exp, inf, log, prod
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,8 @@ from credalog.network.formulas import Variable, truth_table
 from credalog.network.problem import Problem
 from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Structure
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program.program import Floats
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
@@ -145,29 +146,29 @@ class LogLinear:
     blocks: tuple[_Block, ...]
     found: list[Floats] = field(default_factory=list)
 
-    def witness(self, asked: Query, deadline: float, *, maximize: bool) -> Distribution | None:
+    def witness(self, asked: Query, budget: Budget, *, end: End) -> Distribution | None:
         """Walk to a distribution that satisfies the sentences, then on to a better value of the query."""
         limits = self._limits
         worlds = truth_table(asked.given, self.problem.variables).ravel()
         claimed = worlds & truth_table(asked.claim, self.problem.variables).ravel()
         if limits is None or not claimed.any():
             return None
-        start = self._feasible(deadline)
+        start = self._feasible(budget)
         if start is None:
             return None
-        sign = -1.0 if maximize else 1.0
+        sign = end.sign
         goal = _Goal(np.flatnonzero(claimed), np.flatnonzero(worlds), sign)
-        best = _Walk(self, limits, goal, deadline).run(start)
-        kept = _Walk(self, limits, None, deadline).arrive(best)
+        best = _Walk(self, limits, goal, budget).run(start)
+        kept = _Walk(self, limits, None, budget).arrive(best)
         return self.distribution(start if kept is None else kept)
 
-    def _feasible(self, deadline: float) -> Floats | None:
+    def _feasible(self, budget: Budget) -> Floats | None:
         """Return parameters that satisfy the sentences, well inside if possible; they are sought once."""
         if self.found:
             return self.found[0]
         start = np.zeros(sum(block.terms.shape[1] for block in self.blocks))
         for margin in (CENTRAL, MARGIN):
-            walked = _Walk(self, self._limits or (), None, deadline, margin=margin).arrive(start)
+            walked = _Walk(self, self._limits or (), None, budget, margin=margin).arrive(start)
             if walked is not None:
                 self.found.append(walked)
                 return walked
@@ -324,14 +325,14 @@ class _Walk:
         family: LogLinear,
         limits: tuple[_Limit, ...],
         goal: _Goal | None,
-        deadline: float,
+        budget: Budget,
         *,
         margin: float = MARGIN,
     ) -> None:
         self.family = family
         self.limits = limits
         self.goal = goal
-        self.deadline = deadline
+        self.budget = budget
         lower = np.array([limit.lower for limit in limits])
         upper = np.array([limit.upper for limit in limits])
         # Where both bounds are infinite there is all the room in the world; where they agree, none.
@@ -348,7 +349,7 @@ class _Walk:
         here, radius = start, 1.0
         value, cost, rows = self._look(here)
         for _ in range(STEPS):
-            if radius < SMALLEST_RADIUS or monotonic() > self.deadline or self._is_done(rows):
+            if radius < SMALLEST_RADIUS or self.budget.is_spent or self._is_done(rows):
                 break
             there = self._step(here, cost, rows, radius)
             if there is None:
@@ -377,6 +378,6 @@ class _Walk:
     def _step(self, here: Floats, cost: Floats, rows: _Rows, radius: float) -> Floats | None:
         bounds = np.maximum(-radius, -LARGEST - here), np.minimum(radius, LARGEST - here)
         limits = self.lower - rows.values, self.upper - rows.values
-        seconds = max(self.deadline - monotonic(), 0.1)
+        seconds = self.budget.for_solver
         step = elastic_step(cost, rows.slopes, limits, bounds, price=PRICE, timeout=seconds)
         return None if step is None else here + step

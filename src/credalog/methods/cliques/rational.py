@@ -11,10 +11,10 @@ is worth what the checker makes of it.
 from __future__ import annotations
 
 from fractions import Fraction
-from time import monotonic
 
 import numpy as np
 
+from credalog.numbers.budget import Budget
 from credalog.program.program import Box, Floats, Objective, Program
 from credalog.trusted.certify import ExactChecker
 
@@ -47,7 +47,7 @@ def exact_bound(
     cost: Floats,
     multipliers: Floats,
     *,
-    deadline: float,
+    budget: Budget,
     shift: Fraction | None = None,
 ) -> Fraction | None:
     """Prove a lower bound on cost @ x from rational multipliers near the given ones.
@@ -62,7 +62,7 @@ def exact_bound(
     equations = _equations(rows, nearby, objective, cost, float(multipliers[-1]))
     if shift is not None:
         equations.append({SHIFT: Fraction(1), RIGHT: shift})
-    solved = _solved(equations, {**nearby, SHIFT: float(multipliers[-1])}, deadline)
+    solved = _solved(equations, {**nearby, SHIFT: float(multipliers[-1])}, budget)
     if solved is None:
         return None
     found = {number: weight for number, weight in solved.items() if number != SHIFT}
@@ -101,11 +101,11 @@ def _equations(
     return equations
 
 
-def _solved(equations: list[Row], nearby: dict[int, float], deadline: float) -> Row | None:
+def _solved(equations: list[Row], nearby: dict[int, float], budget: Budget) -> Row | None:
     """Solve by elimination, rounding what stays free; None where there is no solution, or no time."""
     pivots: list[tuple[int, Row]] = []
     for equation in sorted(equations, key=len):
-        if monotonic() > deadline:
+        if budget.is_spent:
             return None
         row = equation
         for unknown, pivot in pivots:

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from time import monotonic
 
 import numpy as np
 
 from credalog.errors import MissingLibrary
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Clique
-from credalog.network.polytopes import LocalPolytope, vertices
+from credalog.network.polytopes import LocalPolytope, ranges, single_value_bounds, vertices
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Floats, Objective
 from credalog.program.solvers.highs import Linearization
@@ -65,52 +66,50 @@ class Candidate:
 class WitnessSearch:
     """Turn points of the relaxation of one encoding into distributions, and improve them."""
 
-    def __init__(self, encoding: Encoding, objective: Objective, deadline: float) -> None:
+    def __init__(self, encoding: Encoding, objective: Objective, end: End, budget: Budget) -> None:
         self.encoding = encoding
         self.objective = objective
-        self.deadline = deadline
+        self.end = end
+        self.budget = budget
         cliques = encoding.factorization.cliques
         self._has_inner_conditions = bool(encoding.problem.declared) or any(len(c.block) > 1 for c in cliques)
         self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
 
-    def from_afar(self, center: Floats, *, maximize: bool) -> Candidate | None:
+    def from_afar(self, center: Floats) -> Candidate | None:
         """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.
 
         Inside a core the linear steps often end in a corner from which no step helps.
         """
         if not self._has_inner_conditions:
-            return self.from_point(center, maximize=maximize, steps=STEPS)
-        left = max(self.deadline - monotonic(), 0.05)
-        remaining = min(left, max(0.2 * left, 0.5))
+            return self.from_point(center, steps=STEPS)
+        seconds = self.budget.share(0.2, least=0.5).for_solver
         try:
-            found = improve(
-                self.encoding.program, self.objective, center, maximize=maximize, timeout=remaining
-            )
+            found = improve(self.encoding.program, self.objective, center, end=self.end, timeout=seconds)
         except MissingLibrary:
             found = None
-        return self.from_point(center if found is None else found, maximize=maximize, steps=STEPS)
+        return self.from_point(center if found is None else found, steps=STEPS)
 
-    def from_model(self, distribution: Distribution, *, maximize: bool) -> Candidate | None:
+    def from_model(self, distribution: Distribution) -> Candidate | None:
         """Search from a distribution that was found elsewhere."""
         point = marginals_of(self.encoding, distribution)
         mass = 0.0 if point is None else float(self.objective.denominator @ point)
         if point is None or mass <= 0.0:
             return None
-        return self.from_point(point / mass, maximize=maximize, steps=STEPS)
+        return self.from_point(point / mass, steps=STEPS)
 
-    def from_point(self, point: Floats, *, maximize: bool, steps: int) -> Candidate | None:
+    def from_point(self, point: Floats, *, steps: int) -> Candidate | None:
         """Search from a point of the relaxation; return the best feasible candidate met."""
-        sign = -1.0 if maximize else 1.0
-        here = self._candidate(point, sign)
+        sign = self.end.sign
+        here = self._candidate(point)
         best, radius = None, 0.5
         for step in range(1, steps + 1):
             if here is None:
                 return best
             if here.is_feasible and (best is None or sign * here.value < sign * best.value):
                 best = here
-            if radius < SMALLEST_RADIUS or step == steps or monotonic() > self.deadline:
+            if radius < SMALLEST_RADIUS or step == steps or self.budget.is_spent:
                 return best
-            there = self._step(here, sign, radius)
+            there = self._step(here, radius)
             gain = 0.0 if there is None else _merit(here, sign) - _merit(there, sign)
             if there is not None and gain > 1e-12:
                 here, radius = there, min(1.0, 2.0 * radius)
@@ -120,38 +119,34 @@ class WitnessSearch:
                 radius *= 0.2
         return best
 
-    def without_traces(self, found: Candidate, *, maximize: bool) -> Candidate | None:
+    def without_traces(self, found: Candidate) -> Candidate | None:
         """Clear away the traces of mass that a solver's tolerances leave in a candidate.
 
         A sentence whose condition has a trace of probability may be far from true under it.
         """
-        sign = -1.0 if maximize else 1.0
         most = np.where(found.point > TRACE * found.point[0], np.inf, 0.0)
-        return self._candidate(found.point, sign, most)
+        return self._candidate(found.point, most)
 
-    def _step(self, here: Candidate, sign: float, radius: float) -> Candidate | None:
-        cost = sign * self.objective.numerator
-        ratios = ratio_values(self.encoding, here.point)
-        found = self._linear(cost, here.point, ratios, radius)
-        return None if found is None else self._candidate(found, sign)
+    def _step(self, here: Candidate, radius: float) -> Candidate | None:
+        found = self._linear(here.point, radius)
+        return None if found is None else self._candidate(found)
 
-    def _linear(
-        self, cost: Floats, point: Floats, ratios: Floats, radius: float, most: Floats | None = None
-    ) -> Floats | None:
-        seconds = min(max(self.deadline - monotonic(), 0.1), STEP_SECONDS)
+    def _linear(self, point: Floats, radius: float, most: Floats | None = None) -> Floats | None:
+        """Solve the program linearized at a point, within a radius of it."""
+        cost = self.end.sign * self.objective.numerator
+        ratios = ratio_values(self.encoding, point)
+        seconds = self.budget.at_most(STEP_SECONDS).for_solver
         step = self._linearization.step
         return step(cost, self.objective, point, ratios, radius=radius, timeout=seconds, most=most)
 
-    def _candidate(self, point: Floats, sign: float, most: Floats | None = None) -> Candidate | None:
+    def _candidate(self, point: Floats, most: Floats | None = None) -> Candidate | None:
         """Read a distribution off a point.
 
         Inside a block of several variables the conditions do not hold by construction. With the ratios
         held fast they are linear: the nearest point that satisfies them is a linear program away.
         """
         if self._has_inner_conditions:
-            ratios = ratio_values(self.encoding, point)
-            cost = sign * self.objective.numerator
-            held = self._linear(cost, point, ratios, 0.0, most)
+            held = self._linear(point, 0.0, most)
             point = point if held is None else held
         distribution = distribution_at(self.encoding, point)
         tables = tables_of(self.encoding, distribution)
@@ -258,19 +253,39 @@ def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
     total = counts.sum()
     if polytope is None:
         return counts / total if total > 1e-300 else np.full(len(counts), 1.0 / len(counts))
+    theta = counts / total if total > 1e-300 else None
+    bounds = single_value_bounds(polytope)
+    if bounds is not None:
+        lows, highs = (np.array(ends, dtype=float) for ends in zip(*ranges(polytope), strict=True))
+        return _shifted_into((lows + highs) / 2.0 if theta is None else theta, lows, highs)
     corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
-    if total <= 1e-300:
+    if theta is None:
         middle: Floats = corners.mean(axis=0)
         return middle
-    theta = counts / total
-    if len(theta) == 2:
-        first = np.clip(theta[0], corners[:, 0].min(), corners[:, 0].max())
-        return np.array([first, 1.0 - first])
     from scipy.optimize import nnls
 
     weights, _ = nnls(np.vstack([corners.T, np.full(len(corners), 10.0)]), np.append(theta, 10.0))
     pulled: Floats = weights @ corners / weights.sum()
     return pulled
+
+
+def _shifted_into(theta: Floats, lows: Floats, highs: Floats) -> Floats:
+    """Return the nearest distribution within bounds on each value: shifted by a constant and clipped."""
+    if len(theta) == 2:
+        first = float(np.clip(theta[0], lows[0], highs[0]))
+        return np.array([first, 1.0 - first])
+    below, above = -1.0, 1.0
+    for _ in range(60):
+        shift = (below + above) / 2.0
+        if np.clip(theta + shift, lows, highs).sum() < 1.0:
+            below = shift
+        else:
+            above = shift
+    found: Floats = np.clip(theta + above, lows, highs)
+    # What the last digits leave goes to the value with most room on that side.
+    left = 1.0 - found.sum()
+    found[int(np.argmax(highs - found if left > 0.0 else found - lows))] += left
+    return found
 
 
 def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from credalog.methods.columns.events import Events, Worlds
 from credalog.methods.columns.tables import Tables
-from credalog.numbers.compiled import compiled
+from credalog.numbers.jit import compiled
 from credalog.program.program import Floats
 
 __all__ = ["Landscape"]

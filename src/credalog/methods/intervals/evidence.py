@@ -27,7 +27,7 @@ from credalog.methods.intervals.kernels import corner_range, corner_weight
 from credalog.methods.intervals.polytrees import polytree_posterior
 from credalog.network.formulas import World
 from credalog.network.graph import DependencyGraph
-from credalog.numbers.compiled import compiled
+from credalog.numbers.jit import compiled
 
 __all__ = ["Posterior", "posterior"]
 

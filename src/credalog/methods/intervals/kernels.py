@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.numbers.compiled import compiled
+from credalog.numbers.jit import compiled
 
 __all__ = [
     "Table",

@@ -18,7 +18,7 @@ from credalog.methods.intervals.kernels import (
     greatest,
     table,
 )
-from credalog.numbers.compiled import compiled
+from credalog.numbers.jit import compiled
 
 __all__ = [
     "aim_at",

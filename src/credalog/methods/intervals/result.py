@@ -7,7 +7,7 @@ factor and variable, and its `Answer`s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from credalog.garbage import uncollected
 from credalog.methods.answer import Answer
 from credalog.methods.intervals.factors import FactorGraph, Floats
 from credalog.methods.intervals.rounds import Messages
-from credalog.network.formulas import Formula, Variable
+from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
@@ -107,6 +107,11 @@ class Propagation:
         """
         with uncollected():
             return tuple(self._answers())
+
+    def answer(self, atom: Is, asked: Query) -> Answer:
+        """Return the answer to one query, whose claim says the same as an atom."""
+        found = next(answer for answer in self.answers() if answer.query.claim == atom)
+        return replace(found, query=asked)
 
     def _answers(self) -> Iterator[Answer]:
         sound = self.variant is Variant.SOUND

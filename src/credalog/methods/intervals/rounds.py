@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from credalog.methods.intervals.factors import Arrays, Floats, Indices, Kind
 from credalog.methods.intervals.programs import closed_form_messages, program_messages
-from credalog.numbers.compiled import compiled
+from credalog.numbers.jit import compiled
 
 __all__ = [
     "Messages",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind
 from credalog.network.graph import DependencyGraph
-from credalog.numbers.compiled import compiled
+from credalog.numbers.jit import compiled
 
 __all__ = ["mark_declared", "mark_independent", "mark_parents"]
 

@@ -21,7 +21,7 @@ Zaffalon, 1998). Where the relevant part has loops, or sets outgrow the limits, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod
 from time import monotonic
 from typing import TypeAlias
@@ -266,8 +266,11 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     found, method = _certain(asked) or _solved(credal, asked, options, start)
     ends = (found.lower, found.upper)
     lower, upper = (None if end is None else distribution(credal, asked, end) for end in ends)
-    status = found.interval.status(options.tolerance)
-    return Answer(query, found.interval, status, method, monotonic() - start, lower, upper)
+    interval = Interval(
+        replace(found.interval.lower, model=lower), replace(found.interval.upper, model=upper)
+    )
+    status = interval.status(options.tolerance)
+    return Answer(query, interval, status, method, monotonic() - start)
 
 
 def _solved(credal: CredalNetwork, asked: Question, options: Options, start: float) -> tuple[Extremes, str]:

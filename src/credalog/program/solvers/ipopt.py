@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.errors import MissingLibrary
+from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Program
 from credalog.program.solvers.interruption import deferred
 from credalog.program.solvers.slsqp import LARGEST, climb
@@ -41,13 +42,13 @@ def improve(
     objective: Objective,
     start: Floats,
     *,
-    maximize: bool,
+    end: End,
     box: Box | None = None,
     timeout: float = 10.0,
     iterations: int = 500,
 ) -> Floats | None:
     """Climb from a point to a local optimum of the ratio; return it, scaled to denominator 1, or None."""
-    nonlinear = _Nonlinear(program, objective, maximize)
+    nonlinear = _Nonlinear(program, objective, end)
     bounds = program.ratios.box if box is None else box
     found = nonlinear.solve(start, bounds, timeout, iterations)
     point: Floats = np.maximum(0.0, found[: program.columns])
@@ -87,12 +88,12 @@ class _Nonlinear:
     Its rows are the inequalities, the equalities, the normalization, and one per context.
     """
 
-    def __init__(self, program: Program, objective: Objective, maximize: bool) -> None:
+    def __init__(self, program: Program, objective: Objective, end: End) -> None:
         self.program, self.objective = program, objective
         ratios = program.ratios
         self.size = program.columns + len(ratios.lower)
         self.cost = np.zeros(self.size)
-        self.cost[: program.columns] = -objective.numerator if maximize else objective.numerator
+        self.cost[: program.columns] = -objective.numerator if end is End.UPPER else objective.numerator
         rows = [program.inequalities, program.equalities, sp.csr_array(objective.denominator[None, :])]
         self.matrix = sp.csr_array(sp.vstack(rows))
         self.linear = self.matrix.tocoo()
@@ -220,7 +221,7 @@ class _Entropic(_Nonlinear):
 
     def __init__(self, program: Program, groups: Sequence[NDArray[np.intp]]) -> None:
         mass = program.mass
-        super().__init__(program, Objective(np.zeros(program.columns), mass, np.zeros(0)), True)
+        super().__init__(program, Objective(np.zeros(program.columns), mass, np.zeros(0)), End.UPPER)
         self.groups = groups
         self.corners = [_triangle(group) for group in groups]
 

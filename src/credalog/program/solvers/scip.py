@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from credalog.errors import MissingLibrary
+from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Outcome, Program
 from credalog.program.solvers.interruption import Interruption, held_back
 
@@ -73,7 +74,7 @@ def solve(
     program: Program,
     objective: Objective,
     *,
-    maximize: bool,
+    end: End,
     box: Box | None = None,
     timeout: float = inf,
     tolerance: float = 1e-6,
@@ -85,11 +86,11 @@ def solve(
     `start` is a point known to be feasible. Ctrl-C ends the search, not the process.
     """
     if not objective.denominator.any():
-        return GlobalClaim(Outcome.INFEASIBLE, -inf if maximize else inf)
+        return GlobalClaim(Outcome.INFEASIBLE, -inf if end is End.UPPER else inf)
     search = _Search(program, objective, program.ratios.box if box is None else box)
     if start is not None:
         search.suggest(start)
-    return search.run(maximize, timeout, tolerance, report)
+    return search.run(end, timeout, tolerance, report)
 
 
 class _Search:
@@ -114,10 +115,12 @@ class _Search:
                 self.model.setSolVal(solution, variable, float(value))
         self.model.addSol(solution)
 
-    def run(self, maximize: bool, timeout: float, tolerance: float, report: Report | None) -> GlobalClaim:
+    def run(self, end: End, timeout: float, tolerance: float, report: Report | None) -> GlobalClaim:
         """Optimize and read the result."""
-        model, outward = self.model, 1.0 if maximize else -1.0
-        model.setObjective(self._weighted(self.objective.numerator), "maximize" if maximize else "minimize")
+        model, outward = self.model, 1.0 if end is End.UPPER else -1.0
+        model.setObjective(
+            self._weighted(self.objective.numerator), "maximize" if end is End.UPPER else "minimize"
+        )
         model.setParam("limits/absgap", SCALE * tolerance)
         model.setParam("limits/time", min(timeout, 1e9))
         with _watched(model, report, outward):

@@ -1,0 +1,323 @@
+"""The two ends of one query on cliques, each proved and attained.
+
+Input: a fragment of a network and a query. Output: a `Finding` per end: the fragment is factorized and
+encoded, its linear relaxation solved and checked, a witness sought, and branch and bound started on a gap
+that is left.
+
+A large core is sandwiched. Outside: one block per component with only the local conditions that fit into its
+clique, which every model satisfies. Inside: the chain-graph reading, each of whose models is a model
+(docs/proofs.md, proofs 3 and 4). Where the two meet, the answer is exact and the core was never formed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import isfinite, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credalog.errors import CredalogError, ImpossibleEvidence, no_model
+from credalog.methods.answer import Answer, Options, Progress
+from credalog.methods.cliques import loglinear, other_solvers
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
+from credalog.methods.cliques.witness import LARGEST_SCOPE
+from credalog.network.formulas import Formula, Is, conjunction, literals_of
+from credalog.network.sentences import Network, Query
+from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Interval
+from credalog.numbers.tolerances import FEASIBILITY
+from credalog.program.program import Objective, Outcome
+from credalog.program.solvers.highs import Relaxation
+from credalog.tables.distribution import Distribution
+from credalog.trusted.certify import Checker
+from credalog.trusted.rounding import relative_error, round_down, round_up
+
+if TYPE_CHECKING:
+    from credalog.methods.cliques.engine import Cliques
+
+__all__ = ["CORE_LIMIT", "Ends", "Models"]
+
+RARE = 1e3
+"""Evidence that may be less probable than one over this is handled with scaled programs."""
+
+REMEMBERED = 8
+"""How many models of one fragment are kept as starts for the other queries of one batch."""
+
+CORE_LIMIT = 1 << 12
+"""The literal core is formed as one table up to this many states."""
+
+
+@dataclass(slots=True)
+class Models:
+    """The latest models of each fragment: what attains one query of a batch is a start for the next."""
+
+    found: dict[tuple[int, ...], deque[Distribution]] = field(default_factory=dict)
+
+    def of(self, fragment: Fragment) -> tuple[Distribution, ...]:
+        """Return the models of a fragment."""
+        return tuple(self.found.get(fragment.kept, ()))
+
+    def add(self, fragment: Fragment, model: Distribution) -> None:
+        """Remember a model, and forget the oldest where there are many."""
+        self.found.setdefault(fragment.kept, deque(maxlen=REMEMBERED)).append(model)
+
+
+class Ends:
+    """One query under way."""
+
+    def __init__(
+        self,
+        cliques: Cliques,
+        asked: Query,
+        options: Options,
+        budget: Budget,
+        fragment: Fragment,
+        models: Models,
+        *,
+        jointly: bool = False,
+    ) -> None:
+        self.cliques = cliques
+        self.asked = asked
+        self.options = options
+        self.budget = budget
+        self.fragment = fragment
+        self.models = models
+        self.jointly = jointly
+        self.lower_search: Search | None = None
+        self.encodings: dict[tuple[Reading, bool], tuple[Encoding, Objective]] = {}
+
+    # ---- the interval ---------------------------------------------------------------------------------
+
+    def answer(self, method: str, find: Callable[[Budget, End], Finding]) -> Answer:
+        """Find the lower end, which leaves the upper one at least half of the time, then the upper one.
+
+        What the upper end leaves in turn goes to the lower one, if that is not closed.
+        """
+        lower = self._settled(find(self.budget.share(0.5), End.LOWER), End.LOWER)
+        upper = Finding(1.0, None, Ending.INTERRUPTED, Checker.warrant, 0, None)
+        if lower.ending is not Ending.INTERRUPTED:
+            upper = self._settled(find(self.budget, End.UPPER), End.UPPER)
+        if Ending.INTERRUPTED not in (lower.ending, upper.ending):
+            lower = self._resumed(lower)
+        interval = Interval(lower.endpoint, upper.endpoint)
+        if interval.is_empty and lower.warrant is upper.warrant is Checker.warrant:
+            raise self._nothing()
+        is_interrupted = Ending.INTERRUPTED in (lower.ending, upper.ending)
+        status = interval.status(self.options.tolerance)
+        return Answer(self.asked, interval, status, method, self.budget.elapsed, interrupted=is_interrupted)
+
+    def _resumed(self, lower: Finding) -> Finding:
+        """Take up the search for the lower end where it stopped, if there is time left."""
+        if lower.ending is not Ending.STOPPED or self.lower_search is None or self.budget.is_spent:
+            return lower
+        return self._settled(self.lower_search.go_on(self.budget), End.LOWER).joined(lower, End.LOWER)
+
+    def _settled(self, finding: Finding, end: End) -> Finding:
+        """Say that there is no model where that is proved, or re-check the witness."""
+        if finding.ending is not Ending.EMPTY:
+            return self._rechecked(finding, end)
+        if finding.warrant is not Checker.warrant:
+            return replace(finding.without_bound(end), ending=Ending.STOPPED)
+        raise self._nothing()
+
+    def _nothing(self) -> CredalogError:
+        """Say why there is no point: no model at all, or none that allows the evidence."""
+        if self.asked.is_conditional and self.cliques.extends((), self.options, self.budget) is not False:
+            return ImpossibleEvidence(
+                "every model gives the evidence probability zero",
+                advice="Weaken the evidence, or the sentences that exclude it.",
+            )
+        return no_model()
+
+    def _rechecked(self, finding: Finding, end: End) -> Finding:
+        """Keep a witness only if it is a model in the eyes of the independent checker.
+
+        One that lies outside a proved bound cannot be: it satisfies some sentence to the tolerance only.
+        """
+        if finding.witness is None:
+            return finding
+        if end.sign * (finding.bound - finding.witness.value) > FEASIBILITY:
+            return replace(finding, witness=None)
+        if finding.ending is Ending.INTERRUPTED:
+            extends = self.cliques.known_to_extend(self.fragment.kept)
+        else:
+            extends = self.cliques.extends(self.fragment.kept, self.options, self.budget)
+        if extends is False:
+            raise no_model()
+        distribution = finding.witness.distribution
+        if extends is None or not self._is_model(distribution):
+            return replace(finding, witness=None)
+        value = distribution.probability(self.asked.claim, self.asked.given)
+        return replace(finding, witness=Witness(distribution, value))
+
+    def _is_model(self, distribution: Distribution) -> bool:
+        """Check a distribution against all that is said of the fragment; remember those that pass."""
+        if any(distribution is model for model in self.models.of(self.fragment)):
+            return True
+        passed = self.cliques.admits(distribution, self._said)
+        if passed:
+            self.models.add(self.fragment, distribution)
+        return passed
+
+    @cached_property
+    def _suits_one_table(self) -> bool:
+        return self.fragment.suits_one_table(self.asked)
+
+    @cached_property
+    def _said(self) -> Network:
+        return self.cliques.said_of(self.fragment)
+
+    # ---- the ways to one end --------------------------------------------------------------------------
+
+    def any_model(self) -> Finding:
+        """Look for any model of the fragment."""
+        return self.by_search(self.budget, End.UPPER)
+
+    def by_solver(self, name: str, budget: Budget, end: End) -> Finding:
+        """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
+        encoding, objective = self._encoded(self.fragment.problem.reading, jointly=True)
+        limits = Limits(self.options.tolerance, budget)
+        return other_solvers.find(name, encoding, objective, limits, end=end)
+
+    def by_search(self, budget: Budget, end: End) -> Finding:
+        """Search on cliques, in the readings that the fragment asks for."""
+        problem, known = self.fragment.problem, self._known(end)
+        if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
+            return self._sandwiched(budget, end, known)
+        return self._searched(problem.reading, budget, end, known, jointly=self._suits_one_table)
+
+    def _sandwiched(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
+        structure = self.fragment.problem.structure
+        small = self.fragment.core_states <= CORE_LIMIT
+        if small and tuple(sorted(structure.core)) in structure.components:
+            # The core is one component: all readings are the same.
+            return self._literally(budget, end, self._tied(known, budget, end))
+        inner = self._searched(Reading.CHAIN, budget.share(0.25), end, known, root_only=small)
+        if inner.ending is Ending.INTERRUPTED:
+            return inner.without_bound(end)
+        known = known if inner.ending is Ending.EMPTY else inner.witness
+        if self._suits_one_table:
+            return self._literally(budget, end, known)
+        if inner.ending is not Ending.CLOSED:
+            known = self._tied(known, budget, end)
+        outer = self._searched(Reading.OUTER, budget, end, known, root_only=small)
+        if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+            return outer
+        return self._literally(budget, end, outer.witness).joined(outer, end)
+
+    def _tied(self, known: Witness | None, budget: Budget, end: End) -> Witness | None:
+        """Return a model found among the log-linear ones, where they suit the fragment and it is better."""
+        family = self._log_linear
+        found = None if family is None else family.witness(self.asked, budget.share(0.25), end=end)
+        if found is None or not self._is_model(found):
+            return known
+        value = found.probability(self.asked.claim, self.asked.given)
+        return farther_witness(known, Witness(found, value), end)
+
+    @cached_property
+    def _log_linear(self) -> loglinear.LogLinear | None:
+        """Return the log-linear distributions of the fragment, unless all ways through it are short."""
+        if self._suits_one_table:
+            return None
+        return loglinear.family_of(self.fragment.problem, self._said.sentences)
+
+    def _literally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Search with the whole core in one table; with everything in it where that is small."""
+        jointly = self._suits_one_table
+        return self._searched(Reading.LITERAL, budget, end, known, jointly=jointly)
+
+    def _known(self, end: End) -> Witness | None:
+        """Return the best of the models that were found for the same fragment before."""
+        states = prod(len(v.values) for v in self.asked.scope)
+        models = self.models.of(self.fragment) if states <= LARGEST_SCOPE else ()
+        best: Witness | None = None
+        for model in models:
+            value = model.probability(self.asked.claim, self.asked.given)
+            best = farther_witness(best, Witness(model, value), end) if isfinite(value) else best
+        return best
+
+    def _searched(
+        self,
+        reading: Reading,
+        budget: Budget,
+        end: End,
+        known: Witness | None,
+        *,
+        root_only: bool = False,
+        jointly: bool = False,
+    ) -> Finding:
+        encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
+        limits = Limits(self.options.tolerance, budget, root_only, self._report(end))
+        found = Search(encoding, objective, limits, end, known, self._is_model)
+        if end is End.LOWER:
+            self.lower_search = found
+        return found.run()
+
+    # ---- the programs ---------------------------------------------------------------------------------
+
+    def _encoded(self, reading: Reading, *, jointly: bool) -> tuple[Encoding, Objective]:
+        key = reading, jointly
+        if key not in self.encodings:
+            fragment, asked = self.fragment, self.asked
+            encoded = fragment.encode_jointly(asked) if jointly else fragment.encode(asked, reading)
+            self.encodings[key] = self._with_mass_bounded(*encoded)
+        return self.encodings[key]
+
+    def _with_mass_bounded(self, encoding: Encoding, objective: Objective) -> tuple[Encoding, Objective]:
+        """Bound the mass by 1 over the least probability of the evidence, where that can be proved.
+
+        Rare evidence makes columns differ by many orders of magnitude: then each gets a bound of its own.
+        """
+        if not np.isfinite(objective.mass_bounds[0]):
+            least = self._least(encoding, self.asked.given)
+            if least <= 0.0:
+                least = self._least_by_parts(encoding)
+            if least > 0.0:
+                bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))
+                objective = replace(objective, mass_bounds=bounds)
+        if RARE < objective.mass_bounds[0] < np.inf:
+            objective = encoding.with_column_bounds(objective)
+        return encoding, objective
+
+    def _least(self, encoding: Encoding, given: Formula) -> float:
+        """Bound the probability of a formula and of what an encoding observes from below."""
+        evidence = encoding.with_column_bounds(encoding.unconditional(given))
+        box, seconds = encoding.program.ratios.box, self.budget.for_solver
+        claim, _ = Relaxation(encoding.program).minimize(evidence, box, timeout=seconds)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return 0.0
+        return Checker(encoding.program).lower_bound(evidence, box, claim.multipliers)
+
+    def _least_by_parts(self, encoding: Encoding) -> float:
+        """Bound rare evidence from below: what the tables show by a program, the rest by its likelihood.
+
+        A solver's tolerances drown a product of many small numbers, but not each of them.
+        """
+        variables = self.fragment.problem.variables
+        kept_out = {variables[x] for x in encoding.evidence}
+        literals = literals_of(self.asked.given) or {}
+        shown = {v: value for v, value in literals.items() if v not in kept_out}
+        if not kept_out:
+            return 0.0
+        states = {variables.index(v): v.values.index(value) for v, value in shown.items()}
+        likelihood = encoding.least_likelihood(states)
+        if not shown or likelihood <= 0.0:
+            return round_down(likelihood * (1.0 - relative_error(len(kept_out))))
+        asked = Query(conjunction(Is(v, value) for v, value in shown.items()))
+        alone, _ = self.cliques.fragment(asked).encode(asked, encoding.factorization.reading)
+        least = max(self._least(alone, asked.claim), 0.0)
+        return round_down(least * likelihood * (1.0 - relative_error(len(kept_out) + 1)))
+
+    def _report(self, end: End) -> Callable[[float, float | None], None] | None:
+        report = self.options.report
+        if report is None:
+            return None
+        return lambda bound, found: report(Progress(end.value, bound, found, self.budget.elapsed))

@@ -1,0 +1,95 @@
+"""Whether parts of a network have models, and which distributions are models: what searches on cliques share.
+
+Input: a compiled network. Output: `Cliques`: the part that bears on a query, verdicts on the other parts, and
+the check of witnesses. Only facts are remembered: that a part has a model, or has none. A search that ran out
+of time is repeated by whoever has more, so no answer depends on what was asked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from credalog.methods.answer import Options
+from credalog.methods.cliques.ends import Ends, Models
+from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.search import Ending
+from credalog.methods.compiled import Compiled
+from credalog.network.formulas import TRUE
+from credalog.network.graph import Markov
+from credalog.network.problem import relevant_part, restrict, separate_parts
+from credalog.network.sentences import Network, Query
+from credalog.network.structure import ancestors
+from credalog.numbers.budget import Budget
+from credalog.numbers.tolerances import FEASIBILITY
+from credalog.tables.distribution import Distribution
+from credalog.trusted.check import violation
+
+__all__ = ["Cliques"]
+
+MORE = 1.5
+"""A verdict that was not reached is sought again by whoever has so many times the seconds spent on it."""
+
+
+@dataclass(frozen=True)
+class Cliques:
+    """A compiled network, searched on cliques."""
+
+    compiled: Compiled
+    _facts: dict[frozenset[int], bool] = field(default_factory=dict, compare=False, repr=False)
+    _spent: dict[frozenset[int], float] = field(default_factory=dict, compare=False, repr=False)
+
+    def fragment(self, asked: Query) -> Fragment:
+        """Return what bears on a query."""
+        number = self.compiled.number
+        return Fragment(*relevant_part(self.compiled.problem, (number[v] for v in asked.scope)))
+
+    def said_of(self, fragment: Fragment) -> Network:
+        """Return what the network says about the variables of a fragment."""
+        return self.compiled.network.about(fragment.problem.variables)
+
+    def admits(self, distribution: Distribution, said: Network) -> bool:
+        """Check a distribution against sentences and, of the independences, those of its variables."""
+        graph = None if self.compiled.markov is Markov.NONE else self.compiled.graph
+        return violation(distribution, said, graph) <= FEASIBILITY
+
+    def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
+        """Tell whether models of a part extend to the whole network; None where that is not known."""
+        inside = set(kept)
+        others = [part for part in self._anchored_parts if not part & inside]
+        verdicts = [self._verdict(part, options, budget) for part in others]
+        return False if False in verdicts else None if None in verdicts else True
+
+    def known_to_extend(self, kept: Iterable[int]) -> bool | None:
+        """Tell the same from facts alone."""
+        inside = set(kept)
+        verdicts = [self._facts.get(part) for part in self._anchored_parts if not part & inside]
+        return False if False in verdicts else None if None in verdicts else True
+
+    @cached_property
+    def _anchored_parts(self) -> tuple[frozenset[int], ...]:
+        """Return the parts in which something is said beyond local polytopes: only these can be empty."""
+        problem = self.compiled.problem
+        stated = (x for s in problem.statements for x in s.scope)
+        declared = (x for c in problem.declared for x in (*c.left, *c.right, *c.given))
+        anchors = frozenset((*stated, *declared))
+        needed = ancestors(problem.structure.parents, anchors)
+        return tuple(part for part in separate_parts(problem, needed) if part & anchors)
+
+    def _verdict(self, members: frozenset[int], options: Options, budget: Budget) -> bool | None:
+        if members in self._facts or budget.remaining < MORE * self._spent.get(members, 0.0):
+            return self._facts.get(members)
+        began = budget.elapsed
+        kept = tuple(sorted(members))
+        fragment = Fragment(restrict(self.compiled.problem, kept), kept)
+        finding = Ends(self, Query(TRUE), options, budget, fragment, Models()).any_model()
+        if finding.ending is Ending.INTERRUPTED:
+            # A verdict is no answer that could say so itself.
+            raise KeyboardInterrupt
+        self._spent[members] = budget.elapsed - began
+        if finding.ending is Ending.EMPTY:
+            self._facts[members] = False
+        elif finding.witness is not None:
+            self._facts[members] = True
+        return self._facts.get(members)

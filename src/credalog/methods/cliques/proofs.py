@@ -1,0 +1,140 @@
+"""What is proved of a box of ratios: its linear relaxation, solved by HiGHS and checked by the trusted base.
+
+Input: an encoding's program, an objective, a box. Output: a solver's claim, and the bound that `certify`
+proves from its multipliers. Values are multiplied by the end's sign, so that less is better.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+
+from credalog.methods.cliques.rational import exact_bound
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Warrant
+from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
+from credalog.program.solvers.highs import Basis, Relaxation
+from credalog.trusted.certify import Checker
+from credalog.trusted.rounding import round_down, round_up
+
+__all__ = ["Prover"]
+
+EXACT_SECONDS, EXACT_SHARE = 0.5, 0.25
+"""How long, and which share of the time, may go into proofs in rational arithmetic."""
+
+SMALLEST_MASS = 1e-6
+"""A ratio whose denominator may be smaller than this is not narrowed."""
+
+LARGEST_MASS = 1e4
+"""Where the evidence is less probable than one over this, a solver's bare word is not taken."""
+
+CLAIM_MARGIN = 1e-8
+"""How far a bound that only the solver claims is moved outwards."""
+
+
+class Prover:
+    """Bound one end of one objective on boxes; `warrant` says on whose word all bounds so far stand."""
+
+    def __init__(self, program: Program, objective: Objective, end: End, budget: Budget) -> None:
+        self.program = program
+        self.objective = objective
+        self.end = end
+        self.budget = budget
+        self.relaxation = Relaxation(program)
+        self.warrant = Checker.warrant
+        self._checker = Checker(program)
+        self._seconds_exact = 0.0
+
+    def relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
+        """Solve the linear relaxation of a box."""
+        solve = self.relaxation.minimize if self.end is End.LOWER else self.relaxation.maximize
+        return solve(self.objective, box, basis=basis, timeout=self.budget.for_solver)
+
+    def bound(self, claim: Claim, box: Box, known: float) -> float:
+        """Return what is proved of a box: infinity if it is empty, never less than was known before."""
+        if claim.outcome is Outcome.INFEASIBLE:
+            return self._bound_of_empty(claim, box, known)
+        return known if claim.outcome is Outcome.STOPPED else max(known, self._checked(claim, box))
+
+    @property
+    def _is_mass_bounded(self) -> bool:
+        return bool(np.isfinite(self.objective.mass_bounds[0]))
+
+    def _bound_of_empty(self, claim: Claim, box: Box, known: float) -> float:
+        if self._checker.proves_empty(self.objective, box, claim.multipliers):
+            return inf
+        if self._is_mass_bounded:
+            return known
+        if not self._is_exactly_empty(claim, box):
+            self.warrant = Warrant.CLAIMED
+        return inf
+
+    def _checked(self, claim: Claim, box: Box) -> float:
+        """Return the bound our checker proves; the solver's own, with a margin, where it proves nothing."""
+        sign = self.end.sign
+        proved = sign * self._checker.bound(self.objective, box, claim.multipliers, self.end)
+        claimed = sign * claim.value - CLAIM_MARGIN
+        if proved >= claimed or self._is_mass_bounded:
+            return proved
+        exact = self._exactly(sign * self.objective.numerator, box, claim.multipliers)
+        if exact is not None and exact >= claimed:
+            return round_down(float(exact))
+        # Where the evidence is this improbable, the solver's tolerances drown it.
+        if claim.point[0] > LARGEST_MASS:
+            return proved
+        self.warrant = Warrant.CLAIMED
+        return claimed
+
+    def _is_exactly_empty(self, claim: Claim, box: Box) -> bool:
+        """Tell whether rational multipliers prove that a box has no point."""
+        ray = claim.multipliers
+        if not ray[-1] > 0.0:
+            return False
+        nothing = np.zeros(self.program.columns)
+        exact = self._exactly(nothing, box, ray / ray[-1], shift=Fraction(1))
+        return exact is not None and exact > 0
+
+    def _exactly(
+        self, cost: Floats, box: Box, multipliers: Floats, shift: Fraction | None = None
+    ) -> Fraction | None:
+        """Prove a bound in rational arithmetic; after one failure all is a claim anyway."""
+        if self.program.ratios.exact is None or self.warrant is Warrant.CLAIMED:
+            return None
+        began = self.budget.elapsed
+        allowed = self.budget.at_most(EXACT_SECONDS + EXACT_SHARE * began - self._seconds_exact)
+        found = exact_bound(self.program, self.objective, box, cost, multipliers, budget=allowed, shift=shift)
+        self._seconds_exact += self.budget.elapsed - began
+        return found
+
+    def narrowed(self, box: Box, budget: Budget) -> Box:
+        """Narrow the ratios that nothing bounds yet, each by the relaxation itself.
+
+        What is proved of a ratio holds in every model, so it may be used for the next one.
+        """
+        for ratio in np.flatnonzero((box.lower <= 0.0) & (box.upper >= 1.0)):
+            if budget.is_spent:
+                break
+            objective = self._ratio_objective(int(ratio), box)
+            if objective is not None:
+                low, high = (self.range_end(objective, box, end) for end in End)
+                box = box.restrict(int(ratio), low, max(low, high))
+        return box
+
+    def _ratio_objective(self, ratio: int, box: Box) -> Objective | None:
+        """Return a ratio as an objective, if its denominator is provably not too small."""
+        ratios = self.program.ratios
+        chosen = (ratios.of == ratio).astype(float)
+        part, whole = ratios.numerator.T @ chosen, ratios.denominator.T @ chosen
+        tables = np.ones(len(self.program.tables))
+        least = self.range_end(Objective(whole, self.program.mass, tables), box, End.LOWER)
+        return None if least < SMALLEST_MASS else Objective(part, whole, tables * round_up(1.0 / least))
+
+    def range_end(self, objective: Objective, box: Box, end: End) -> float:
+        """Bound one end of another objective by its relaxation: trivially where that says nothing."""
+        solve = self.relaxation.minimize if end is End.LOWER else self.relaxation.maximize
+        claim, _ = solve(objective, box, timeout=self.budget.for_solver)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return end.trivial
+        return end.tightest((end.trivial, self._checker.bound(objective, box, claim.multipliers, end)))

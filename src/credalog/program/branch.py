@@ -1,0 +1,89 @@
+"""Best-first branch and bound, for whoever can bound a leaf and cut it.
+
+Input: a root leaf, and `explore`, which turns a leaf into tighter or smaller ones. Output: a bound below
+which no leaf has a value. Values are minimized throughout; whoever maximizes turns the sign.
+
+The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A
+leaf stays open until its exploration has ended: an interruption loses nothing, and the search can be taken
+up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import Generic, TypeVar
+
+__all__ = ["BranchAndBound", "Explored"]
+
+L = TypeVar("L")
+
+
+@dataclass(frozen=True, slots=True)
+class Explored(Generic[L]):
+    """What became of a leaf: the bounded leaves that replace it, or the bound with which it is closed."""
+
+    children: tuple[tuple[float, L], ...] = ()
+    closed: float = inf
+
+
+@dataclass(order=True, slots=True)
+class _Open(Generic[L]):
+    bound: float
+    number: int
+    leaf: L = field(compare=False)
+
+
+class BranchAndBound(Generic[L]):
+    """A search tree, held as its open leaves and the weakest bound of those that are closed."""
+
+    def __init__(self, root: L, bound: float = -inf) -> None:
+        self._numbers = count()
+        self._open: list[_Open[L]] = []
+        self.closed = inf
+        self.push(bound, root)
+
+    @property
+    def bound(self) -> float:
+        """Return what no leaf's value is below."""
+        return min(self.closed, self._open[0].bound if self._open else inf)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Tell whether no leaf is open."""
+        return not self._open
+
+    @property
+    def leaves(self) -> Iterable[L]:
+        """Yield the open leaves, in no particular order."""
+        return (entry.leaf for entry in self._open)
+
+    def push(self, bound: float, leaf: L) -> None:
+        """Add an open leaf."""
+        heappush(self._open, _Open(bound, next(self._numbers), leaf))
+
+    def run(
+        self,
+        explore: Callable[[float, L], Explored[L]],
+        *,
+        until: Callable[[], bool],
+        enough: Callable[[], float],
+    ) -> None:
+        """Explore the weakest leaf until somebody says stop, or all are at least `enough`."""
+        while self._open and self.bound < enough() and not until():
+            self.step(explore, enough)
+
+    def step(self, explore: Callable[[float, L], Explored[L]], enough: Callable[[], float]) -> None:
+        """Explore the weakest leaf once and put what became of it in its place."""
+        top = self._open[0]
+        explored = explore(top.bound, top.leaf)
+        heappop(self._open)
+        self.closed = min(self.closed, explored.closed)
+        for bound, leaf in explored.children:
+            if bound >= enough():
+                self.closed = min(self.closed, bound)
+            else:
+                self.push(bound, leaf)
