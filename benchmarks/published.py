@@ -154,7 +154,7 @@ def _total(name: str, found: Iterable[Result]) -> str:
 
 
 def comparison(results: Sequence[Result]) -> list[str]:
-    lines = ["| network | atoms | published | ours | ends EXACT |", "|---|---:|---:|---:|---:|"]
+    lines = ["| network | atoms | theirs | ours | ends EXACT |", "|---|---:|---:|---:|---:|"]
     for r in results:
         if r.name in PUBLISHED_SECONDS:
             theirs = PUBLISHED_SECONDS[r.name]
@@ -171,10 +171,11 @@ case. CHECKED counts the ends whose bound our own kernel proved.
 """
 
 AGAINST = """
-## Against the best published times
+## Against other times
 
-Theirs are for all marginals of a network of the same kind and size, on other hardware, by a local solver
-without proof; the published answer for the Supreme Court file was vacuous.
+Theirs are the best we know of for all marginals of a network of the same kind and size, on other hardware, by
+a local solver without proof; we can give no reference for them, so they are an order of magnitude at best. Ours
+are whole runs. The other answer for the Supreme Court file was vacuous.
 """
 
 LARGE = """
