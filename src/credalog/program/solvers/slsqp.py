@@ -68,7 +68,7 @@ def climb(
                 jac=rows.gradient,
                 bounds=list(zip(*bounds, strict=True)),
                 constraints=rows.constraints(),
-                options={"maxiter": iterations, "ftol": 1e-10},
+                options={"maxiter": iterations, "ftol": 1e-15},
             ).x
         )
     except TimeoutError:
