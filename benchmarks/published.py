@@ -173,9 +173,9 @@ case. CHECKED counts the ends whose bound our own kernel proved.
 AGAINST = """
 ## Against other times
 
-Theirs are the best we know of for all marginals of a network of the same kind and size, on other hardware, by
-a local solver without proof; we can give no reference for them, so they are an order of magnitude at best. Ours
-are whole runs. The other answer for the Supreme Court file was vacuous.
+Theirs are the best we know of for all marginals of a network of the same kind and size, on other hardware,
+by a local solver without proof; we can give no reference for them, so they are an order of magnitude at best.
+Ours are whole runs. The other answer for the Supreme Court file was vacuous.
 """
 
 LARGE = """

@@ -24,6 +24,8 @@ from credalog.network.sentences import Query
 from credalog.numbers.interval import Status
 from credalog.tables.credal import CredalNetwork, Question, Table, chosen_tables, credal_network, eliminate
 
+pytestmark = pytest.mark.slow
+
 MAX_JOINTS = 3000
 
 

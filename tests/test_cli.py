@@ -211,6 +211,7 @@ def test_run_on_a_file_that_asks_nothing_says_how_to_ask(ask, written):
     assert "query P(" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "bp", "sound"])
 def test_marginals_given_evidence_are_posteriors(ask, written, method):
     path = written("0.2 <= P(a) <= 0.4\nP(b | a) = 0.9\nP(b | !a) = 0.3\n")
@@ -253,6 +254,7 @@ def test_a_narrow_terminal_loses_columns_but_no_bound(ask, monkeypatch: pytest.M
         assert ("method" in heading) == (width == 200)
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_answers(ask):
     path = str(EXAMPLES / "appendix.lcn")
     questions = ("P(c)", "P(a and b)", "P(d)")
@@ -318,6 +320,7 @@ def test_json_says_why_there_is_no_answer(ask, written):
     assert "lower" not in failure
 
 
+@pytest.mark.slow
 def test_messages_that_cross_for_want_of_a_model_are_a_contradiction(ask, written):
     code, out, err = ask("marginals", written("P(a) >= 0.6\nP(a) <= 0.4\n"), "--method", "bp")
     assert (code, out) == (3, "")
@@ -573,6 +576,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of this kind are POSIX")
 @pytest.mark.parametrize(
     ("words", "key"),

@@ -25,6 +25,8 @@ from credalog.questions.models import encode_tables, find_model
 from credalog.questions.widening import span_of, widenings_of
 from oracle import violations
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = Options(timeout=10.0)
 CONTRADICTORY = [0, 3, 4, 8, 10, 12, 15, 17, 21, 24]
 ROUNDED = 2e-4

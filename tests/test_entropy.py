@@ -29,6 +29,8 @@ from credalog.text import unparse_network
 from oracle import rows_of, violations
 from random_networks import random_case
 
+pytestmark = pytest.mark.slow
+
 LOCAL = Options(timeout=10.0)
 NILSSON = Options(timeout=10.0, markov=Markov.NONE)
 

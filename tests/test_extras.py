@@ -11,6 +11,8 @@ from subprocess import CompletedProcess
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SMOKERS = str(Path(__file__).parent.parent / "examples" / "smokers.lcn")
 
 BLOCKED = """

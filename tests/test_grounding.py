@@ -206,6 +206,7 @@ def true_in(formula: Formula, world: World) -> bool:
     return bool(truth_table(formula, over)[tuple(v.values.index(world[v.name]) for v in over)])
 
 
+@pytest.mark.slow
 @given(patterns(), st.lists(WORLDS, min_size=1, max_size=5))
 @settings(max_examples=200)
 def test_a_ground_formula_is_true_where_its_pattern_is(pattern: Pattern, worlds: list[World]) -> None:
@@ -214,6 +215,7 @@ def test_a_ground_formula_is_true_where_its_pattern_is(pattern: Pattern, worlds:
         assert true_in(formula, world) == holds(pattern, {}, world)
 
 
+@pytest.mark.slow
 @given(prefixes())
 @settings(max_examples=200)
 def test_instances_are_those_that_pass_the_guard_in_the_order_of_the_domains(
@@ -232,6 +234,7 @@ def test_instances_are_those_that_pass_the_guard_in_the_order_of_the_domains(
         assert {variable.name for variable in query.scope} == said | {"rain"}
 
 
+@pytest.mark.slow
 @given(st.data(), st.lists(WORLDS, min_size=5, max_size=5))
 @settings(max_examples=100)
 def test_a_rule_grounds_to_its_instances_and_nothing_else(data: st.DataObject, worlds: list[World]) -> None:
@@ -415,6 +418,7 @@ def test_distinct_elements_are_counted_without_trying() -> None:
         credalog.parse(text).ground()
 
 
+@pytest.mark.slow
 def test_an_equation_proposes_either_side() -> None:
     text = """
     domain D = 1..3000

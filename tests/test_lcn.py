@@ -153,6 +153,7 @@ def test_the_ground_network_is_built_once() -> None:
     assert lcn.ground() is lcn.ground()
 
 
+@pytest.mark.slow
 @given(networks())
 @settings(max_examples=50)
 def test_a_network_can_be_wrapped(network: Network) -> None:
@@ -285,6 +286,7 @@ def test_a_declared_atom_that_no_sentence_mentions_can_be_asked_for() -> None:
     assert (answer.lower, answer.upper) == (pytest.approx(0, abs=1e-4), pytest.approx(1, abs=1e-4))
 
 
+@pytest.mark.slow
 def test_marginals_are_shared_out_among_processes() -> None:
     lcn = credalog.parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(c | b) = 0.5")
     alone, together = lcn.marginals(), lcn.marginals(jobs=2)

@@ -21,6 +21,8 @@ from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.trusted.check import violation
 
+pytestmark = pytest.mark.slow
+
 SIZE = 8
 RING = propositions(" ".join(f"x{i}" for i in range(SIZE)))
 FIELD, COUPLING, WIDTH = -0.4, 0.9, 0.02

@@ -370,6 +370,7 @@ class RandomNetworks:
         return Network(tuple(self.variables), sentences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(30))
 def test_the_definitions_read_aloud_agree_on_random_networks(block: int):
     for seed in range(100 * block, 100 * block + 100):
@@ -414,6 +415,7 @@ def test_children_and_parents_mirror_each_other():
 # Size.
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_variables_take_seconds():
     count = 100_000
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]
@@ -427,6 +429,7 @@ def test_a_hundred_thousand_variables_take_seconds():
     assert time.process_time() - start < 20
 
 
+@pytest.mark.slow
 def test_a_cycle_through_all_variables_is_one_component_and_needs_no_recursion():
     count = 20_000
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]

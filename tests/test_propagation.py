@@ -38,6 +38,8 @@ from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import VACUOUS, Status, Warrant
 from random_networks import KINDS, random_case
 
+pytestmark = pytest.mark.slow
+
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")
 

@@ -18,6 +18,8 @@ from credalog.numbers.interval import Status
 from credalog.numbers.jit import SOURCES
 from propagation_judging import accusations
 
+pytestmark = pytest.mark.slow
+
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")
 

@@ -92,6 +92,7 @@ MODELS = st.tuples(*(st.integers(low, high) for low, high in RANGES)).map(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), chances=MODELS, end=st.sampled_from(End))
 def test_no_rational_multipliers_prove_a_bound_that_a_model_passes(

@@ -42,6 +42,8 @@ from credalog.questions.bounding import search_in_turn
 from credalog.trusted.check import violation
 from random_networks import KINDS, random_case
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D = propositions("a b c d")
 says = Sentence.of
 

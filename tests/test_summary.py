@@ -55,6 +55,7 @@ def test_a_hopeless_clique_has_no_width():
     assert summary_of(says(claim, tau=False)).widest_clique is None
 
 
+@pytest.mark.slow
 def test_a_long_cycle_is_summarized_at_once():
     count = 30_000
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]
