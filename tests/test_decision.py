@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwo
 from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.numbers.interval import Endpoint, Interval, Warrant
-from credalog.questions.decide import Relation, Verdict, decide, read_statement
+from credalog.questions.decide import Verdict, decide
 from credalog.show.html import Bar, as_html
+from credalog.text import read_query, read_threshold
+from credalog.theory import Order
 from judging import truth_of
 from oracle import Verdict as Known
 from random_networks import random_case
@@ -72,28 +75,23 @@ def test_a_threshold_far_from_the_ends_needs_no_search() -> None:
 def test_at_most_shows_the_interval_of_what_was_asked() -> None:
     found = CHAIN.decide("P(a) <= 0.75")
     assert found.interval.upper.bound == pytest.approx(0.7)
-    assert str(found) == "P(a) <= 0.75"
-
-
-def test_statements_are_taken_apart() -> None:
-    assert read_statement(" P(a | b) >= 1/4 ") == ("P(a | b)", Relation.AT_LEAST, 0.25)
-    assert read_statement("P(a => b)<=0.5") == ("P(a => b)", Relation.AT_MOST, 0.5)
-    with pytest.raises(LanguageError, match="no comparison"):
-        read_statement("P(a | b)")
+    assert found.statement == "P(a) <= 0.75"
 
 
 @pytest.mark.parametrize(
     ("statement", "column"),
     [
-        ("P(a) >= 1.2.3", 9),
-        ("P(a | b) <= 1/0", 13),
+        ("P(a) >= 1.2.3", 12),
         ("P(a) > 0.5", 6),
-        ("P(a => b)", 10),
-        ("1.2.3 <= P(a)", 1),
+        ("P(a) = 0.5", 6),
+        ("P(a -> b)", 10),
+        ("1.2.3 <= P(a)", 4),
+        ("P(a) >= P(b)", 6),
+        ("0.1 <= P(a) <= 0.2", 13),
         ("", 1),
     ],
 )
-def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
+def test_what_is_no_threshold_is_pointed_at(statement: str, column: int) -> None:
     with pytest.raises(LanguageError, match="no comparison") as caught:
         CHAIN.decide(statement)
     assert caught.value.place is not None
@@ -102,9 +100,12 @@ def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
 
 
 def test_statements_are_read_alike_however_they_are_written() -> None:
-    for statement in ("P(a) ≥ 20%", "0.2 <= P(a)", "1/5 ≤ P(a)", "P(a) => .2", "P(a)>=2/010"):
-        assert read_statement(statement) == ("P(a)", Relation.AT_LEAST, 0.2)
-    assert read_statement("12.5% ≥ P(a)") == ("P(a)", Relation.AT_MOST, 0.125)
+    alike = ("P(a) ≥ 20%", "0.2 <= P(a)", "1/5 ≤ P(a)", "P(a) => .2", "P(a)>=2/010", "1 - P(a) <= 80%")
+    for statement in (*alike, "2 P(a) >= 0.4", "P(a) >= 2e-1"):
+        read = read_threshold(statement)
+        assert (read.asked, read.order, read.number) == (read_query("P(a)"), Order(">="), Fraction(1, 5))
+    read = read_threshold(" 12.5% ≥ P(a | b) ")
+    assert (read.asked, read.order, read.number) == (read_query("P(a | b)"), Order("<="), Fraction(1, 8))
 
 
 def test_a_threshold_that_is_no_probability_is_refused() -> None:

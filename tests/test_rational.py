@@ -126,7 +126,7 @@ def test_what_the_solver_leaves_is_made_exact() -> None:
     program = encoding.program
     claim, _ = Relaxation(program).minimize(objective, program.ratios.box)
     cost, until = objective.numerator, Budget.of(10.0)
-    bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, deadline=until)
+    bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, budget=until)
     assert bound == Fraction(13, 100)
 
 

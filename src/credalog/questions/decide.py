@@ -10,43 +10,36 @@ threshold lies close to an end of the interval, this takes far less than the int
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from fractions import Fraction
 from time import monotonic
+from typing import Any
 
-from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, LanguageError, ProblemTooLarge, no_model
 from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.methods.vertices import sets
 from credalog.network.formulas import Not
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query
+from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
-from credalog.text import unparse_query
+from credalog.text import said
 from credalog.trusted.rounding import round_down, round_up
 
-__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
+__all__ = ["Decision", "Relation", "Verdict", "decide", "statement_of"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
 
 SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
-
-
-NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
-ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
-STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
-TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
-BEHIND = re.compile(rf"\s*(?:{ORDER}\s*)?")
 
 
 class Relation(Enum):
@@ -65,8 +58,8 @@ class Verdict(Enum):
     UNDECIDED = "it was not settled: the time ran out, or the threshold lies too close to an end"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Printed):
     """A verdict, and what was known of the interval when it was reached; `stage` says what settled it."""
 
     query: Query
@@ -75,41 +68,46 @@ class Decision:
     verdict: Verdict
     interval: Interval
     stage: str
-    seconds: float
+    seconds: float = field(compare=False)
+
+    @property
+    def statement(self) -> str:
+        """Return what was to be decided, in words."""
+        return f"{self.query} {self.relation.value} {self.threshold!r}"
 
     def __str__(self) -> str:
-        return f"{unparse_query(self.query)} {self.relation.value} {self.threshold:g}"
+        return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "statement": self.statement,
+            "query": str(self.query),
+            "relation": self.relation.value,
+            "threshold": self.threshold,
+            "verdict": self.verdict.name,
+            **self.interval.to_dict(),
+            "stage": self.stage,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
 
-        bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
+        bar = Bar(self.statement, self.interval, self.verdict.value, self.threshold)
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
 
-def read_statement(text: str) -> tuple[str, Relation, float]:
-    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold.
-
-    The number may be a fraction or a percentage, and may come first.
-    """
-    turned = TURNED.fullmatch(text)
-    found = turned or STATEMENT.fullmatch(text)
-    if found is None:
+def statement_of(stated: Sentence) -> tuple[Query, Relation, float]:
+    """Take a sentence with one bound apart, as a statement to be decided."""
+    is_at_least = stated.upper >= 1
+    if stated.is_linear or not (is_at_least or stated.lower <= 0):
         raise LanguageError(
-            "this is no comparison of a probability with a number by <= or >=",
-            place=replace(Place.within(text, _astray(text)), inside="the statement"),
-            advice="Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`.",
+            f"{said(stated)} is no comparison of one probability with one number",
+            advice="Decide P(a) >= 0.1 and P(a) <= 0.3 one by one.",
         )
-    is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
-    threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
-    return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(threshold)
-
-
-def _astray(text: str) -> int:
-    """Return where a statement goes wrong: at its number, or at what stands where <= or >= should."""
-    start = len(text) - len(text.lstrip())
-    behind = None if text[start : start + 1].isdigit() else BEHIND.match(text, text.rfind(")") + 1)
-    return start if behind is None else behind.end()
+    relation, bound = (Relation.AT_LEAST, stated.lower) if is_at_least else (Relation.AT_MOST, stated.upper)
+    return Query(stated.claim, stated.given), relation, float(bound)
 
 
 def decide(

@@ -12,13 +12,13 @@ could add independences, a subset of a consistent set could be inconsistent, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from credalog.errors import CredalogError, UnknownName
 from credalog.methods.answer import Options, last_of
@@ -26,12 +26,14 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
 from credalog.network.formulas import TRUE
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, widened_for
 from credalog.questions.widening import Priced, span_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
 from credalog.text import said
 
@@ -90,8 +92,8 @@ class Culprit:
         return self.sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Conflict(Printed):
     """Sentences whose bounds no distribution with the network's independences satisfies together.
 
     That they conflict is proved. `is_minimal` says that every smaller set was shown to have a model;
@@ -117,6 +119,16 @@ class Conflict:
             f"{fewer if self.is_minimal else 'whether fewer of them do was not decided'}"
         )
 
+    def __str__(self) -> str:
+        return f"{self.summary}: {'; '.join(said(culprit.bound) for culprit in self.culprits)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentences, and which of their bounds take part."""
+        sentences = [
+            {**c.sentence.to_dict(), "by_lower": c.by_lower, "by_upper": c.by_upper} for c in self.culprits
+        ]
+        return {"is_minimal": self.is_minimal, "sentences": sentences}
+
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
 
@@ -124,8 +136,8 @@ class Conflict:
         return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Printed):
     """A sentence before and after a repair."""
 
     before: Sentence
@@ -136,9 +148,17 @@ class Change:
         """Return by how much both bounds together have given way."""
         return (self.before.lower - self.after.lower) + (self.after.upper - self.before.upper)
 
+    def __str__(self) -> str:
+        return f"{said(self.before)} becomes {said(self.after)}"
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence as it was, with its new bounds."""
+        bounds = {"lower": float(self.after.lower), "upper": float(self.after.upper)}
+        return {**self.before.to_dict(), **bounds}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Repair(Printed):
     """Changes after which the network has a model, their price, and the least that any repair costs.
 
     The price adds up the widenings, each times the weight of its sentence. `at_least` is proved. `is_checked`
@@ -154,6 +174,18 @@ class Repair:
     def gap(self) -> float:
         """Return how much cheaper another repair might be."""
         return max(0.0, self.price - self.at_least)
+
+    def __str__(self) -> str:
+        return f"a repair at a price of {self.price:.6g}: {'; '.join(map(str, self.changes))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes, their price, and what is proved of it."""
+        return {
+            "price": self.price,
+            "at_least": self.at_least,
+            "is_checked": self.is_checked,
+            "changes": [change.to_dict() for change in self.changes],
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
@@ -171,8 +203,8 @@ class Repair:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(Printed):
     """The verdict on a network with its evidence: a model, or a conflict and what would settle it.
 
     Where the user stopped the work, `is_interrupted` says so, and what was not found yet is missing.
@@ -182,8 +214,23 @@ class Diagnosis:
     model: Distribution | None = None
     conflict: Conflict | None = None
     repair: Repair | None = None
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     is_interrupted: bool = False
+
+    def __str__(self) -> str:
+        parts = (self.verdict.value, self.conflict, self.repair)
+        return ". ".join(str(part) for part in parts if part is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "verdict": self.verdict.name,
+            "model": None if self.model is None else as_tables(self.model),
+            "conflict": None if self.conflict is None else self.conflict.to_dict(),
+            "repair": None if self.repair is None else self.repair.to_dict(),
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
@@ -199,6 +246,8 @@ def diagnose(
     The weights are prices of widening, by label or file; infinity forbids it.
     """
     start = monotonic()
+    # A weight of a sentence that does not exist is refused even where no repair is needed.
+    _prices(network, weights or {})
     stages = _diagnoses(network, options, weights or {})
     known, is_interrupted = last_of(stages, Diagnosis(Verdict.UNDECIDED))
     return replace(known, seconds=monotonic() - start, is_interrupted=is_interrupted)
@@ -441,7 +490,8 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
     for name, weight in weights.items():
         if name not in known:
             raise UnknownName(
-                f"no sentence has the label or the file {name}", advice="Weights go by label or by file."
+                f"no sentence has the label, the place or the file {name}",
+                advice="Weights go by label, by place such as expert.lcn:3, or by file.",
             )
         if not weight > 0.0:
             raise CredalogError(f"the weight {weight} of {name} is not positive")
@@ -452,5 +502,9 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
 
 
 def _names(sentence: Sentence) -> tuple[str, ...]:
-    file = sentence.source.file if sentence.source is not None else ""
-    return tuple(name for name in (sentence.label, file, Path(file).name) if name)
+    """Return what a sentence may be called: its label, its place, its file."""
+    if sentence.source is None:
+        return (sentence.label,) if sentence.label else ()
+    short = replace(sentence.source, file=Path(sentence.source.file).name)
+    places = (str(sentence.source), str(short), sentence.source.file, short.file)
+    return tuple(name for name in (sentence.label, *places) if name)

@@ -16,18 +16,18 @@ of it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
-from math import inf
+from math import floor, inf, log10, sqrt
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.errors import ProblemTooLarge, no_model
+from credalog.errors import CredalogError, ProblemTooLarge, UnknownName, no_model
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
@@ -37,13 +37,17 @@ from credalog.methods.cliques.witness import distribution_at
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
-from credalog.network.sentences import Network
+from credalog.network.sentences import Network, Query
+from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
+from credalog.numbers.printed import Printed
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation
 from credalog.program.solvers.ipopt import spread
 from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution, Factor
+from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
 
 __all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
@@ -60,8 +64,8 @@ FLOOR = 1e-12
 """The least share of a row at which the gradient of the entropy is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaximumEntropy:
+@dataclass(frozen=True, slots=True, repr=False)
+class MaximumEntropy(Printed):
     """A model, its entropy in nats, and what no model's entropy passes.
 
     Without a distribution no model was found in time. EXACT says that the model's entropy is within the
@@ -73,7 +77,7 @@ class MaximumEntropy:
     entropy: float
     at_most: float
     status: Status
-    seconds: float
+    seconds: float = field(compare=False)
     is_interrupted: bool = False
 
     @property
@@ -83,7 +87,12 @@ class MaximumEntropy:
 
     def probability(self, claim: Formula, given: Formula = TRUE) -> float:
         """Return P(claim | given) under the model; not a number where P(given) = 0."""
-        assert self.distribution is not None
+        if self.distribution is None:
+            raise CredalogError("no model was found in time", advice="Allow more time: timeout=300.")
+        known = {variable for factor in self.distribution.factors for variable in factor.block}
+        for variable in query_of(Query(claim, given)).scope:
+            if variable not in known:
+                raise UnknownName(f"the model has no variable {variable.name}")
         return self.distribution.probability(claim, given)
 
     def __str__(self) -> str:
@@ -96,6 +105,29 @@ class MaximumEntropy:
             f"The best model found has an entropy of {self.entropy:.6f} nats; "
             f"no model has more than {self.at_most:.6f}."
         )
+
+    def digits(self, given: Formula = TRUE) -> int:
+        """Return how many decimals of P(... | given) the gap warrants.
+
+        By Pinsker's inequality, a model whose entropy is short of the greatest by g differs from that of
+        greatest entropy by at most sqrt(g / 2) in any probability, where the models form a convex set. Given
+        something, by that over its probability.
+        """
+        mass = self.probability(given)
+        away = sqrt(self.gap / 2.0) / mass if mass > 0.0 else 1.0
+        return min(DIGITS, max(2, floor(-log10(max(away, 10.0**-DIGITS)))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        found = self.distribution
+        return {
+            "status": "INTERRUPTED" if self.is_interrupted else self.status.name,
+            "entropy": None if found is None else self.entropy,
+            "at_most": self.at_most,
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+            "tables": None if found is None else as_tables(found),
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_chances

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import nan
+from typing import Any
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Answer, Options
@@ -26,6 +27,7 @@ from credalog.methods.automatic import Engine
 from credalog.network.formulas import Variable
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
@@ -39,8 +41,8 @@ POSITIONS = 9
 """At how many places, spread evenly over its range, a measurement is imagined to fall."""
 
 
-@dataclass(frozen=True, slots=True)
-class Influence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Influence(Printed):
     """A sentence, the answer once its bounds are dropped, and how far that moves each end outwards.
 
     A move within the tolerance of the answers counts as none.
@@ -51,9 +53,21 @@ class Influence:
     lower_move: float
     upper_move: float
 
+    def __str__(self) -> str:
+        return f"without {self.sentence.name} {self.answer}"
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence, how far it moves each end, and the answer without it."""
+        return {
+            **self.sentence.to_dict(),
+            "lower_move": self.lower_move,
+            "upper_move": self.upper_move,
+            "without": self.answer.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Printed):
     """An answer, what each sentence tried does for it, and the sentences that were not tried.
 
     `influences` stand in the order of the network. `silent` sentences cannot matter: they share nothing with
@@ -79,6 +93,22 @@ class Explanation:
         moving = (one for one in self.influences if one.upper_move > 0.0)
         return tuple(sorted(moving, key=lambda one: -one.upper_move))
 
+    def __str__(self) -> str:
+        ends = {"lower": self.holding_lower, "upper": self.holding_upper}
+        names = {end: ", ".join(one.sentence.name for one in holding) for end, holding in ends.items()}
+        held = (f"the {end} end is held by {names[end] or 'no single sentence'}" for end in ends)
+        return f"{self.answer}; {'; '.join(held)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "answer": self.answer.to_dict(),
+            "influences": [one.to_dict() for one in self.influences],
+            "silent": [sentence.to_dict() for sentence in self.silent],
+            "untried": [sentence.to_dict() for sentence in self.untried],
+            "is_interrupted": self.is_interrupted,
+        }
+
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
         from credalog.text import unparse_query
@@ -98,8 +128,8 @@ class Scenario:
     answer: Answer | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement(Printed):
     """What is known of a query now, and what would be if a probability were measured to a precision.
 
     `known` is what is known of the measured probability. `at_most` is a proved bound on the width of the
@@ -126,6 +156,45 @@ class Measurement:
     def worst(self) -> float:
         """Return the greatest width met; not a number where no scenario is possible."""
         return max(self.widths, default=nan)
+
+    def __str__(self) -> str:
+        now, known = self.before.upper - self.before.lower, self.known
+        outlook = (
+            f"would be {self.best:.6f} to {self.worst:.6f} at the places tried, and never more than "
+            f"{self.at_most:.6f}"
+            if self.widths
+            else "cannot be foretold: no model was found with the measurement at any of the places tried"
+        )
+        return (
+            f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes; a width is None where no scenario is possible."""
+        return {
+            "measured": self.known.to_dict(),
+            "within": float(self.within),
+            "width_before": self.before.upper - self.before.lower,
+            "width_best": self.best if self.widths else None,
+            "width_worst": self.worst if self.widths else None,
+            "width_at_most": self.at_most,
+            "scenarios": [
+                {"value": s.value, "answer": None if s.answer is None else s.answer.to_dict()}
+                for s in self.scenarios
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import Bar, as_html
+
+        bars = [Bar(str(self.before.query), self.before.interval, "as it stands")]
+        bars += [
+            Bar(f"{self.known.query} = {s.value:.4g}", s.answer.interval)
+            for s in self.scenarios
+            if s.answer is not None
+        ]
+        return as_html(bars, note=f"{self}.")
 
 
 def explain(network: Network, asked: Query, options: Options = Options(), *, most: int = MOST) -> Explanation:

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from time import monotonic
+from typing import Any
 
 from credalog.errors import CredalogError, UnknownName, no_model
 from credalog.methods.answer import Options, Progress
@@ -27,6 +29,7 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, 
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
 from credalog.questions.assignments import Assigned, Assignments
 
@@ -65,8 +68,8 @@ class Criterion(Enum):
     """Whichever lies wholly above the other; what no other lies above is undominated, and all are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedAssignment:
+@dataclass(frozen=True, slots=True, repr=False)
+class RankedAssignment(Printed):
     """One assignment, the interval of its posterior probability, and between which values its score lies."""
 
     assignment: tuple[Is, ...]
@@ -82,9 +85,17 @@ class RankedAssignment:
     def __str__(self) -> str:
         return ", ".join(_literal(atom) for atom in self.assignment)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name, the score and the interval."""
+        return {
+            "assignment": {v.name: value for v, value in self.values.items()},
+            "score": [self.score_lower, self.score_upper],
+            **self.interval.to_dict(),
+        }
 
-@dataclass(frozen=True, slots=True)
-class BestAssignments:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BestAssignments(Printed):
     """The best assignments, best first; `bound` is the score that no assignment passes.
 
     `is_proved` says that what is listed first is the best within the tolerance (with dominance: that nothing
@@ -100,8 +111,8 @@ class BestAssignments:
     is_proved: bool
     is_complete: bool
     is_interrupted: bool
-    nodes: int
-    seconds: float
+    nodes: int = field(compare=False)
+    seconds: float = field(compare=False)
 
     @property
     def best(self) -> RankedAssignment | None:
@@ -128,6 +139,27 @@ class BestAssignments:
             return f"the first is not proved to be the best: another may score {self.gap:.2g} more"
         more = "" if self.is_complete else ", and more assignments may tie with the last one listed"
         return f"the first is proved to be the best by {self.criterion.value}{more}"
+
+    def __str__(self) -> str:
+        first = f"{self.best}, in {self.best.interval}: " if self.best is not None else ""
+        return f"{first}{self.summary} ({self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "criterion": self.criterion.value,
+            "alpha": self.alpha,
+            "variables": [v.name for v in self.variables],
+            "evidence": str(self.given),
+            "assignments": [one.to_dict() for one in self.ranked],
+            "bound": self.bound,
+            "gap": self.gap,
+            "is_proved": self.is_proved,
+            "is_complete": self.is_complete,
+            "is_interrupted": self.is_interrupted,
+            "nodes": self.nodes,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
@@ -378,7 +410,7 @@ class _Search:
         """Tell whether no assignment that is not listed may tie with the last one listed."""
         listed = {c.states for c in self.ranked()}
         others = [c.high for c in self.candidates.values() if c.states not in listed]
-        rest = max([*others, *(node.bound for node in self.open[:1])], default=-1.0)
+        rest = max([*others, *(node.bound for node in self.open[:1])], default=-inf)
         return rest < self._threshold()
 
     def _highest(self) -> float:

@@ -25,7 +25,7 @@ FRONTIER_LIMIT = 1 << 10
 """How many states may be carried along when many probabilities are read off in one pass."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Factor:
     """The table P(block | parents); its axes are the parents, then the block."""
 
@@ -33,12 +33,26 @@ class Factor:
     parents: tuple[Variable, ...]
     table: Floats
 
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Factor)
+            and (self.block, self.parents) == (other.block, other.parents)
+            and np.array_equal(self.table, other.table)
+        )
 
-@dataclass(frozen=True, slots=True)
+    def __hash__(self) -> int:
+        # Equal tables may differ in the sign of a zero: their bytes are no hash.
+        return hash((self.block, self.parents, self.table.shape))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Distribution:
     """The product of its factors, each after the factors of its parents."""
 
     factors: tuple[Factor, ...]
+
+    def __repr__(self) -> str:
+        return f"<distribution over {sum(len(factor.block) for factor in self.factors):,} variables>"
 
     def probability(self, claim: Formula, given: Formula = TRUE) -> float:
         """Return P(claim | given); not a number where P(given) = 0."""

@@ -25,7 +25,7 @@ from credalog.trusted.rounding import round_up
 
 __all__ = ["consistent", "query"]
 
-METHOD = "column generation"
+METHOD = "nilsson"
 DEFAULT = Options()
 
 PROBABLE = 1e-3

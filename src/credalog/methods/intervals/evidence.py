@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence
+from credalog.errors import CredalogError, ImpossibleEvidence, Option
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices
 from credalog.methods.intervals.kernels import corner_range, corner_weight
 from credalog.methods.intervals.polytrees import polytree_posterior
@@ -91,8 +91,8 @@ def _exact(graph: FactorGraph, dependencies: DependencyGraph, evidence: World, o
     if found is None:
         raise CredalogError(
             obstacle,
-            advice="Without --method bp, `credalog query` and `credalog marginals` answer exactly;"
-            " --method sound bounds the posterior in any network.",
+            advice="With {0} the answer is exact, and {1} bounds the posterior in any network.",
+            remedies=(Option("method", "auto"), Option("method", "sound")),
         )
     return Posterior(*found, 1, 0.0)
 

@@ -63,8 +63,7 @@ from credalog.tables.credal import (
 
 __all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
 
-PROPAGATION = "set propagation"
-BRANCHING = "vertex branching"
+METHOD = "sets"
 
 ADVANCE = 1e-12
 """How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
@@ -279,13 +278,13 @@ def _solved(credal: CredalNetwork, asked: Question, options: Options, start: flo
     try:
         if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
             heard = beliefs(credal, asked.target, asked.observed, deadline=start + options.timeout / 2)
-            return heard.extremes(asked.event), PROPAGATION
+            return heard.extremes(asked.event), METHOD
     except (OutOfTimeError, ProblemTooLarge):
         pass
     try:
-        return extremes(credal, asked, tolerance=options.tolerance, deadline=deadline), BRANCHING
+        return extremes(credal, asked, tolerance=options.tolerance, deadline=deadline), METHOD
     except ProblemTooLarge:
-        return Extremes(VACUOUS, None, None), BRANCHING
+        return Extremes(VACUOUS, None, None), METHOD
 
 
 def check_possible(credal: CredalNetwork, asked: Question) -> None:
@@ -305,4 +304,4 @@ def _certain(asked: Question) -> tuple[Extremes, str] | None:
         return None
     value = float(asked.event[state])
     end = Endpoint(value, value, Warrant.CHECKED)
-    return Extremes(Interval(end, end), (), ()), PROPAGATION
+    return Extremes(Interval(end, end), (), ()), METHOD
