@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyscipopt
@@ -96,7 +97,7 @@ def least_price(network: Network, prices: Sequence[float], seconds: float = 20.0
     chance = [model.addVar(lb=0.0, ub=1.0) for _ in product(*(v.values for v in network.variables))]
     model.addCons(pyscipopt.quicksum(chance) == 1.0)
 
-    def mass(chosen: np.ndarray) -> pyscipopt.Expr:
+    def mass(chosen: np.ndarray) -> Any:
         return pyscipopt.quicksum(p for p, is_in in zip(chance, chosen, strict=True) if is_in)
 
     total = pyscipopt.Expr()

@@ -18,6 +18,8 @@ from judging import truth_of
 from oracle import Verdict
 from random_networks import Case, random_case
 
+pytestmark = pytest.mark.slow
+
 INSIDE = 1e-6
 """How far brute force itself may be from the truth."""
 
