@@ -19,8 +19,10 @@ import scipy.sparse as sp
 
 import credalog
 from conftest import PROJECT
+from credalog.errors import ProblemTooLarge
 from credalog.methods import automatic
 from credalog.methods.answer import Options
+from credalog.methods.cliques import ends
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.intervals import kernels
 from credalog.methods.vertices import messages, mini_buckets, sets
@@ -30,6 +32,7 @@ from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
 from credalog.program.program import Objective, Program, Ratios
 from credalog.questions.decide import Verdict
 from credalog.tables.credal import ask, credal_network
@@ -124,7 +127,7 @@ def test_two_tied_blocks_are_not_independent(length: int) -> None:
 
 
 def test_two_tied_blocks_that_are_never_formed_are_not_independent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automatic, "CORE_LIMIT", 0)
+    monkeypatch.setattr(ends, "CORE_LIMIT", 0)
     answer = credalog.parse(two_tied_blocks(2)).query("P(e)", timeout=3.0)
     assert answer.lower <= 0.0 and answer.upper >= 0.5
 
@@ -308,7 +311,7 @@ def relaxed(network: Network, query: Query, start: float) -> float:
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
     layout, event = plan(tables, asked, credal.sizes), np.array(asked.event, dtype=float)
-    bound, _ = mini_buckets.bounds(layout, layout.start[None], event, np.array([start]))
+    bound, _ = mini_buckets.bounds(layout, layout.start[None], event, np.array([start]), Budget.of())
     return float(bound[0])
 
 
@@ -336,7 +339,7 @@ def test_the_errors_of_messages_are_counted_where_they_meet(error: float) -> Non
     credal = credal_network(network, dependency_graph(network))
     assert credal is not None
     told = messages.Messages(np.array([[0.5, 1.0]]), error, lambda _: ([], []))
-    found = replace(sets.beliefs(credal, 0, {}), below=told).interval((False, True))
+    found = replace(sets.beliefs(credal, 0, {}, budget=Budget.of()), below=told).interval((False, True))
     less, more = 1 - Fraction(error), 1 + Fraction(error)
     assert Fraction(found.upper.bound) >= more / (more + less / 2)
     low, rest = Fraction("0.4") * less, Fraction("0.6") * more / 2
@@ -348,7 +351,7 @@ def test_the_error_of_scaling_a_message_is_counted(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(8)
     for _ in range(200):
         vector = rng.random(3).round(3) + 0.001
-        found = messages._pruned(vector[None], 0.0, lambda _: ([], []))
+        found = messages._pruned(vector[None], 0.0, lambda _: ([], []), Budget.of())
         greatest = Fraction(float(vector.max()))
         for scaled, entry in zip(fractions(found.vectors[0]), fractions(vector), strict=True):
             assert abs(scaled * greatest - entry) <= Fraction(found.error) * entry
@@ -358,14 +361,33 @@ def test_the_error_of_pruning_a_message_is_counted() -> None:
     """The middle one of three rays is not quite between the others: dropping it is an error of that size."""
     off = 4e-12
     rays = np.array([[1.0, 0.2, 0.2], [0.6, 0.6, 0.6 * (1.0 + off)], [0.2, 1.0, 1.0]])
-    found = messages._pruned(rays, 0.0, lambda _: ([], []))
+    found = messages._pruned(rays, 0.0, lambda _: ([], []), Budget.of())
     # The last two coordinates agree on the other rays: whatever stands for this one errs in one of them.
     assert len(found.vectors) == 3 or found.error >= off / 2.0 - 1e-15
 
 
 def test_no_relative_error_is_vouched_for_where_digits_may_underflow() -> None:
-    found = messages._pruned(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
-    assert found.error == np.inf
+    unlikely = messages.Messages(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
+    assert messages.multiplied([unlikely, unlikely], 2, Budget.of()).error == np.inf
+    assert (
+        messages.multiplied([unlikely, messages.constant(np.array([0.5, 1.0]))], 2, Budget.of()).error < 1e-9
+    )
+
+
+def test_nothing_vanishes_at_the_query_unnoticed() -> None:
+    """P(b, e) is the product of two numbers that are each a float, and itself is none."""
+    a, b = Is(Variable("a")), Is(Variable("b"))
+    sentences = (
+        Sentence.of(a, "1e-200", "1e-200"),
+        Sentence.of(b, "0.5", "0.5", given=a),
+        Sentence.of(b, 0, 0, given=~a),
+    )
+    network = Network((a.variable, b.variable), sentences)
+    credal = credal_network(network, dependency_graph(network))
+    assert credal is not None
+    unlikely = messages.Messages(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
+    with pytest.raises(ProblemTooLarge):
+        replace(sets.beliefs(credal, 1, {}, budget=Budget.of()), below=unlikely).interval((False, True))
 
 
 RAYS = [[7, 2, 1], [2, 5, 3], [1, 1, 8], [3, 3, 4], [4, 3, 3]]
@@ -374,7 +396,7 @@ RAYS = [[7, 2, 1], [2, 5, 3], [1, 1, 8], [3, 3, 4], [4, 3, 3]]
 @pytest.mark.parametrize("weights", [(1, 0, 0), (0, 3, 1), (2, 1, 5)])
 def test_pruned_messages_have_the_extremes_of_all(weights: tuple[int, int, int]) -> None:
     """Whatever quotient is asked of the set: nothing beyond twice the error is lost."""
-    found = messages._pruned(np.array(RAYS, dtype=float) / 10.0, 0.0, lambda _: ([], []))
+    found = messages._pruned(np.array(RAYS, dtype=float) / 10.0, 0.0, lambda _: ([], []), Budget.of())
 
     def greatest(rows: Sequence[Sequence[Fraction]]) -> Fraction:
         return max(sum(w * r for w, r in zip(weights, row, strict=True)) / sum(row) for row in rows)

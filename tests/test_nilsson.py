@@ -41,6 +41,8 @@ from credalog.trusted.check import violation
 from oracle import Verdict, nilsson
 from random_networks import KINDS, random_case
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D = propositions("a b c d")
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind
-from credalog.methods.intervals.kernels import compiled
 from credalog.network.graph import DependencyGraph
+from credalog.numbers.jit import compiled
 
 __all__ = ["mark_declared", "mark_independent", "mark_parents"]
 

@@ -32,7 +32,14 @@ from numpy.typing import NDArray
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.vertices.branching import extremes
-from credalog.methods.vertices.messages import MAX_COMBINATIONS, Messages, constant, multiplied, weighted
+from credalog.methods.vertices.messages import (
+    MAX_COMBINATIONS,
+    Messages,
+    constant,
+    may_vanish,
+    multiplied,
+    weighted,
+)
 from credalog.methods.vertices.tree import Tree
 from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.relevance import ancestors, is_polytree, relevance
@@ -182,6 +189,9 @@ def _pass(step: _Step, functionals: _Functionals, trial: float) -> tuple[_Functi
     """
     if len(functionals.inside) * prod(step.table.vertices.shape[:-1]) > MAX_CELLS:
         raise ProblemTooLarge(f"{len(functionals.inside)} combinations of messages at one family")
+    both = np.concatenate([functionals.inside, functionals.outside])
+    if may_vanish(both, step.table.vertices, *(m.vectors for m in step.others)):
+        raise ProblemTooLarge("probabilities too small for a float")
     inside = np.tensordot(functionals.inside, step.table.vertices, axes=(1, -1))
     outside = np.tensordot(functionals.outside, step.table.vertices, axes=(1, -1))
     score = (1 - trial) * inside - trial * outside
