@@ -223,7 +223,7 @@ def test_an_unknown_or_observed_variable_is_refused() -> None:
     with pytest.raises(CredalogError, match="observed"):
         chain.map(["a"], given="a")
     with pytest.raises(CredalogError, match="criterion"):
-        chain.map(criterion="minimin")
+        chain.map(criterion="minimin")  # type: ignore[arg-type]
 
 
 def test_an_interrupted_comparison_searches_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
