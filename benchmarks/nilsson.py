@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
-from time import monotonic, perf_counter
+from time import perf_counter
 
 import numpy as np
 from pages import command, finish, options_of
@@ -28,6 +28,7 @@ from credalog.methods.columns.generation import Generation
 from credalog.methods.columns.system import system_of
 from credalog.network.formulas import Formula, Is, disjunction, proposition, truth_table
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
 
 Rng = np.random.Generator
 
@@ -153,7 +154,7 @@ class Decided:
 
 def decide(network: Network, timeout: float) -> Decided:
     start = perf_counter()
-    generation = Generation(system_of(network), monotonic() + timeout)
+    generation = Generation(system_of(network), Budget.of(timeout))
     verdict = generation.feasible()
     return Decided(verdict, perf_counter() - start, generation.worlds)
 

@@ -530,7 +530,6 @@ def test_python_takes_evidence_on_an_atom_that_no_sentence_mentions(asked: str) 
     assert (loud.lower, loud.upper) == pytest.approx((0.2, 0.4), abs=1e-6)
 
 
-@open_finding
 def test_identical_sentences_of_two_files_stay_two(written) -> None:
     """Two experts say the same: the cheapest repair may blame neither file in the other's name."""
     _, second = (written("P(a) >= 0.6\n", name) for name in ("first.lcn", "second.lcn"))
@@ -561,7 +560,7 @@ def test_a_map_refuses_what_makes_no_sense(options: dict[str, float]) -> None:
         credalog.parse(TWO).map(criterion="hurwicz", **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("number", [unmended("1e-3"), unmended("1E-3"), unmended("1.0e-3"), "0.1%"])
+@pytest.mark.parametrize("number", ["1e-3", "1E-3", "1.0e-3", "0.1%"])
 def test_decide_reads_every_number_of_the_language(number: str) -> None:
     found = credalog.parse(TWO).decide(f"P(a) >= {number}")
     assert (found.threshold, found.verdict) == (0.001, Verdict.CERTAIN)

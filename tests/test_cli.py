@@ -322,6 +322,22 @@ def test_an_inconsistent_network_has_its_own_exit_code(ask, written):
     assert err.startswith("error: ")
 
 
+def test_a_question_that_fails_leaves_the_others_their_answers(ask, written):
+    # By hand: A(x) is independent of R(x); R(v) is impossible, so that P(A(v) | R(v)) has no answer.
+    file = written(
+        "domain D = {u, v, w}\npredicate A(D), R(D)\nforall x in D: 0.2 <= P(A(x)) <= 0.3\n"
+        "P(R(u)) = 0.5\nP(R(v)) = 0\nP(R(w)) = 0.4\nquery forall x in D: P(A(x) | R(x))\n"
+    )
+    code, out, err = ask("run", file, "--json")
+    assert code == 4
+    assert "P(A(v) | R(v)): every model gives the evidence probability zero" in err
+    found = {one["query"]: one for one in json.loads(out)}
+    assert found["P(A(v) | R(v))"]["status"] == "FAILED"
+    for x in ("u", "w"):
+        one = found[f"P(A({x}) | R({x}))"]
+        assert (one["lower"], one["upper"]) == (pytest.approx(0.2, abs=1e-4), pytest.approx(0.3, abs=1e-4))
+
+
 def test_impossible_evidence_has_its_own_exit_code(ask, written):
     code, _, err = ask("query", written("P(a) = 0\nP(b) = 0.5\n"), "P(b)", "P(b | a)")
     assert code == 4
