@@ -220,9 +220,9 @@ def test_a_condition_without_probability_is_named_not_answered():
 
 
 def test_the_time_is_kept(monkeypatch: pytest.MonkeyPatch):
-    finished, network = entropy.spread, random_case("declared", 1, largest=3).network
+    finished, network = ipopt.spread, random_case("declared", 1, largest=3).network
 
-    def slow(*words: object, timeout: float) -> object:
+    def slow(*words: Any, timeout: float) -> object:
         sleep(timeout)
         return finished(*words, timeout=1.0)
 

@@ -193,7 +193,7 @@ def test_a_list_longer_than_the_assignments_is_complete() -> None:
 @pytest.mark.parametrize("asked", [{"top": 0}, {"alpha": 2.0}, {"alpha": -0.5}])
 def test_a_list_of_nothing_and_an_optimism_beyond_one_are_refused(asked: dict[str, float]) -> None:
     with pytest.raises(CredalogError, match=r"at least one|between 0 and 1"):
-        parse(CHAIN).map(criterion="hurwicz", **asked)  # type: ignore[arg-type]
+        best_assignments(Engine(parse(CHAIN).ground()), criterion=Criterion.HURWICZ, **asked)  # type: ignore[arg-type]
 
 
 def test_a_short_opening_leaves_nothing_behind() -> None:
