@@ -21,7 +21,6 @@ from enum import Enum
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,7 @@ from credalog import LCN, ImpossibleEvidence, InconsistentNetwork, Markov, Statu
 from credalog.errors import CredalogError
 from credalog.methods.answer import Answer
 from credalog.methods.vertices import sets
-from credalog.network.formulas import TRUE, Is, Variable, literals_of, scope
+from credalog.network.formulas import TRUE, Is, literals_of, scope
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Interval, Warrant
 from credalog.numbers.tolerances import TOLERANCE
@@ -124,18 +123,18 @@ class Claims(Enum):
     ESTIMATE = "nothing, except on polytrees"
 
 
-Ask = Callable[[LCN, Expectation, Any], Answer]
+Ask = Callable[[LCN, Expectation, str], Answer]
 TIMEOUTS = {"scip": 2.0, "ipopt": 2.0}
 """Those that need not close the interval need not take the time."""
 
 
-def by_query(lcn: LCN, expected: Expectation, method: Any) -> Answer:
+def by_query(lcn: LCN, expected: Expectation, method: str) -> Answer:
     return lcn.query(
         expected.query, method=method, markov=expected.markov, timeout=TIMEOUTS.get(method, 10.0)
     )
 
 
-def by_propagation(lcn: LCN, expected: Expectation, method: Any) -> Answer:
+def by_propagation(lcn: LCN, expected: Expectation, method: str) -> Answer:
     query = lcn.question(expected.query)
     found = lcn.propagate(variant=method, given=query.given, markov=expected.markov)
     (answer,) = [one for one in found.answers() if one.query.claim == query.claim]
@@ -308,10 +307,10 @@ def _is_a_credal_polytree(expected: Expectation) -> bool:
     return unique and len(edges) == sum(map(len, families.values())) and _is_a_forest(edges)
 
 
-def _is_a_forest(edges: set[frozenset[Variable]]) -> bool:
+def _is_a_forest(edges: set[frozenset[object]]) -> bool:
     group = {x: x for edge in edges for x in edge}
 
-    def root(x: Variable) -> Variable:
+    def root(x: object) -> object:
         return x if group[x] is x else root(group[x])
 
     for first, second in edges:
@@ -442,15 +441,15 @@ def test_check_finds_a_model_just_where_one_is(expected: Expectation) -> None:
 
 @pytest.mark.parametrize("expected", [golden(one) for one in EXPECTATIONS if one.error is not None])
 def test_every_question_ends_in_the_golden_error(expected: Expectation) -> None:
-    lcn, markov = expected.lcn, expected.markov
+    lcn, options = expected.lcn, {"markov": expected.markov}
     asked = expected.query or f"P({lcn.variables[0].name})"
     given = lcn.question(asked).given
     free = next(variable for variable in lcn.variables if variable not in scope(given))
     questions: list[Callable[[], object]] = [
-        lambda: lcn.decide(f"{asked} >= 0.5", markov=markov),
-        lambda: lcn.explain(asked, markov=markov),
-        lambda: lcn.marginals(given=given, markov=markov),
-        lambda: lcn.map([free], given=given, markov=markov),
+        lambda: lcn.decide(f"{asked} >= 0.5", **options),
+        lambda: lcn.explain(asked, **options),
+        lambda: lcn.marginals(given=given, **options),
+        lambda: lcn.map([free], given=given, **options),
     ]
     for question in questions:
         with pytest.raises(expected.error or CredalogError):
