@@ -1,6 +1,6 @@
 """A program in another solver's hands: SCIP for a claim, IPOPT for witnesses alone.
 
-Enters: an encoding and an objective. Leaves: a `Finding` whose bound is a solver's word at best, and whose
+Input: an encoding and an objective. Output: a `Finding` whose bound is a solver's word at best, and whose
 witness is a candidate until somebody checks it.
 """
 
