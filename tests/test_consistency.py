@@ -255,12 +255,7 @@ def test_a_weight_can_go_to_any_name_that_a_report_prints(tmp_path: Path, name: 
     model = credalog.load(tmp_path / "drB.lcn")
     found = model.diagnose(weights={name.format(folder=tmp_path): 5.0}).repair
     assert found is not None
-<<<<<<< HEAD
     assert [change.before.name.split("/")[-1] for change in found.changes] == ["drB.lcn:2"]
-=======
-    sources = [change.before.source for change in found.changes]
-    assert [source and Path(source.file).name for source in sources] == ["drB.lcn"]
->>>>>>> types
 
 
 def test_a_diagnosis_keeps_its_time(monkeypatch: pytest.MonkeyPatch):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -248,11 +247,7 @@ def test_an_unknown_or_observed_variable_is_refused() -> None:
     with pytest.raises(CredalogError, match="observed"):
         chain.map(["a"], given="a")
     with pytest.raises(CredalogError, match="criterion"):
-<<<<<<< HEAD
         chain.map(criterion="minimin")  # type: ignore[arg-type]
-=======
-        chain.map(criterion=cast(Any, "minimin"))
->>>>>>> types
 
 
 def test_an_interrupted_comparison_searches_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
