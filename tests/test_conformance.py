@@ -28,6 +28,7 @@ import credalog
 from credalog import LCN, ImpossibleEvidence, InconsistentNetwork, Markov, Status
 from credalog.errors import CredalogError
 from credalog.methods.answer import Answer
+from credalog.methods.registry import METHODS, Method
 from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Is, literals_of, scope
 from credalog.network.sentences import Query
@@ -123,76 +124,58 @@ class Claims(Enum):
     ESTIMATE = "nothing, except on polytrees"
 
 
-Ask = Callable[[LCN, Expectation, str], Answer]
+PROPAGATION = ("sound", "bp", "printed")
 TIMEOUTS = {"scip": 2.0, "ipopt": 2.0}
 """Those that need not close the interval need not take the time."""
 
 
-def by_query(lcn: LCN, expected: Expectation, method: str) -> Answer:
-    return lcn.query(
-        expected.query, method=method, markov=expected.markov, timeout=TIMEOUTS.get(method, 10.0)
-    )
+def claims_of(method: Method) -> Claims:
+    """Read off the registry what a method promises; that IPOPT bounds nothing only its summary says."""
+    if method.name == "ipopt":
+        return Claims.WITNESSES
+    if method.warrant is Warrant.HEURISTIC:
+        return Claims.ESTIMATE
+    if method.warrant is Warrant.CLAIMED:
+        return Claims.CLAIMED
+    return Claims.PROVED if method.attains else Claims.OUTER
 
 
-def by_propagation(lcn: LCN, expected: Expectation, method: str) -> Answer:
+def applies(method: Method, expected: Expectation) -> bool:
+    """Tell whether a method has anything to say: some know fewer networks than the language does."""
+    lcn = expected.lcn
+    if expected.markov not in method.markov or (method.name == "nilsson" and lcn.ground().independences):
+        return False
+    if not expected.query:
+        return method.name not in ("sets", *PROPAGATION)
     query = lcn.question(expected.query)
-    found = lcn.propagate(variant=method, given=query.given, markov=expected.markov)
-    (answer,) = [one for one in found.answers() if one.query.claim == query.claim]
-    return answer
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method by its name, what it claims, the Markov conditions it knows, and how it is asked."""
-
-    name: str
-    claims: Claims
-    conditions: frozenset[Markov] = frozenset(Markov)
-    ask: Ask = by_query
-
-    def applies(self, lcn: LCN, expected: Expectation) -> bool:
-        """Tell whether the method has anything to say: some know fewer networks than the language does."""
-        if expected.markov not in self.conditions:
-            return False
-        network = lcn.ground()
-        if self.name == "nilsson":
-            return not network.independences
-        if not expected.query:
-            return self.ask is by_query and self.name != "sets"
-        query = lcn.question(expected.query)
-        if self.name == "sets":
-            return sets.applies(network, query, lcn.graph)
-        return self.ask is by_query or _is_of_an_atom(query)
+    if method.name == "sets":
+        return sets.applies(lcn.ground(), query, lcn.graph)
+    return method.name not in PROPAGATION or _is_of_an_atom(query)
 
 
 def _is_of_an_atom(query: Query) -> bool:
     return isinstance(query.claim, Is) and (query.given == TRUE or bool(literals_of(query.given)))
 
 
-LOCAL = frozenset({Markov.LOCAL})
-METHODS = (
-    Method("auto", Claims.PROVED),
-    Method("factorized", Claims.PROVED),
-    Method("joint", Claims.PROVED),
-    Method("sets", Claims.PROVED, LOCAL),
-    Method("nilsson", Claims.PROVED, frozenset({Markov.NONE})),
-    Method("scip", Claims.CLAIMED),
-    Method("ipopt", Claims.WITNESSES),
-    Method("sound", Claims.OUTER, frozenset({Markov.LOCAL, Markov.NONE}), by_propagation),
-    Method("bp", Claims.ESTIMATE, LOCAL, by_propagation),
-    Method("printed", Claims.ESTIMATE, LOCAL, by_propagation),
-)
+def answered(expected: Expectation, method: Method) -> Answer:
+    seconds = TIMEOUTS.get(method.name, 10.0)
+    return expected.lcn.query(expected.query, method=method.name, markov=expected.markov, timeout=seconds)
 
 
 FALSE_CLAIMS = {"rare_evidence-P(a-|-b)-local-scip"}
 """SCIP's word is false where the evidence is rarer than its tolerances."""
 
+NOT_CLOSED = {"rarer_than_a_floor-P(a-|-e)-local-joint"}
+"""Where a bound that holds is not yet tight."""
+
 
 def cases() -> Iterator[object]:
     for expected in EXPECTATIONS:
         for method in METHODS:
-            if method.applies(expected.lcn, expected):
-                yield golden(expected, method, is_open=f"{expected}-{method.name}" in FALSE_CLAIMS)
+            if applies(method, expected):
+                yield golden(
+                    expected, method, is_open=f"{expected}-{method.name}" in FALSE_CLAIMS | NOT_CLOSED
+                )
 
 
 @pytest.mark.parametrize(("expected", "method"), list(cases()))
@@ -204,10 +187,9 @@ def test_every_method_gives_the_golden_answer_as_far_as_it_may_claim_one(
     if expected.error is not None:
         _ends_in_the_error(expected, method)
         return
-    refusals = (CredalogError,) if method.claims is Claims.ESTIMATE else ()
-    with suppress(*refusals):
-        answer = method.ask(expected.lcn, expected, method.name)
-        JUDGES[method.claims](answer, expected)
+    claims = claims_of(method)
+    with suppress(*(CredalogError,) if claims is Claims.ESTIMATE else ()):
+        JUDGES[claims](answered(expected, method), expected)
 
 
 def _ends_in_the_error(expected: Expectation, method: Method) -> None:
@@ -216,12 +198,12 @@ def _ends_in_the_error(expected: Expectation, method: Method) -> None:
     asked = [expected.query] if expected.query else [f"P({variable.name})" for variable in lcn.variables]
     for query in asked:
         one = Expectation(expected.path, expected.markov, query, error=expected.error)
-        if method.claims is Claims.PROVED:
+        if claims_of(method) is Claims.PROVED:
             with pytest.raises(expected.error or CredalogError):
-                method.ask(lcn, one, method.name)
+                answered(one, method)
             continue
         with suppress(CredalogError):
-            answer = method.ask(lcn, one, method.name)
+            answer = answered(one, method)
             assert answer.status is not Status.EXACT
             assert answer.lower_witnessed is None and answer.upper_witnessed is None
 
@@ -322,21 +304,23 @@ def _is_a_forest(edges: set[frozenset[object]]) -> bool:
 
 # --- Every question ---------------------------------------------------------------------------------------
 
-STEP = Fraction(1, 100)
+STEP = Fraction(1, 20)
+"""How far beside an end a threshold is put, unless the interval is too narrow."""
 
 
 def verdicts(expected: Expectation) -> Iterator[tuple[str, set[Verdict]]]:
     """Yield statements with thresholds beside both ends, and the verdict that each must have."""
     lower, upper = expected.lower, expected.upper
+    step = min(STEP, (upper - lower) / 4 or STEP)
     between = {Verdict.UNDETERMINED if lower < upper else Verdict.CERTAIN}
     statements = (
-        (">=", lower - STEP, {Verdict.CERTAIN}),
-        ("<=", lower + STEP, between),
-        (">=", upper - STEP, between),
-        (">=", upper + STEP, {Verdict.EXCLUDED}),
+        (">=", lower - step, {Verdict.CERTAIN}),
+        ("<=", lower + step, between),
+        (">=", upper - step, between),
+        (">=", upper + step, {Verdict.EXCLUDED}),
     )
     for relation, threshold, verdict in statements:
-        if 0 <= threshold <= 1 and (lower == upper or upper - lower > STEP):
+        if 0 <= threshold <= 1:
             yield _statement(expected, relation, threshold), verdict
 
 
@@ -372,7 +356,6 @@ REFUTED_BY_ROUNDING = {
     "barren-P(a)-local",
     "barren-P(d)-local",
     "bayes_rule-P(a-iff-b)-local",
-    "common_cause-P(b-&-c)-local",
     "contested_condition-P(c)-local",
     "declared_independence-P(b)-none",
     "explaining_away-P(a-|-c)-local",
@@ -424,7 +407,11 @@ def test_the_best_value_of_a_variable_has_the_golden_answer(expected: Expectatio
         assert not found.is_proved or found.bound == pytest.approx(best, abs=2 * TOLERANCE)
 
 
-@pytest.mark.parametrize("expected", [golden(one) for one in ANSWERED])
+FALSE_WITHOUT = {"rarer_than_a_floor-P(a-|-e)-local"}
+"""Where a bound without one of the sentences stands on a solver's word, and is false."""
+
+
+@pytest.mark.parametrize("expected", [golden(one, is_open=str(one) in FALSE_WITHOUT) for one in ANSWERED])
 def test_no_sentence_that_is_dropped_narrows_the_golden_answer(expected: Expectation) -> None:
     found = expected.lcn.explain(expected.query, markov=expected.markov, timeout=2.0, most=2)
     _contains(found.answer.interval, expected)

@@ -546,7 +546,7 @@ SHIFTED = pytest.mark.xfail(strict=False, reason="an equation is not solved for 
     ],
 )
 def test_an_equation_proposes_either_side(binders: str, equation: str, count: int) -> None:
-    """All 160,000 pairs would be more attempts than the limit allows: one variable must follow from another."""
+    """All 160,000 pairs would be more attempts than the limit allows: one must follow from the other."""
     rule = f"r: forall {binders} in D, {equation}: P(Q(x) & Q(y)) >= 0.1"
     lcn = credalog.parse(f"domain D = 1..400\npredicate Q(D)\n{rule}")
     assert len(lcn.ground(limit=401).sentences) == count
