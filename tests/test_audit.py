@@ -553,7 +553,7 @@ def test_a_map_refuses_what_makes_no_sense(options: dict[str, float]) -> None:
 @pytest.mark.parametrize("number", ["1e-3", "1E-3", "1.0e-3", "0.1%"])
 def test_decide_reads_every_number_of_the_language(number: str) -> None:
     found = credalog.parse(TWO).decide(f"P(a) >= {number}")
-    assert (found.threshold, found.verdict) == (0.001, Verdict.CERTAIN)
+    assert (float(found.threshold), found.verdict) == (0.001, Verdict.CERTAIN)
 
 
 def test_check_takes_a_markov_condition(ask, written) -> None:

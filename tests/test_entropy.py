@@ -6,19 +6,22 @@ from fractions import Fraction
 from itertools import product
 from math import log
 from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 import credalog
-from credalog.errors import InconsistentNetwork
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Options
 from credalog.network.formulas import TRUE, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
+from credalog.program.solvers import ipopt
 from credalog.questions import entropy
 from credalog.questions.entropy import entropy_of, maximum_entropy
 from credalog.tables.conditional import conditional_tables, point_network
@@ -26,6 +29,8 @@ from credalog.tables.distribution import Distribution, Factor
 from credalog.text import unparse_network
 from oracle import rows_of, violations
 from random_networks import random_case
+
+pytestmark = pytest.mark.slow
 
 LOCAL = Options(timeout=10.0)
 NILSSON = Options(timeout=10.0, markov=Markov.NONE)
@@ -112,12 +117,13 @@ def by_slsqp(network: Network) -> float:
         q = np.maximum(p, 1e-300)
         return float((q * np.log(q)).sum())
 
-    result = minimize(
+    constraints: list[Any] = [{"type": "ineq", "fun": lambda p: rows @ p}, total]
+    result = minimize(  # type: ignore[call-overload] # its stubs refuse lambdas
         cost,
         np.full(worlds, 1.0 / worlds),
         jac=lambda p: np.log(np.maximum(p, 1e-300)) + 1.0,
         bounds=[(0.0, 1.0)] * worlds,
-        constraints=[{"type": "ineq", "fun": lambda p: rows @ p}, total],
+        constraints=constraints,
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
@@ -206,6 +212,27 @@ def test_evidence_is_answered_under_the_model():
     assert model.maxent().probability(query.claim, query.given) == pytest.approx(0.4 / 0.6, abs=1e-6)
 
 
+def test_a_condition_without_probability_is_named_not_answered():
+    model = credalog.parse("P(e) = 0\nP(a) = 0.3\nP(b | e) >= 0.5")
+    query = model.question("P(a | e)")
+    with pytest.raises(ImpossibleEvidence, match="greatest entropy"):
+        model.maxent().probability(query.claim, query.given)
+
+
+def test_the_time_is_kept(monkeypatch: pytest.MonkeyPatch):
+    finished, network = ipopt.spread, random_case("declared", 1, largest=3).network
+
+    def slow(*words: Any, timeout: float) -> object:
+        sleep(timeout)
+        return finished(*words, timeout=1.0)
+
+    monkeypatch.setattr(entropy, "spread", slow)
+    start = monotonic()
+    found = maximum_entropy(network, Options(timeout=1.0))
+    assert monotonic() - start <= 1.1 + 1.0
+    assert found.entropy <= found.at_most
+
+
 def test_public_networks_have_a_model_of_greatest_entropy(shared_data: Path):
     for name in ("cancer", "alarm", "hepatitis"):
         network = credalog.load(shared_data / f"lcn/benchmarks/real/{name}.lcn").ground()
@@ -220,9 +247,9 @@ def test_public_networks_have_a_model_of_greatest_entropy(shared_data: Path):
 def test_an_interrupted_search_keeps_model_and_bound(monkeypatch: pytest.MonkeyPatch, patience: int):
     network = random_case("declared", 1, largest=3).network
     best = maximum_entropy(network, LOCAL)
-    climb, left = entropy.spread, [None] * patience
+    climb, left = ipopt.spread, [None] * patience
 
-    def spread(*words: object, **options: object) -> object:
+    def spread(*words: Any, **options: Any) -> object:
         if not left:
             raise KeyboardInterrupt
         left.pop()

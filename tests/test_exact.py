@@ -18,6 +18,8 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, 
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.text.readers import read
 
+pytestmark = pytest.mark.slow
+
 A, B, C = propositions("a b c")
 says = Sentence.of
 FINE = Options(tolerance=1e-6)

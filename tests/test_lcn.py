@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +34,7 @@ near:  forall x, y in Person, Near(x, y): P(Sm(x) <-> Sm(y)) >= 0.8
 """
 
 
-def bounds(stated: object) -> tuple[Fraction, Fraction]:
+def bounds(stated: Any) -> tuple[Fraction, Fraction]:
     sentence = LCN.of(stated).sentences[0]
     return sentence.lower, sentence.upper
 
@@ -63,7 +64,7 @@ def bounds(stated: object) -> tuple[Fraction, Fraction]:
         (Sentence.of(a, 0.1, 0.2, given=b, label="t"), "t: 0.1 <= P(a | b) <= 0.2"),
     ],
 )
-def test_a_sentence_in_python_is_the_sentence_in_text(stated: object, text: str) -> None:
+def test_a_sentence_in_python_is_the_sentence_in_text(stated: Any, text: str) -> None:
     lcn = LCN.of(stated)
     assert lcn == credalog.parse(text)
     assert hash(lcn) == hash(credalog.parse(text))
@@ -94,7 +95,7 @@ def test_python_cannot_chain_comparisons_and_says_so() -> None:
         (P(a) + P(b)).query,
     ],
 )
-def test_what_cannot_be_said_is_refused_in_python_too(wrong: object) -> None:
+def test_what_cannot_be_said_is_refused_in_python_too(wrong: Any) -> None:
     with pytest.raises(LanguageError):
         wrong()
 
@@ -150,9 +151,9 @@ def test_many_sentences_take_time_in_proportion() -> None:
         LCN.of(*sentences)
         return process_time() - start
 
-    seconds(100)
-    # Quadratic work would take a hundred times as long; twenty-five leaves room for noise.
-    assert seconds(10_000) < 25 * max(seconds(1000), 0.02)
+    # Twenty times the work; where each sentence copied those before it, it took ninety times as long.
+    few, many = (min(seconds(count) for _ in range(3)) for count in (1000, 20_000))
+    assert many < 45 * few
 
 
 # ---- as a value ---------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def test_it_is_immutable_and_a_copy_with_one_more_sentence_leaves_it_alone() -> 
     more = lcn.with_sentences("s: P(b | a) >= 0.2", P(c) <= 0.3)
     assert (len(lcn.sentences), len(more.sentences)) == (1, 3)
     with pytest.raises(AttributeError):
-        lcn.theory = more.theory
+        lcn.theory = more.theory  # type: ignore[misc]
 
 
 def test_added_text_knows_the_declarations() -> None:
@@ -206,6 +207,7 @@ def test_the_ground_network_is_built_once() -> None:
     assert lcn.ground() is lcn.ground()
 
 
+@pytest.mark.slow
 @given(networks())
 @settings(max_examples=50)
 def test_a_network_can_be_wrapped(network: Network) -> None:
@@ -236,7 +238,7 @@ def test_its_parts_can_be_seen() -> None:
 
 
 def test_rules_and_data_are_separate() -> None:
-    data = {"Person": ["Tim", "Tom"], "Near": [["Tim", "Tom"]], "boss": {"Tom": "Tim"}}
+    data: Any = {"Person": ["Tim", "Tom"], "Near": [["Tim", "Tom"]], "boss": {"Tom": "Tim"}}
     lcn = credalog.parse(RULES, data=data)
     assert [s.label for s in lcn.sentences] == ["smoke[Tim]", "smoke[Tom]", "near[Tim,Tom]"]
     assert credalog.parse(RULES).with_data(data) == lcn
@@ -268,7 +270,7 @@ def test_data_come_from_json_and_csv(tmp_path: Path) -> None:
         ("nowhere.json", "there is no file nowhere.json"),
     ],
 )
-def test_wrong_data_are_refused(data: object, message: str) -> None:
+def test_wrong_data_are_refused(data: Any, message: str) -> None:
     with pytest.raises(CredalogError) as caught:
         credalog.parse(RULES, data=data)
     assert message in caught.value.message
@@ -414,6 +416,7 @@ def test_a_declared_atom_that_no_sentence_mentions_can_be_asked_for() -> None:
     assert (answer.lower, answer.upper) == (pytest.approx(0, abs=1e-4), pytest.approx(1, abs=1e-4))
 
 
+@pytest.mark.slow
 def test_marginals_are_shared_out_among_processes() -> None:
     lcn = credalog.parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(c | b) = 0.5")
     alone, together = lcn.marginals(), lcn.marginals(jobs=2)

@@ -469,9 +469,14 @@ def test_importing_the_package_imports_no_solver():
 
 
 def test_threads_share_one_lcn():
-    lcn = parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\nP(b | !a) = 0.1\n0.1 <= P(a xor c) <= 0.4")
+    text = "0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\nP(b | !a) = 0.1\n0.1 <= P(a xor c) <= 0.4"
+    lcn, asked = parse(text), ["P(a | b)", "P(c)", "P(b | c)", "P(a or c)"] * 4
     with ThreadPoolExecutor(8) as pool:
-        engines = list(pool.map(lambda _: lcn._engine(Markov.LOCAL, lcn.question("P(b)")), range(64)))
         networks = list(pool.map(lambda _: lcn.ground(), range(64)))
-    assert all(engine is engines[0] for engine in engines)
+        engines = list(pool.map(lambda _: lcn._engine(Markov.LOCAL, lcn.question("P(b)")), range(64)))
+        together = list(pool.map(lcn.query, asked))
     assert all(network is networks[0] for network in networks)
+    assert all(engine is engines[0] for engine in engines)
+    alone = [parse(text).query(question) for question in asked]
+    for one, other in zip(together, alone, strict=True):
+        assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper), abs=1e-4)

@@ -37,6 +37,7 @@ class Comparison:
     nilsson: tuple[float, float]
     problog: float
     problog_closed: float
+    status: str
     seconds: float
 
 
@@ -65,6 +66,7 @@ def compare(case: Case, *, timeout: float) -> Comparison:
         nilsson=(nilsson.lower, nilsson.upper),
         problog=_ask_problog(case),
         problog_closed=float(problog_posterior(case.evidence)[0]),
+        status=exact.status.name.lower(),
         seconds=exact.seconds,
     )
 

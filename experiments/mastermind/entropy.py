@@ -119,7 +119,7 @@ def _polish(model: Probabilities, knowledge: Knowledge) -> Probabilities:
     sentences = NonlinearConstraint(
         knowledge.probability, knowledge.lower, knowledge.upper, jac=lambda p: _slopes(p, knowledge)
     )
-    found = minimize(
+    found = minimize(  # type: ignore[call-overload] # its stubs refuse lambdas
         lambda p: -entropy(p),
         model,
         jac=lambda p: np.log(p / (1 - p)),

@@ -224,10 +224,8 @@ def as_png(graph: DependencyGraph) -> bytes:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise MissingLibrary(
-            "a PNG picture needs matplotlib, which is not installed",
-            advice="Install it with `pip install 'credalog[figures]'`, or draw an SVG, which needs nothing.",
-        ) from missing
+        otherwise = "draw an SVG, which needs nothing"
+        raise MissingLibrary.of("matplotlib", "figures", otherwise=otherwise) from missing
     picture = _picture(graph)
     # One unit of the layout is a point at 72 dots per inch; twice as many dots look sharp.
     figure = Figure(figsize=(picture.layout.width / 72, picture.layout.height / 72), dpi=144)

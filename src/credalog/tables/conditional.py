@@ -1,6 +1,6 @@
 """A distribution written down: one conditional table per variable, and the sentences that say the same.
 
-Enters: a `Distribution`. Leaves: `Factor`s of single variables, and a network of point sentences, a Bayesian
+Input: a `Distribution`. Output: `Factor`s of single variables, and a network of point sentences, a Bayesian
 network, of which the distribution is the only model. A block of several variables is taken apart by the chain
 rule: each of its variables is given the block's parents and the variables before it.
 """

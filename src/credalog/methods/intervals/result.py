@@ -1,6 +1,6 @@
 """What propagation reached: an interval per variable, the messages behind it, and how it ended.
 
-Enters: the arrays of a finished run. Leaves: `Propagation`, with its intervals by name, its messages by
+Input: the arrays of a finished run. Output: `Propagation`, with its intervals by name, its messages by
 factor and variable, and its `Answer`s.
 """
 
@@ -21,8 +21,9 @@ from credalog.methods.intervals.rounds import Messages
 from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.printed import Printed
+from credalog.trusted.certify import enclosed
 from credalog.trusted.rounding import round_down, round_up
 
 __all__ = ["Propagation", "Round", "Variant"]
@@ -165,17 +166,22 @@ class Propagation(Printed):
     def _answer(self, v: int, value: int) -> Answer:
         """Return the answer about one value of a variable, both by number."""
         variable = self.graph.network.variables[v]
-        is_sound = self.variant is Variant.SOUND
-        warrant = Warrant.CHECKED if is_sound else Warrant.HEURISTIC
-        status = Status.BOUNDED if is_sound else Status.APPROXIMATE
+        status = Status.BOUNDED if self.variant is Variant.SOUND else Status.APPROXIMATE
         if self.crossed is not None or variable in self.undecided:
             status = Status.UNDECIDED
-        # The paper's messages may cross by a solver's tolerance, which is no contradiction.
-        lower, upper = sorted(self._interval(v, value))
-        known = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
-        interval = known if self.crossed is None else VACUOUS
+        interval = self._known(v, value) if self.crossed is None else VACUOUS
         query = Query(variable.is_(variable.values[value]), self.evidence)
         return Answer(query, interval, status, self.variant.value, self.seconds)
+
+    def _known(self, v: int, value: int) -> Interval:
+        """Return the interval of a value; that of the sound variant is proved, its roundings are outwards."""
+        # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+        lower, upper = sorted(self._interval(v, value))
+        if self.variant is Variant.SOUND:
+            return Interval(
+                enclosed(lower, error=0.0, end=End.LOWER), enclosed(upper, error=0.0, end=End.UPPER)
+            )
+        return Interval(Endpoint(lower, None, Warrant.HEURISTIC), Endpoint(upper, None, Warrant.HEURISTIC))
 
     def _interval(self, v: int, value: int) -> Bounds:
         slot = int(self.graph.arrays.variable_slot[v])

@@ -1,11 +1,13 @@
 """Global search by SCIP.
 
-Enters: a program, an objective, a box on the ratios. Leaves: a `GlobalClaim`: a bound that SCIP says nothing
+Input: a program, an objective, a box on the ratios. Output: a `GlobalClaim`: a bound that SCIP says nothing
 passes, and its best point. Both are a solver's word in floating point; whoever wants more must check them.
 
 A ratio becomes a variable of its own, and a context the bilinear row part == ratio * whole, where part and
 whole are variables tied to the columns by linear rows: products then have one term, and contexts with the
 same whole share it. A ratio of which some optimum uses only the two ends becomes a choice between them.
+
+The library is optional: without it, importing this module says which extra brings it along.
 """
 
 from __future__ import annotations
@@ -14,17 +16,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
-from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
-import pyscipopt
 import scipy.sparse as sp
-from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
+from credalog.errors import MissingLibrary
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Outcome, Program
 from credalog.program.solvers.interruption import Interruption, held_back
+
+try:
+    import pyscipopt
+    from pyscipopt.scip import PY_SCIP_EVENTTYPE
+except ImportError as missing:
+    raise MissingLibrary.of("SCIP", "scip") from missing
 
 __all__ = ["GlobalClaim", "solve"]
 
@@ -190,7 +197,7 @@ class _Watch(pyscipopt.Eventhdlr):
     def __init__(self, report: Report | None, outward: float, interruption: Interruption) -> None:
         self.report, self.outward = report, outward
         self.interruption = interruption
-        self.last = monotonic()
+        self.pause = Budget.of(PAUSE)
 
     def eventinit(self) -> None:
         """Ask to be called after every LP."""
@@ -200,8 +207,8 @@ class _Watch(pyscipopt.Eventhdlr):
         """Report at most every PAUSE, and pass a Ctrl-C on."""
         if self.interruption.is_asked:
             self.model.interruptSolve()
-        if self.report is not None and monotonic() >= self.last + PAUSE:
-            self.last = monotonic()
+        if self.report is not None and self.pause.is_spent:
+            self.pause = Budget.of(PAUSE)
             value = self.model.getPrimalbound() / SCALE if self.model.getNSols() else None
             self.report(_bound(self.model, self.outward), value)
 
