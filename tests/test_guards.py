@@ -23,6 +23,7 @@ from credalog.methods import automatic
 from credalog.methods.answer import Options
 from credalog.methods.cliques import ends
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.search import Ending, Finding, Limits
 from credalog.methods.intervals import kernels
 from credalog.methods.vertices import messages, mini_buckets, sets
 from credalog.methods.vertices.elimination import plan
@@ -32,7 +33,9 @@ from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Warrant
 from credalog.program.program import Objective, Program, Ratios
+from credalog.questions.bounding import Bounding, Solver, search_in_turn
 from credalog.questions.decide import Verdict
 from credalog.tables.credal import ask, credal_network
 from credalog.tables.distribution import Distribution, Factor
@@ -154,6 +157,38 @@ def test_the_best_assignment_is_not_bounded_by_the_chain_graph_reading() -> None
     found = lcn.map(["c"], given="b", timeout=10.0)
     assert found.bound >= 1.0 - 1e-9
     assert all(one.interval.upper.bound >= 1.0 - 1e-9 for one in found.ranked)
+
+
+@pytest.mark.parametrize("ending", [Ending.CLOSED, Ending.EMPTY, Ending.STOPPED])
+def test_a_search_among_some_models_bounds_nothing(ending: Ending) -> None:
+    """The chain-graph reading attains; what it proves, emptiness included, is not proved of every model."""
+    searched: list[Reading] = []
+
+    class Program:
+        def __init__(self, reading: Reading) -> None:
+            searched.append(reading)
+            self.is_outer = reading is not Reading.CHAIN
+
+        def search(self, *_: object, **__: object) -> Finding:
+            if self.is_outer:
+                return Finding(0.9, None, Ending.STOPPED, Warrant.CHECKED, 1, None)
+            return Finding(0.5, None, ending, Warrant.CHECKED, 1, None)
+
+    readings = (Reading.CHAIN, Reading.OUTER)
+    found = search_in_turn(readings, Program, Limits(1e-4, AMPLE), end=End.UPPER)  # type: ignore[arg-type]
+    assert searched == list(readings)
+    assert (found.bound, found.ending) == (0.9, Ending.STOPPED)
+
+
+def test_only_the_chain_graph_reading_leaves_models_out() -> None:
+    """Each reading of the network in which c and d may copy b: the chain graph's alone excludes that."""
+    lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
+    query, engine = lcn.question("P(c | b)"), automatic.Engine(lcn.ground())
+    part = engine.part(query)
+    for reading in (Reading.CHAIN, Reading.OUTER, Reading.LITERAL):
+        encoding, objective = part.encode(query, reading)
+        program = Bounding(engine, part.problem, encoding, objective, Solver(encoding.program))
+        assert program.is_outer == (reading is not Reading.CHAIN)
 
 
 # --- Roundings of the trusted kernel ---------------------------------------------------------------------
@@ -301,6 +336,29 @@ def test_set_propagation_is_inside_by_not_even_the_last_digit(
         answer, truth = sets.query(network, query, Options()), strong_extension(network, query)
         assert Fraction(answer.lower) <= truth.lower
         assert Fraction(answer.upper) >= truth.upper
+
+
+def test_a_long_line_of_functionals_is_inside_by_not_even_the_last_digit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Along a chain each end follows from the ends before it: the marginal is known exactly."""
+    monkeypatch.setattr(sets, "ADVANCE", 0.0)
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        atoms = [Is(Variable(f"x{i}")) for i in range(30)]
+        sentences, ends = [Sentence.of(atoms[0], "0.4", "0.6")], (Fraction("0.4"), Fraction("0.6"))
+        for before, atom in pairwise(atoms):
+            tables = []
+            for given, middle in ((before, 970), (~before, 30)):
+                low, high = sorted(Fraction(middle + int(k), 1000) for k in rng.integers(-25, 26, 2))
+                sentences.append(Sentence.of(atom, low, high, given=given))
+                tables.append((low, high))
+            (low1, high1), (low0, high0) = tables
+            least = min(p * low1 + (1 - p) * low0 for p in ends)
+            ends = (least, max(p * high1 + (1 - p) * high0 for p in ends))
+        network = Network(tuple(atom.variable for atom in atoms), tuple(sentences))
+        answer = sets.query(network, Query(atoms[-1]), Options())
+        assert Fraction(answer.lower) <= ends[0] and ends[1] <= Fraction(answer.upper)
 
 
 def relaxed(network: Network, query: Query, start: float) -> float:
