@@ -1,6 +1,8 @@
 """Attack our own bounds with random networks, for as long as you like.
 
     python benchmarks/attack.py --minutes 30
+    python benchmarks/attack.py --minutes 30 --kinds combined
+    python benchmarks/attack.py --minutes 30 --kinds rare+declared+cores free
     python benchmarks/attack.py --minutes 30 --propagation
 
 Each network is small enough for brute force. A bound inside the truth, a witness outside it, a consistent
@@ -30,9 +32,16 @@ from credalog.methods.automatic import query
 from credalog.network.graph import Markov
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text import unparse_network, unparse_query
-from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
+from judging import (
+    against_products,
+    complaints,
+    faults_in_context,
+    faults_of_witnesses,
+    truth_of,
+    truth_without_independence,
+)
 from propagation_judging import accusations
-from random_networks import KINDS, LINEAR, Case, random_case
+from random_networks import COMBINED, KINDS, LINEAR, TRAITS, Case, random_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +67,24 @@ def attempt(case: Case, arguments: argparse.Namespace) -> Trial:
     ending = outcome.status.name if isinstance(outcome, Answer) else type(outcome).__name__
     held = [repr(outcome)]
     if isinstance(outcome, Answer | CredalogError):
-        held = complaints(outcome, truth, TOLERANCE) + (faults_of_witnesses(case, outcome) if local else [])
+        held = complaints(outcome, truth, TOLERANCE) + (faults(case, outcome) if local else [])
     return Trial(case, ending, tuple(held), answered - start, judged - answered)
+
+
+def faults(case: Case, outcome: Answer | CredalogError) -> list[str]:
+    """List what witnesses violate, and what made-up models hold against the bounds."""
+    made_up, seen = against_products(case, outcome), faults_of_witnesses(case, outcome)
+    return made_up + seen + faults_in_context(case, outcome)
+
+
+def kinds_of(word: str) -> list[str]:
+    """Return the kinds that a word names: one of the plain ones, all combined ones, or traits joined by +."""
+    if word == "combined":
+        return list(COMBINED)
+    if word not in KINDS and not set(word.split("+")) <= set(TRAITS):
+        known = f"{', '.join(KINDS)}, combined, or some of {'+'.join(TRAITS)}"
+        raise argparse.ArgumentTypeError(f"there is no kind {word}: choose from {known}")
+    return [word]
 
 
 def asked(case: Case, options: Options) -> Answer | Exception:
@@ -72,7 +97,8 @@ def asked(case: Case, options: Options) -> Answer | Exception:
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     """Draw cases of all kinds in turn, for ever."""
-    kinds = [kind for kind in arguments.kinds if arguments.markov == "local" or kind in LINEAR]
+    named = [kind for kinds in arguments.kinds for kind in kinds]
+    kinds = [kind for kind in named if arguments.markov == "local" or kind in LINEAR]
     for seed in count(arguments.first):
         for kind in kinds:
             yield random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
@@ -86,7 +112,7 @@ def trials_of(arguments: argparse.Namespace) -> Iterator[Trial]:
 def trials_of_propagation(arguments: argparse.Namespace) -> Iterator[Trial]:
     """Put networks with known models to sound propagation, for ever."""
     for seed in count(arguments.first):
-        for kind in arguments.kinds:
+        for kind in (kind for kinds in arguments.kinds for kind in kinds):
             drawn = random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
             yield from judged(lambda drawn=drawn: case_with_extremes(drawn, arguments.oracle))
         for kind in AWKWARD:
@@ -131,7 +157,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", type=kinds_of, default=[list(KINDS), list(COMBINED)])
     parser.add_argument("--first", type=int, default=1000, help="the first seed")
     parser.add_argument("--smallest", type=int, default=2, help="variables at least")
     parser.add_argument("--largest", type=int, default=4, help="variables at most")

@@ -8,17 +8,27 @@ distribution that passes its bound, or a claimed bound that its witness passes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from math import inf
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Answer
 from credalog.numbers.interval import Status
 from credalog.tables.distribution import Distribution
-from oracle import End, TrueInterval, Verdict, interval, nilsson, violations
+from oracle import End, TrueInterval, Verdict, interval, nilsson, violation_in_context, violations
+from product_oracle import extreme_products
 from random_networks import UNIQUE, Case
 from vertex_oracle import strong_extension
 
-__all__ = ["INSIDE", "complaints", "faults_of_witnesses", "truth_of", "truth_without_independence"]
+__all__ = [
+    "INSIDE",
+    "against_products",
+    "complaints",
+    "faults_in_context",
+    "faults_of_witnesses",
+    "truth_of",
+    "truth_without_independence",
+]
 
 VIOLATION = 1e-8
 """How far a witness may be from satisfying anything."""
@@ -26,12 +36,20 @@ VIOLATION = 1e-8
 ROUNDING = 1e-7
 """How far a witness may lie outside its own bound: its sentences hold up to VIOLATION only."""
 
+IN_CONTEXT = 1e-5
+"""How far P(claim | given) of a witness may be from what is said of it, whatever the condition weighs."""
+
 INSIDE = 1e-6
 """How far a bound may lie inside the truth, and a witness outside it: the limits of floating point."""
 
 
 def truth_of(case: Case, seconds: float) -> TrueInterval:
-    """Ask the oracle that knows best: all vertices where assessments are unique, else all worlds."""
+    """Ask the oracle that knows best: all vertices where assessments are unique, else all worlds.
+
+    Of what is rare in ways that no vertices show, only made-up models are known: no solver sees that far.
+    """
+    if case.hidden is not None and "rare" in case.kind:
+        return _attained_by_products(case)
     if case.kind not in UNIQUE:
         return interval(case.network, case.query, seconds=seconds)
     exact = strong_extension(case.network, case.query)
@@ -39,6 +57,51 @@ def truth_of(case: Case, seconds: float) -> TrueInterval:
         return TrueInterval(exact.verdict)
     lower, upper = float(exact.lower), float(exact.upper)
     return TrueInterval(exact.verdict, End(lower, lower), End(upper, upper))
+
+
+def _attained_by_products(case: Case) -> TrueInterval:
+    assert case.hidden is not None
+    found = extreme_products(case.network, case.query, case.hidden)
+    if found is None:
+        return TrueInterval(Verdict.UNKNOWN)
+    low, high = map(float, found)
+    return TrueInterval(Verdict.ANSWERED, End(0.0, low), End(1.0, high))
+
+
+def against_products(case: Case, outcome: Answer | CredalogError) -> list[str]:
+    """List what models that were made up hold against an answer: in fractions, without tolerance."""
+    if case.hidden is None:
+        return []
+    found = extreme_products(case.network, case.query, case.hidden)
+    match outcome:
+        case InconsistentNetwork():
+            return ["called inconsistent, but a product is a model"]
+        case ImpossibleEvidence():
+            return [] if found is None else ["evidence called impossible, but a product allows it"]
+        case CredalogError():
+            return [f"refused: {outcome}"]
+    if found is None:
+        return []
+    low, high = found
+    below = [f"lower bound {outcome.lower} is inside: a product attains {float(low)}"]
+    above = [f"upper bound {outcome.upper} is inside: a product attains {float(high)}"]
+    return (below if Fraction(outcome.lower) > low else []) + (
+        above if Fraction(outcome.upper) < high else []
+    )
+
+
+def faults_in_context(case: Case, outcome: Answer | CredalogError) -> list[str]:
+    """List the witnesses that violate something in its own context, however rare that is."""
+    if isinstance(outcome, CredalogError):
+        return []
+    faults = []
+    for witness in (outcome.lower_witness, outcome.upper_witness):
+        if witness is not None:
+            over = tuple(v for factor in witness.factors for v in factor.block)
+            worst = violation_in_context(witness.marginal(over), case.network, over)
+            if worst > IN_CONTEXT:
+                faults.append(f"a witness is no model: {worst} in some context")
+    return faults
 
 
 def faults_of_witnesses(case: Case, outcome: Answer | CredalogError) -> list[str]:

@@ -7,7 +7,7 @@ their bounds are drawn around a hidden distribution that satisfies every indepen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
@@ -30,8 +30,9 @@ from credalog.network.formulas import (
     truth_table,
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence
+from product_oracle import Marginals, Product
 
-__all__ = ["KINDS", "LINEAR", "UNIQUE", "Case", "random_case"]
+__all__ = ["COMBINED", "KINDS", "LINEAR", "TRAITS", "UNIQUE", "Case", "random_case", "some_of", "tables"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Rng: TypeAlias = np.random.Generator
@@ -46,6 +47,8 @@ class Case:
     seed: int
     network: Network
     query: Query
+    hidden: Marginals | None = None
+    """A product of these marginals is a model, where that is known."""
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.seed}"
@@ -117,7 +120,8 @@ def _formula(rng: Rng, over: Sequence[Variable]) -> Formula:
     return parts[0]
 
 
-def _some(rng: Rng, variables: Sequence[Variable], low: int, high: int) -> list[Variable]:
+def some_of(rng: Rng, variables: Sequence[Variable], low: int, high: int) -> list[Variable]:
+    """Choose between low and high of some variables, in random order."""
     count = min(int(rng.integers(low, high + 1)), len(variables))
     return [variables[i] for i in rng.permutation(len(variables))[:count]]
 
@@ -148,7 +152,7 @@ def _loose(rng: Rng, hidden: Hidden, count: int, width: float, tau: float = 1.0)
     """Draw sentences of the paper's two forms over one to three variables each."""
     variables, sentences = tuple(hidden.marginals), []
     for _ in range(count):
-        chosen = _some(rng, variables, 1, 3)
+        chosen = some_of(rng, variables, 1, 3)
         cut = int(rng.integers(1, len(chosen) + 1))
         given = _formula(rng, chosen[cut:]) if chosen[cut:] else TRUE
         claim = _formula(rng, chosen[:cut])
@@ -157,10 +161,10 @@ def _loose(rng: Rng, hidden: Hidden, count: int, width: float, tau: float = 1.0)
 
 
 def _arcs(rng: Rng, variables: Sequence[Variable], most: int) -> dict[Variable, list[Variable]]:
-    return {v: _some(rng, variables[:i], 0, most) for i, v in enumerate(variables)}
+    return {v: some_of(rng, variables[:i], 0, most) for i, v in enumerate(variables)}
 
 
-def _tables(
+def tables(
     rng: Rng, arcs: dict[Variable, list[Variable]], width: float, corners: float = 0.0
 ) -> list[Sentence]:
     """Assess every conditional distribution of an acyclic graph, once."""
@@ -191,7 +195,7 @@ def _point(chance: float) -> Fraction:
 
 
 def _query(rng: Rng, variables: Sequence[Variable]) -> Query:
-    chosen = _some(rng, variables, 1, 3)
+    chosen = some_of(rng, variables, 1, 3)
     cut = int(rng.integers(1, len(chosen))) if len(chosen) > 1 and rng.random() < 0.7 else len(chosen)
     given = _formula(rng, chosen[cut:]) if chosen[cut:] else TRUE
     return Query(_formula(rng, chosen[:cut]), given)
@@ -237,25 +241,25 @@ def _cyclic(rng: Rng, size: int) -> Network:
 def _credal(rng: Rng, size: int) -> Network:
     """A credal network with unique assessments."""
     variables = _variables(rng, size, 2)
-    return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.3)))
+    return Network(variables, tuple(tables(rng, _arcs(rng, variables, 2), 0.3)))
 
 
 def _bayesian(rng: Rng, size: int) -> Network:
     """A Bayesian network: every assessment a point."""
     variables = _variables(rng, size, 3)
-    return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.0)))
+    return Network(variables, tuple(tables(rng, _arcs(rng, variables, 2), 0.0)))
 
 
 def _deterministic(rng: Rng, size: int) -> Network:
     """A credal network with many zeros and ones."""
     variables = _variables(rng, size, 2)
-    return Network(variables, tuple(_tables(rng, _arcs(rng, variables, 2), 0.2, corners=0.5)))
+    return Network(variables, tuple(tables(rng, _arcs(rng, variables, 2), 0.2, corners=0.5)))
 
 
 def _rare(rng: Rng, size: int) -> Network:
     """A credal network some of whose events have probabilities down to a billionth."""
     variables = _variables(rng, size, 2)
-    common = _tables(rng, _arcs(rng, variables, 2), 0.3)
+    common = tables(rng, _arcs(rng, variables, 2), 0.3)
     return Network(variables, tuple(_shrunk(rng, s) if rng.random() < 0.5 else s for s in common))
 
 
@@ -299,7 +303,7 @@ def _linear(rng: Rng, size: int) -> Network:
 
 
 def _comparison(rng: Rng, hidden: Hidden) -> Sentence:
-    chosen = _some(rng, tuple(hidden.marginals), 2, 3)
+    chosen = some_of(rng, tuple(hidden.marginals), 2, 3)
     given = _literal(rng, chosen.pop()) if len(chosen) == 3 else TRUE
     claims = [_literal(rng, v) for v in chosen]
     weights = [Fraction(int(k), 2) for k in rng.choice([-4, -2, -1, 1, 2, 4], size=len(claims))]
@@ -317,7 +321,7 @@ def _declared(rng: Rng, size: int) -> Network:
     """Ties that a declared independence partly undoes."""
     variables = _variables(rng, max(size, 3), 2)
     sentences = _loose(rng, _hidden(rng, variables), int(rng.integers(3, 6)), 0.3)
-    chosen = _some(rng, variables, 2, 4)
+    chosen = some_of(rng, variables, 2, 4)
     left, right, given = chosen[:1], chosen[1:2], chosen[2:3]
     declared = Independence(tuple(left), tuple(right + chosen[3:]), tuple(given))
     return Network(variables, tuple(sentences), (declared,))
@@ -346,8 +350,195 @@ LINEAR = frozenset(KINDS) - {"declared", "rare"}
 """The kinds that a linear program in floating point can judge where no independence is implied."""
 
 
+# --- Kinds combined ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A network in the making, around a product of marginals that every sentence added must allow."""
+
+    rng: Rng
+    product: Product
+    sentences: list[Sentence] = field(default_factory=list)
+    independences: list[Independence] = field(default_factory=list)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(self.product.marginals)
+
+    def say(self, claim: Formula, given: Formula = TRUE, *, tau: bool = True) -> None:
+        """Bound a probability around its value, on its own scale where that is small."""
+        self.say_linear(((Fraction(1), claim),), given, tau=tau)
+
+    def say_linear(
+        self, claims: Sequence[tuple[Fraction, Formula]], given: Formula = TRUE, *, tau: bool = True
+    ) -> None:
+        network = Network(self.variables, ())
+        mass = self.product.probability(network, given)
+        value = sum(
+            (w * self.product.probability(network, claim & given) for w, claim in claims), Fraction(0)
+        )
+        value = value / mass if mass else Fraction(int(self.rng.integers(0, 11)), 10)
+        scale = min(abs(value), abs(1 - value)) or Fraction(int(self.rng.integers(0, 2)), 10)
+        below, above = (scale * Fraction(int(k), 10) for k in self.rng.integers(0, 9, 2))
+        lower, upper = value - below, value + above
+        if len(claims) == 1:
+            lower, upper = max(lower, Fraction(0)), min(upper, Fraction(1))
+        self.sentences.append(Sentence(tuple(claims), given, lower, upper, tau))
+
+    def some(self, low: int, high: int) -> list[Variable]:
+        return some_of(self.rng, self.variables, low, high)
+
+    def literals(self, count: int) -> list[Formula]:
+        return [_literal(self.rng, v) for v in self.some(count, count)]
+
+
+def _tie(draft: _Draft) -> None:
+    """Tie two variables by a claim on a formula, and often by a cycle of conditions too."""
+    first, second = draft.literals(2)
+    draft.say(_formula(draft.rng, draft.some(2, 2)))
+    if draft.rng.random() < 0.6:
+        draft.say(first, second)
+        draft.say(second, first)
+
+
+def _declare(draft: _Draft) -> None:
+    """Declare two variables independent, given a third where there is one."""
+    left, right, *given = draft.some(2, 3)
+    draft.independences.append(Independence((left,), (right,), tuple(given)))
+    if given and draft.rng.random() < 0.7:
+        draft.say(_formula(draft.rng, [left, right]), _literal(draft.rng, given[0]))
+
+
+def _compare(draft: _Draft) -> None:
+    """State a sum or a difference of probabilities."""
+    claims = draft.literals(2)
+    weights = [Fraction(int(k), 2) for k in draft.rng.choice([-4, -2, 2, 3], size=2)]
+    draft.say_linear(tuple(zip(weights, claims, strict=True)), tau=bool(draft.rng.random() < 0.7))
+
+
+def _spell_twice(draft: _Draft) -> None:
+    """Use one formula as a claim, and as a condition in other words."""
+    *over, child = draft.some(3, 3)
+    formula = _formula(draft.rng, over)
+    draft.say(formula, tau=bool(draft.rng.random() < 0.5))
+    draft.say(_literal(draft.rng, child), respelt(formula))
+    if draft.rng.random() < 0.5:
+        draft.say(respelt(formula), tau=bool(draft.rng.random() < 0.5))
+
+
+def respelt(formula: Formula) -> Formula:
+    """Write a formula in other words."""
+    match formula:
+        case And(operands):
+            return Not(Or(tuple(Not(part) for part in operands)))
+        case Or(operands):
+            return Not(And(tuple(Not(part) for part in operands)))
+        case Xor((first, second)):
+            return Not(Iff(first, second))
+        case Iff(first, second):
+            return Not(Xor((first, second)))
+        case Implies(premise, conclusion):
+            return Or((Not(premise), conclusion))
+        case _:
+            return Not(Not(formula))
+
+
+def _tie_two_blocks(draft: _Draft) -> None:
+    """Tie two pairs that share nothing, and let one variable depend on both."""
+    a, b, c, d, child = draft.variables[:5]
+    for pair in ((a, b), (c, d)):
+        draft.say(_formula(draft.rng, pair))
+    for first, second in product((True, False), repeat=2):
+        given = conjunction(x if sign else Not(x) for x, sign in ((_is(a), first), (_is(c), second)))
+        draft.say(_is(child), given)
+
+
+def _is(variable: Variable) -> Is:
+    return Is(variable, variable.values[-1])
+
+
+ADDED: dict[str, Callable[[_Draft], None]] = {
+    "cores": _tie,
+    "declared": _declare,
+    "linear": _compare,
+    "spellings": _spell_twice,
+    "blocks": _tie_two_blocks,
+}
+
+TRAITS = (*ADDED, "rare", "deterministic", "many")
+"""What a combined network may have; joined by +, some of them are a kind."""
+
+COMBINED = (
+    "rare+declared",
+    "rare+cores",
+    "rare+cores+declared",
+    "rare+deterministic",
+    "rare+linear+declared",
+    "rare+spellings",
+    "rare+many+cores",
+    "rare+blocks",
+    "cores+declared+linear",
+    "cores+deterministic+declared",
+    "cores+spellings",
+    "cores+many+declared",
+    "spellings+declared+deterministic",
+    "spellings+many+linear",
+    "blocks+declared",
+    "blocks+deterministic+spellings",
+    "linear+many+deterministic",
+)
+
+
+def _marginal(rng: Rng, variable: Variable, traits: frozenset[str], place: int) -> tuple[Fraction, ...]:
+    """Draw a marginal; the first variable is the rare one, and any other may be certain."""
+    size = len(variable.values)
+    if "deterministic" in traits and place and rng.random() < 0.4:
+        chosen = int(rng.integers(size))
+        return tuple(Fraction(int(k == chosen)) for k in range(size))
+    parts = [int(k) for k in rng.integers(1, 20, size)]
+    weights = [Fraction(k, sum(parts)) for k in parts]
+    if "rare" in traits and place == 0:
+        tiny = Fraction(1, 10 ** int(rng.integers(4, 11)))
+        weights = [1 - tiny, *(tiny * w / sum(weights[1:]) for w in weights[1:])]
+    return tuple(weights)
+
+
+def combined_case(kind: str, seed: int, *, smallest: int = 2, largest: int = 4) -> Case:
+    """Draw a network that has several traits at once, such as `rare+declared+cores`: always the same one."""
+    traits = frozenset(kind.split("+"))
+    rng = np.random.default_rng([*(TRAITS.index(t) for t in TRAITS if t in traits), seed])
+    size = 5 if "blocks" in traits else int(rng.integers(max(smallest, 3), max(largest, 3) + 1))
+    variables = _variables(
+        rng, min(size, 3) if "many" in traits and size < 5 else size, 3 if "many" in traits else 2
+    )
+    draft = _Draft(rng, Product({v: _marginal(rng, v, traits, i) for i, v in enumerate(variables)}))
+    for variable in draft.some(1, size):
+        draft.say(_atom(rng, variable), *draft.literals(1) if rng.random() < 0.4 else ())
+    for trait, add in ADDED.items():
+        if trait in traits:
+            add(draft)
+    network = Network(variables, tuple(draft.sentences), tuple(draft.independences))
+    query = _about_the_rare(draft) if "rare" in traits and rng.random() < 0.6 else _query(rng, variables)
+    return Case(kind, seed, network, query, draft.product.marginals)
+
+
+def _about_the_rare(draft: _Draft) -> Query:
+    """Ask for a probability given the rare value of the first variable."""
+    rare, *others = draft.variables
+    claim, *more = some_of(draft.rng, others, 1, 2)
+    return Query(
+        _literal(draft.rng, claim), conjunction((_is(rare), *(_literal(draft.rng, v) for v in more)))
+    )
+
+
 def random_case(kind: str, seed: int, *, smallest: int = 2, largest: int = 4) -> Case:
-    """Draw the network and the query of a kind and a seed: always the same ones."""
+    """Draw the network and the query of a kind and a seed: always the same ones.
+
+    A kind is one of KINDS, or some of TRAITS joined by +.
+    """
+    if kind not in KINDS:
+        return combined_case(kind, seed, smallest=smallest, largest=largest)
     rng = np.random.default_rng([list(KINDS).index(kind), seed])
     network = KINDS[kind](rng, int(rng.integers(smallest, largest + 1)))
     return Case(kind, seed, network, _query(rng, network.variables))

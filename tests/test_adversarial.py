@@ -19,8 +19,15 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
-from judging import complaints, faults_of_witnesses, truth_of, truth_without_independence
-from random_networks import KINDS, LINEAR, UNIQUE, Case, random_case
+from judging import (
+    against_products,
+    complaints,
+    faults_in_context,
+    faults_of_witnesses,
+    truth_of,
+    truth_without_independence,
+)
+from random_networks import COMBINED, KINDS, LINEAR, UNIQUE, Case, random_case
 from vertex_oracle import strong_extension
 
 A, B, C = propositions("a b c")
@@ -52,6 +59,17 @@ def test_brute_force_finds_no_fault(kind: str, seed: int) -> None:
     outcome = outcome_of(case)
     assert complaints(outcome, truth_of(case, seconds=0.5), TOLERANCE) == []
     assert faults_of_witnesses(case, outcome) == []
+
+
+@pytest.mark.parametrize("kind", COMBINED)
+@pytest.mark.parametrize("seed", range(700, 703))
+def test_networks_of_several_kinds_at_once_find_no_fault(kind: str, seed: int) -> None:
+    case = random_case(kind, seed)
+    outcome = outcome_of(case, timeout=1.5)
+    assert complaints(outcome, truth_of(case, seconds=0.3), TOLERANCE) == []
+    assert against_products(case, outcome) == []
+    assert faults_of_witnesses(case, outcome) == []
+    assert faults_in_context(case, outcome) == []
 
 
 @pytest.mark.parametrize("kind", ["cyclic", "free", "tight", "declared", "extreme"])

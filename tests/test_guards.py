@@ -1,0 +1,377 @@
+"""Guards without which a bound would be false: each test fails when its guard is taken away.
+
+First the guards of the mathematics, on networks whose answers are worked out by hand. Then the roundings,
+compared in fractions and without any tolerance: a bound that is inside by one last digit is a false theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise, product
+from math import nextafter, prod
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import credalog
+from conftest import PROJECT
+from credalog.methods import automatic
+from credalog.methods.answer import Options
+from credalog.methods.intervals import kernels
+from credalog.methods.vertices import messages, mini_buckets, sets
+from credalog.methods.vertices.elimination import plan
+from credalog.network.formulas import Is, Variable
+from credalog.network.graph import dependency_graph
+from credalog.network.relevance import relevance
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.program.program import Objective, Program, Ratios
+from credalog.questions.decide import Verdict
+from credalog.tables.credal import ask, credal_network
+from credalog.trusted.certify import Checker
+from vertex_oracle import strong_extension
+
+# --- The mathematics ---------------------------------------------------------------------------------------
+
+
+def table_of(child: str, parents: str, *, high: str, low: str) -> str:
+    """State P(child | configuration), high where the first parent holds and low where it does not."""
+    lines = []
+    for signs in product((True, False), repeat=len(parents)):
+        given = " & ".join(p if sign else f"!{p}" for p, sign in zip(parents, signs, strict=True))
+        lower, upper = (high if signs[0] else low).split()
+        lines.append(f"{lower} <= P({child} | {given}) <= {upper}\n")
+    return "".join(lines)
+
+
+COMMON_CAUSE = (
+    "0.2 <= P(y) <= 0.3\n"
+    + "".join(f"0.4 <= P({name}) <= 0.6\n" for name in "uvw")
+    + table_of("e", "yuv", high="0.85 0.95", low="0.05 0.15")
+    + table_of("x", "yw", high="0.85 0.95", low="0.05 0.15")
+)
+
+
+@pytest.mark.parametrize("method", ["auto", "sets", "factorized", "joint"])
+def test_what_is_observed_below_a_variable_is_no_mere_context_of_it(method: str) -> None:
+    """Under evidence e, theta(y) is not the frequency of y.
+
+    P(y | e) lies between 0.17 / 0.29 and 0.285 / 0.32; then P(x | e) is at least
+    0.85 P(y | e) + 0.05 P(!y | e) and at most 0.95 P(y | e) + 0.15 P(!y | e).
+    """
+    answer = credalog.parse(COMMON_CAUSE).query("P(x | e)", method=method)
+    lower = Fraction("0.05") + Fraction("0.8") * Fraction(17, 29)
+    upper = Fraction("0.15") + Fraction("0.8") * Fraction("0.285") / Fraction("0.32")
+    assert Fraction(answer.lower) <= lower and upper <= Fraction(answer.upper)
+    assert (answer.lower, answer.upper) == pytest.approx((float(lower), float(upper)), abs=1e-4)
+
+
+ONE_CONDITION_TWO_ROLES = """
+P(d) = 0.5
+P(a | d) = 0.8
+P(a | !d) = 0.8
+P(b | d) = 0.8
+P(b | !d) = 0.8
+P(c | d) = 0.5
+P(c | !d) = 0.5
+0.1 <= P(!(!a or !b or !c) | d) <= 0.9 ; tau=False
+P(f | !(!a or !b or !c)) = 0.5
+P(f | !a or !b or !c) = 1
+P(g | !(!a or !b or !c)) = 0.5
+P(g | !a or !b or !c) = 1
+"""
+
+
+def test_observations_are_gathered_only_under_the_parents_they_have() -> None:
+    """The condition of f and g is a claim about d, which is therefore a parent of both.
+
+    Given a, b and c, which d does not change, both may copy d or one of them its opposite: they hold together
+    with a probability between 0 and 1/2, not 1/4. P(a, b, c) = 0.32, and of c without a and b 0.18 are left.
+    """
+    answer = credalog.parse(ONE_CONDITION_TWO_ROLES).query("P(a & b | f & g & c)", timeout=5.0)
+    assert answer.lower <= 0.0
+    assert Fraction(answer.upper) >= Fraction(16, 34)
+
+
+def ties(name: str, length: int) -> str:
+    return "".join(f"P({name}{i} iff {name}{i + 1}) >= 0.9\n" for i in range(1, length))
+
+
+def two_tied_blocks(length: int) -> str:
+    """Two blocks of tied atoms that share nothing, and one child e = a1 and b1 of both."""
+    child = (
+        "P(e | a1 & b1) = 1\nP(e | a1 & !b1) = 0\nP(e | !a1 & b1) = 0\nP(e | !a1 & !b1) = 0\n"
+        "P(a1) = 0.5\nP(b1) = 0.5\n"
+    )
+    return ties("a", length) + ties("b", length) + child
+
+
+@pytest.mark.parametrize("length", [2, 7])
+def test_two_tied_blocks_are_not_independent(length: int) -> None:
+    """All atoms may copy one coin: each is then determined by its parents. P(e) is 0 to 1/2, not 1/4."""
+    answer = credalog.parse(two_tied_blocks(length)).query("P(e)", timeout=3.0)
+    assert answer.lower <= 0.0 and answer.upper >= 0.5
+    assert answer.lower_witnessed is None or answer.lower_witnessed >= -1e-12
+
+
+def test_two_tied_blocks_that_are_never_formed_are_not_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "CORE_LIMIT", 0)
+    answer = credalog.parse(two_tied_blocks(2)).query("P(e)", timeout=3.0)
+    assert answer.lower <= 0.0 and answer.upper >= 0.5
+
+
+@pytest.mark.parametrize("window", [0, 4])
+@pytest.mark.parametrize("length", [2, 7])
+def test_sound_propagation_does_not_multiply_two_tied_blocks(length: int, window: int) -> None:
+    lcn = credalog.parse(two_tied_blocks(length))
+    lower, upper = lcn.propagate(variant="sound", window=window).interval(lcn.variable("e"))
+    assert lower <= 0.0 and upper >= 0.5
+
+
+@pytest.mark.parametrize("statement", ["P(c | b) >= 0.6", "P(c | b) <= 0.4", "P(c | b) >= 0.4"])
+def test_what_holds_in_the_chain_graph_reading_decides_nothing(statement: str) -> None:
+    """There c and d may copy b, or its opposite: P(c | b) is 0 to 1, though the chain graph says 1/2."""
+    lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
+    assert lcn.decide(statement, timeout=10.0).verdict in (Verdict.UNDETERMINED, Verdict.UNDECIDED)
+
+
+def test_the_best_assignment_is_not_bounded_by_the_chain_graph_reading() -> None:
+    """c may be a copy of b: the best assignment of c given b has probability one, not one half."""
+    lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
+    found = lcn.map(["c"], given="b", timeout=10.0)
+    assert found.bound >= 1.0 - 1e-9
+    assert all(one.interval.upper.bound >= 1.0 - 1e-9 for one in found.ranked)
+
+
+# --- Roundings of the trusted kernel ---------------------------------------------------------------------
+
+
+def program_of(lengths: Sequence[int]) -> Program:
+    """Return a program of tables with so many columns, and no rows."""
+    starts = np.cumsum([0, *lengths]).tolist()
+    columns, nothing = starts[-1], sp.csr_array((0, starts[-1]))
+    ratios = Ratios(
+        *(np.zeros(0) for _ in range(2)), np.zeros(0, bool), np.zeros(0, np.intp), nothing, nothing
+    )
+    tables = tuple(pairwise(starts))
+    return Program(columns, tables, nothing, nothing, ratios, (), ())
+
+
+def exact_loss(costs: Sequence[float], program: Program, objective: Objective) -> Fraction:
+    """Return the least of costs @ x, table by table, over all x within the bounds: in fractions."""
+    total = Fraction(0)
+    for (start, stop), mass in zip(program.tables, objective.mass_bounds, strict=True):
+        exact = [Fraction(float(c)) for c in costs[start:stop]]
+        loss = min(exact) * Fraction(float(mass))
+        if objective.column_bounds is not None:
+            bounds = [Fraction(float(u)) for u in objective.column_bounds[start:stop]]
+            loss = max(loss, sum((c * u for c, u in zip(exact, bounds, strict=True)), Fraction(0)))
+        total += loss
+    return total
+
+
+def assert_no_loss_is_understated(costs: np.ndarray, masses: np.ndarray, columns: np.ndarray | None) -> None:
+    lengths = [len(costs) // len(masses)] * len(masses)
+    program, nothing = program_of(lengths), np.zeros(len(costs))
+    objective = Objective(nothing, nothing, masses, columns)
+    found = Checker(program)._loss(costs, objective)
+    assert Fraction(found) <= exact_loss(costs, program, objective)
+
+
+def test_a_loss_over_many_tables_is_rounded_outwards() -> None:
+    """Products just above a power of two have the largest relative error; many alike do not cancel it."""
+    rng = np.random.default_rng(1)
+    for mass in 1.0 + rng.random(2000):
+        costs = np.full(15, -(1.0 + rng.random() * 0.1) / mass)
+        assert_no_loss_is_understated(costs, np.full(15, mass), None)
+
+
+def test_a_loss_column_by_column_is_rounded_outwards() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(2000):
+        assert_no_loss_is_understated(-rng.random(24), np.full(1, 1e6), rng.random(24))
+
+
+def test_the_sum_of_losses_is_rounded_outwards() -> None:
+    """A sum that just passes a power of two loses twice as much as its terms."""
+    rng = np.random.default_rng(3)
+    for _ in range(4000):
+        mass = 1.0 + rng.random()
+        costs = np.array([-(2.0 - 2e-15 * rng.random()) / mass, -2e-15 * rng.random()])
+        assert_no_loss_is_understated(costs, np.array([mass, 1.0]), None)
+
+
+@pytest.mark.parametrize("share", ["1/3", "1/7", "0.1"])
+def test_a_bound_on_one_column_is_used_in_full(share: str) -> None:
+    """With no multipliers all that bounds a column from above is its own bound: the point attains it."""
+    program, top = program_of([1, 2]), nextafter(float(Fraction(share)), 1.0)
+    unit = np.array([1.0, 0.0, 0.0])
+    bounds = np.array([1.0, top, 1.0])
+    objective = Objective(np.array([0.0, 1.0, 0.0]), unit, np.ones(2), bounds)
+    found = Checker(program).upper_bound(objective, program.ratios.box, np.zeros(1))
+    assert Fraction(share) <= Fraction(found) <= Fraction(share) + Fraction(1, 10**12)
+
+
+# --- Roundings of sound propagation ----------------------------------------------------------------------
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a compiled function as the Python it is written in."""
+    return getattr(function, "py_func", function)
+
+
+def fractions(values: np.ndarray) -> list[Fraction]:
+    return [Fraction(float(value)) for value in values]
+
+
+def test_a_bound_by_multipliers_is_rounded_up() -> None:
+    rng, bound = np.random.default_rng(4), plain(kernels.dual_bound)
+    for _ in range(300):
+        rows, costs, weights = rng.normal(size=(3, 4)), rng.random(4), rng.random(3)
+        exact = [
+            cost - sum(y * g for y, g in zip(fractions(weights), fractions(column), strict=True))
+            for cost, column in zip(fractions(costs), rows.T, strict=True)
+        ]
+        assert Fraction(bound(rows, 3, costs, weights)) >= max(exact)
+
+
+def test_a_product_too_small_for_a_float_is_not_forgotten() -> None:
+    bound = plain(kernels.dual_bound)(np.array([[-1e-200]]), 1, np.zeros(1), np.array([1e-200]))
+    assert Fraction(bound) >= Fraction(1e-200) ** 2
+
+
+def exact_corners(table: np.ndarray, ends: np.ndarray) -> Iterator[Fraction]:
+    """Yield P(x) at every corner of the box of independent parents, the first parent slowest."""
+    for corner in product(*zip(*(fractions(side) for side in ends), strict=True)):
+        total = Fraction(0)
+        for entry, world in zip(fractions(table), product((0, 1), repeat=len(corner)), strict=True):
+            total += entry * prod(p if holds else 1 - p for p, holds in zip(corner, world, strict=True))
+        yield total
+
+
+def test_a_message_to_the_head_of_a_family_is_rounded_outwards() -> None:
+    rng = np.random.default_rng(5)
+    for parents in (1, 2, 3):
+        for _ in range(100):
+            tables = np.sort(rng.random((2, 2**parents)).round(3), axis=0)
+            ends = np.sort(rng.random((2, parents)).round(3), axis=0)
+            least, most = plain(kernels.family_to_head)(*tables, *ends)
+            assert Fraction(least) <= min(exact_corners(tables[0], ends))
+            assert Fraction(most) >= max(exact_corners(tables[1], ends))
+
+
+# --- Roundings of set propagation and of its relaxation --------------------------------------------------
+
+
+def chain(rng: np.random.Generator, length: int = 3) -> Network:
+    """Return a chain of propositions with decimal bounds."""
+    atoms = [Is(Variable(f"x{i}")) for i in range(length)]
+    sentences = []
+    for i, atom in enumerate(atoms):
+        for given in (atoms[i - 1], ~atoms[i - 1]) if i else (None,):
+            low, high = sorted(Fraction(int(k), 1000) for k in rng.integers(1, 999, 2))
+            sentences.append(Sentence.of(atom, low, high, **({} if given is None else {"given": given})))
+    return Network(tuple(atom.variable for atom in atoms), tuple(sentences))
+
+
+@pytest.mark.parametrize("is_posterior", [False, True])
+def test_set_propagation_is_inside_by_not_even_the_last_digit(
+    is_posterior: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last trial value lies beyond the optimum for convenience; the bound must hold without that."""
+    monkeypatch.setattr(sets, "ADVANCE", 0.0)
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        network = chain(rng)
+        first, _, last = (Is(v) for v in network.variables)
+        query = Query(first, last) if is_posterior else Query(last)
+        answer, truth = sets.query(network, query, Options()), strong_extension(network, query)
+        assert Fraction(answer.lower) <= truth.lower
+        assert Fraction(answer.upper) >= truth.upper
+
+
+def relaxed(network: Network, query: Query, start: float) -> float:
+    """Bound a probability by the relaxation in which each context chooses its own vertices."""
+    credal = credal_network(network, dependency_graph(network))
+    put = None if credal is None else ask(credal, query)
+    assert put is not None
+    credal, asked = put
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    tables = {x: credal.table(x, asked.observed) for x in relevant.families}
+    layout, event = plan(tables, asked, credal.sizes), np.array(asked.event, dtype=float)
+    bound, _ = mini_buckets.bounds(layout, layout.start[None], event, np.array([start]))
+    return float(bound[0])
+
+
+@pytest.mark.parametrize("is_posterior", [False, True])
+def test_the_relaxation_is_inside_by_not_even_the_last_digit(is_posterior: bool) -> None:
+    """Start a hair below the optimum, where the score of the best choice is lost among its roundings."""
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        network = chain(rng, 2 if is_posterior else 3)
+        atoms = [Is(v) for v in network.variables]
+        # In neither is there anything to relax: each family has one context.
+        query = Query(*atoms) if is_posterior else Query(atoms[-1])
+        truth = strong_extension(network, query).upper
+        start = float(truth)
+        for _ in range(3):
+            assert Fraction(relaxed(network, query, start)) >= truth
+            start = nextafter(start, 0.0)
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-3])
+def test_the_errors_of_messages_are_counted_where_they_meet(error: float) -> None:
+    """A message known up to an error may be any vector within it: the bounds must hold for all of these."""
+    cause = Is(Variable("c"))
+    network = Network((cause.variable,), (Sentence.of(cause, "0.4", "0.5"),))
+    credal = credal_network(network, dependency_graph(network))
+    assert credal is not None
+    told = messages.Messages(np.array([[0.5, 1.0]]), error, lambda _: ([], []))
+    found = replace(sets.beliefs(credal, 0, {}), below=told).interval((False, True))
+    less, more = 1 - Fraction(error), 1 + Fraction(error)
+    assert Fraction(found.upper.bound) >= more / (more + less / 2)
+    low, rest = Fraction("0.4") * less, Fraction("0.6") * more / 2
+    assert Fraction(found.lower.bound) <= low / (low + rest)
+
+
+def test_the_error_of_scaling_a_message_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "PRUNING", 0.0)
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        vector = rng.random(3).round(3) + 0.001
+        found = messages._pruned(vector[None], 0.0, lambda _: ([], []))
+        greatest = Fraction(float(vector.max()))
+        for scaled, entry in zip(fractions(found.vectors[0]), fractions(vector), strict=True):
+            assert abs(scaled * greatest - entry) <= Fraction(found.error) * entry
+
+
+def test_the_error_of_pruning_a_message_is_counted() -> None:
+    """The middle one of three rays is not quite between the others: dropping it is an error of that size."""
+    off = 4e-12
+    rays = np.array([[1.0, 0.2, 0.2], [0.6, 0.6, 0.6 * (1.0 + off)], [0.2, 1.0, 1.0]])
+    found = messages._pruned(rays, 0.0, lambda _: ([], []))
+    # The last two coordinates agree on the other rays: whatever stands for this one errs in one of them.
+    assert len(found.vectors) == 3 or found.error >= off / 2.0 - 1e-15
+
+
+def test_no_relative_error_is_vouched_for_where_digits_may_underflow() -> None:
+    found = messages._pruned(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
+    assert found.error == np.inf
+
+
+RAYS = [[7, 2, 1], [2, 5, 3], [1, 1, 8], [3, 3, 4], [4, 3, 3]]
+
+
+@pytest.mark.parametrize("weights", [(1, 0, 0), (0, 3, 1), (2, 1, 5)])
+def test_pruned_messages_have_the_extremes_of_all(weights: tuple[int, int, int]) -> None:
+    """Whatever quotient is asked of the set: nothing beyond twice the error is lost."""
+    found = messages._pruned(np.array(RAYS, dtype=float) / 10.0, 0.0, lambda _: ([], []))
+
+    def greatest(rows: Sequence[Sequence[Fraction]]) -> Fraction:
+        return max(sum(w * r for w, r in zip(weights, row, strict=True)) / sum(row) for row in rows)
+
+    kept, every = [fractions(row) for row in found.vectors], [[Fraction(r) for r in row] for row in RAYS]
+    assert greatest(kept) >= greatest(every) * (1 - 2 * Fraction(found.error))
