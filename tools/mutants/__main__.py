@@ -5,8 +5,8 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on the tests that reach its lines, the fastest first, until one fails. What ran is kept in `.mutants/`, so that
-a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes the page of survivors.
+on the tests that reach its lines, the fastest first, until one fails. What ran is kept in `.mutants/`, so
+that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes the page of survivors.
 """
 
 from __future__ import annotations
@@ -52,11 +52,16 @@ MODULES = (
     "methods/intervals/kernels",
 )
 
-LIBRARIES = ("numpy", "scipy.optimize", "scipy.sparse", "highspy", "pyscipopt", "numba", "lark", "rich", "joblib")
-LIBRARIES += ("hypothesis", "networkx", "_pytest.assertion.rewrite")
+LIBRARIES = (
+    *("numpy", "scipy.optimize", "scipy.sparse", "highspy", "pyscipopt", "numba", "lark", "rich", "joblib"),
+    *("hypothesis", "networkx", "_pytest.assertion.rewrite"),
+)
+"""What takes long to import, and is the same for every mutation."""
 
-NOT_RUN = {"cli", "diagnosis_cli", "documentation", "drawing", "experiments", "layout", "public_data", "readers"}
-NOT_RUN |= {"adversarial", "propagation_attack", "rendering", "summary", "language"}
+NOT_RUN = {
+    *("cli", "diagnosis_cli", "documentation", "drawing", "experiments", "layout", "public_data", "readers"),
+    *("adversarial", "propagation_attack", "rendering", "summary", "language", "grounding", "explanation"),
+}
 """Files of tests that start processes, read the source, or take long for what they notice."""
 
 SURVEY_SECONDS = 300.0
@@ -291,9 +296,9 @@ def _page(outcomes: Sequence[Outcome], sample: float) -> str:
     lines = [
         "# Mutations of the trusted code",
         "",
-        f"Written by `make mutants` ({sample:.0%} of all mutations). Each mutation is one small change; it is",
-        "noticed if a test fails or runs for too long. A survivor is equivalent, as the reason beside it says, or",
-        "a gap in the tests.",
+        f"Written by `make mutants` ({sample:.0%} of all mutations). Each mutation is one small change to a",
+        "trusted module; it is noticed if a test fails, or if the tests run for far too long. A survivor",
+        "is equivalent, as the reason beside it says, or a gap in the tests.",
         "",
         "| module | mutations | noticed | equivalent | unexplained |",
         "|---|---:|---:|---:|---:|",

@@ -132,11 +132,11 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
             if isinstance(op, ast.Add | ast.BitAnd | ast.BitOr):
                 yield right
         case ast.Compare(ops=ops):
-            for i, op in enumerate(ops):
-                for other in COMPARISONS[type(op)]:
-                    yield _with(node, ops=[*ops[:i], other(), *ops[i + 1 :]])
-        case ast.BoolOp(op=op, values=values):
-            yield _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+            for i, comparison in enumerate(ops):
+                for opposite in COMPARISONS[type(comparison)]:
+                    yield _with(node, ops=[*ops[:i], opposite(), *ops[i + 1 :]])
+        case ast.BoolOp(op=joined, values=values):
+            yield _with(node, op=ast.Or() if isinstance(joined, ast.And) else ast.And())
             for i in range(len(values)):
                 rest = [*values[:i], *values[i + 1 :]]
                 yield _with(node, values=rest) if len(rest) > 1 else rest[0]
@@ -171,7 +171,7 @@ def _changed_statements(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Pass()
 
 
-def _other_constants(value: object) -> Iterator[object]:
+def _other_constants(value: object) -> Iterator[bool | int | float]:
     match value:
         case bool():
             yield not value

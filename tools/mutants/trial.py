@@ -94,7 +94,9 @@ class _Survey:
         if call.when == "call" and call.excinfo is None:
             data = self.measured.get_data()
             reached = {name: data.lines(name) for name in data.measured_files()}
-            self.write(json.dumps({"test": item.nodeid, "seconds": item.stash[COST], "reached": reached}) + "\n")
+            self.write(
+                json.dumps({"test": item.nodeid, "seconds": item.stash[COST], "reached": reached}) + "\n"
+            )
 
 
 COST = pytest.StashKey[float]()
@@ -114,14 +116,17 @@ def trial(module: str, path: Path, source: str, tests: Sequence[str]) -> str:
 def survey(file: str, sources: Sequence[Path], found: Path) -> str:
     """Run a file of tests as it is and write down, test by test, what each one reaches."""
     measured = coverage.Coverage(data_file=None, include=[str(path) for path in sources], config_file=False)
+    measured.set_option("run:disable_warnings", ["no-data-collected"])
     with found.open("w", buffering=1) as output:
         quiet = [option for option in QUIET if option != "-x"]
         code = pytest.main([*quiet, file], plugins=[_Survey(measured, output.write)])
-    return str(code)
+    if code not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+        raise RuntimeError(f"no test has run: {file}")
+    return "" if code == pytest.ExitCode.OK else "some tests fail and do not take part"
 
 
 def fork(task: Callable[[], str], *, seconds: float) -> tuple[int, int]:
-    """Run a task in a child with so much processor time; return its number and where its result can be read."""
+    """Run a task in a child with so much processor time; return its number and the pipe of its result."""
     reader, writer = os.pipe()
     child = os.fork()
     if child:
