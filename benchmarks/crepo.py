@@ -12,10 +12,11 @@ import platform
 import resource
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, process_time
+from time import process_time
 
 from credalog.methods.vertices.sets import beliefs
 from credalog.network.graph import dependency_graph
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
 from credalog.tables.credal import CredalNetwork, credal_network
 from credalog.text.readers import read
@@ -77,7 +78,7 @@ def run(row: dict[str, str], data: Path) -> Result:
     read_at = process_time()
     target = int(row["target"])
     observed = {int(x): 0 for x in row["observed"].split()}
-    heard = beliefs(credal, target, observed, deadline=monotonic() + TIMEOUT)
+    heard = beliefs(credal, target, observed, budget=Budget.of(TIMEOUT))
     states = range(credal.sizes[target])
     intervals = tuple(heard.interval([k == state for k in states]) for state in states)
     return Result(

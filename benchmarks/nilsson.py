@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
-from time import monotonic, perf_counter
+from time import perf_counter
 
 import numpy as np
 from scipy.optimize import linprog
@@ -32,6 +32,7 @@ from credalog.methods.columns.generation import Generation
 from credalog.methods.columns.system import system_of
 from credalog.network.formulas import Formula, Is, disjunction, proposition, truth_table
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
 
 PAGE = Path(__file__).resolve().parent / "results" / "nilsson.md"
 Rng = np.random.Generator
@@ -156,7 +157,7 @@ class Decided:
 
 def decide(network: Network, timeout: float) -> Decided:
     start = perf_counter()
-    generation = Generation(system_of(network), monotonic() + timeout)
+    generation = Generation(system_of(network), Budget.of(timeout))
     verdict = generation.feasible()
     return Decided(verdict, perf_counter() - start, generation.worlds)
 

@@ -75,8 +75,20 @@ class LeastPrice:
     attained: float
 
 
+def _allowed(network: Network) -> np.ndarray:
+    """Return the worlds that are not excluded by a sentence at 0 or 1 without a condition."""
+    worlds = event(network, TRUE)
+    for sentence in network.sentences:
+        if sentence.given == TRUE and (sentence.lower == 1 or sentence.upper == 0):
+            worlds = worlds & (event(network, sentence.claim) == (sentence.lower == 1))
+    return worlds
+
+
 def least_price(network: Network, prices: Sequence[float], seconds: float = 20.0) -> LeastPrice:
-    """Minimize the price of all widenings over all distributions with the network's independences."""
+    """Minimize the price of all widenings over all distributions with the network's independences.
+
+    A condition that holds in some world which no fact excludes keeps a probability of a hundredth.
+    """
     model = pyscipopt.Model()
     model.hideOutput()
     model.setParam("limits/time", seconds)
@@ -95,6 +107,8 @@ def least_price(network: Network, prices: Sequence[float], seconds: float = 20.0
         model.addCons(mass(both) >= (float(sentence.lower) - below) * mass(given))
         model.addCons(mass(both) <= (float(sentence.upper) + above) * mass(given))
         total += price * below + price * above
+        if sentence.given != TRUE and (given & _allowed(network)).any():
+            model.addCons(mass(given) >= 0.01)
     for left, right, given_block in independences(network):
         for z, x in product(assignments(network, given_block), assignments(network, left)[1:]):
             ratio = model.addVar(lb=0.0, ub=1.0)

@@ -39,6 +39,9 @@ ROUNDING = 1e-7
 IN_CONTEXT = 1e-5
 """How far P(claim | given) of a witness may be from what is said of it, whatever the condition weighs."""
 
+NEGLIGIBLE = 1e-6
+"""A context that weighs this much less than the query's own condition cannot change the answer."""
+
 INSIDE = 1e-6
 """How far a bound may lie inside the truth, and a witness outside it: the limits of floating point."""
 
@@ -98,7 +101,8 @@ def faults_in_context(case: Case, outcome: Answer | CredalogError) -> list[str]:
     for witness in (outcome.lower_witness, outcome.upper_witness):
         if witness is not None:
             over = tuple(v for factor in witness.factors for v in factor.block)
-            worst = violation_in_context(witness.marginal(over), case.network, over)
+            least = NEGLIGIBLE * witness.probability(case.query.given)
+            worst = violation_in_context(witness.marginal(over), case.network, over, least)
             if worst > IN_CONTEXT:
                 faults.append(f"a witness is no model: {worst} in some context")
     return faults

@@ -316,12 +316,10 @@ def _dependence(p: Floats, seen: Block, left: Block, right: Block, given: Block)
     return worst
 
 
-DUST = 1e-14
-"""A context of less mass than this may be a rounding of nothing."""
-
-
-def violation_in_context(joint: Floats, network: Network, over: Block) -> float:
+def violation_in_context(joint: Floats, network: Network, over: Block, least: float) -> float:
     """Measure how far a joint distribution is from being a model, every condition on its own scale.
+
+    A context of less mass than `least` may be a rounding of nothing, and is passed over.
 
     A sentence is measured on P(claim | given), an independence by |P(x | s, z) - P(x | z)| in every context
     (s, z): what holds of joint probabilities to many digits may be quite false given something rare.
@@ -331,21 +329,21 @@ def violation_in_context(joint: Floats, network: Network, over: Block) -> float:
     for sentence in network.sentences:
         if mentioned_in(sentence) <= set(over):
             given = event(world, sentence.given)
-            if p[given].sum() > DUST:
+            if p[given].sum() > least:
                 value = sum(float(w) * p[event(world, c) & given].sum() for w, c in sentence.claims)
                 value /= p[given].sum()
                 worst = max(worst, float(sentence.lower) - value, value - float(sentence.upper))
-    return max([worst, *(_shift(p, over, *stated) for stated in independences(network))])
+    return max([worst, *(_shift(p, over, least, *stated) for stated in independences(network))])
 
 
-def _shift(p: Floats, seen: Block, left: Block, right: Block, given: Block) -> float:
+def _shift(p: Floats, seen: Block, least: float, left: Block, right: Block, given: Block) -> float:
     """Return by how much a context moves a probability that is said not to depend on it."""
     if not set(left + given) <= set(seen):
         return 0.0
     world, right = Network(seen, ()), tuple(v for v in right if v in seen)
     worst = 0.0
     for z, s in product(assignments(world, given), assignments(world, right)):
-        if p[s & z].sum() > DUST:
+        if p[s & z].sum() > least:
             for x in assignments(world, left):
                 worst = max(worst, abs(p[x & s & z].sum() / p[s & z].sum() - p[x & z].sum() / p[z].sum()))
     return worst

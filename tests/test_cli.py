@@ -279,7 +279,31 @@ def test_a_statement_to_decide_may_be_written_in_several_ways(ask, statement: st
     assert (code, json.loads(out)[0]["statement"]) == (0, shown)
 
 
-@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= 1/0", "P(x) >= 1.2.3"])
+def test_the_ground_file_answers_as_the_file_does(ask, tmp_path: Path):
+    # By hand: P(a | b) = 0.45 / 0.5 = 0.9; without the evidence it would be 0.5.
+    rules = tmp_path / "rules.lcn"
+    rules.write_text(
+        "domain D = {u}\npredicate A(D), B(D), C(D)\n"
+        "forall x in D: P(A(x)) = 0.5\nforall x in D: P(B(x) | A(x)) = 0.9\n"
+        "forall x in D: P(B(x) | !A(x)) = 0.1\n"
+        "evidence B(u)\nquery forall x in D: P(A(x))\nquery P(C(u))\n",
+        encoding="utf-8",
+    )
+    ground = tmp_path / "ground.lcn"
+    assert ask("ground", str(rules), "-o", str(ground))[0] == 0
+    assert "forall" not in ground.read_text(encoding="utf-8")
+    found = []
+    for file in (rules, ground):
+        code, out, _ = ask("run", str(file), "--json")
+        assert code == 0
+        found.append([(one["query"], one["lower"], one["upper"]) for one in json.loads(out)])
+    assert found[0] == found[1]
+    assert found[0][0][1:] == (pytest.approx(0.9, abs=1e-4), pytest.approx(0.9, abs=1e-4))
+    _, out, _ = ask("ground", str(rules), "--json")
+    assert (json.loads(out)["evidence"], json.loads(out)["queries"]) == ("B(u)", ["P(A(u))", "P(C(u))"])
+
+
+@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= 1.2.3"])
 def test_what_is_no_comparison_with_a_number_is_not_decided(ask, statement: str):
     code, out, err = ask("decide", str(EXAMPLES / "parity.lcn"), statement)
     assert (code, out) == (2, "")
@@ -384,7 +408,7 @@ def test_a_folder_that_is_not_there_cannot_be_written_to(ask, smokers: str):
         (),
         ("fly",),
         ("query", "file.lcn"),
-        ("check", "a", "--markov", "local"),
+        ("ground", "a", "--markov", "local"),
         ("run", "a", "--timeout", "-1"),
         ("run", "a", "--tolerance", "nan"),
         ("run", "a", "--jobs", "two"),

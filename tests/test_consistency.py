@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import inf
 from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -18,9 +19,10 @@ from credalog.methods.cliques.search import Search
 from credalog.network.formulas import TRUE
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network
+from credalog.numbers.budget import Budget
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
-from credalog.questions.diagnose import Conflict, Repair, Verdict, conflict, diagnose, repair
+from credalog.questions.diagnose import Conflict, Consistency, Repair, conflict, diagnose, repair
 from credalog.questions.models import encode_tables, find_model
 from credalog.questions.widening import span_of, widenings_of
 from oracle import violations
@@ -191,6 +193,34 @@ def test_a_conditional_sentence_pays_in_its_own_units():
     assert trusted.price == pytest.approx(0.9 - 0.5 / 0.8, abs=ROUNDED)
 
 
+MI = "prior: P(mi) >= 0.1\ndrA: P(st | mi) >= 0.8\ndrB: P(st | mi) <= 0.3\nfree: P(st | !mi) <= 0.2"
+
+
+def test_no_conflict_is_settled_by_an_impossible_condition():
+    # To allow P(mi) = 0 would cost 0.1; that the two meet costs 0.5.
+    found = repair_of(network_of(MI))
+    assert {change.before.label for change in found.changes} <= {"drA", "drB"}
+    assert found.price == pytest.approx(0.5, abs=2 * ROUNDED)
+    assert found.at_least == pytest.approx(0.5, abs=2 * ROUNDED)
+    assert found.proviso == "Only repairs count that leave a probability of 0.01 to mi."
+
+
+def test_a_condition_may_become_rarer():
+    # P(b) >= 0.8 P(a) and P(b) <= 0.04: with the others dear, P(a) falls to 0.05.
+    network = network_of("s1: P(a) >= 0.1\ns2: P(b | a) >= 0.8\ns3: P(b) <= 0.04")
+    found = repair_of(network, {"s2": 10.0, "s3": 10.0})
+    (change,) = found.changes
+    assert change.before.label == "s1"
+    assert float(change.after.lower) == pytest.approx(0.05, abs=ROUNDED)
+
+
+def test_a_condition_that_a_fact_excludes_need_not_be_possible():
+    network = network_of("s1: P(a) = 0\ns2: P(b | a) >= 0.8\ns3: P(b) <= 0.1\ns4: P(b) >= 0.3")
+    found = repair_of(network)
+    assert found.price == pytest.approx(0.2, abs=2 * ROUNDED)
+    assert found.proviso == ""
+
+
 def test_what_may_not_be_widened_may_have_no_repair():
     network = network_of("s1: P(a) <= 0.4\ns2: P(a) >= 0.6")
     assert repair(network, OPTIONS, weights={"s1": inf, "s2": inf}) is None
@@ -215,6 +245,30 @@ def test_a_weight_can_go_to_a_file(tmp_path: Path):
     assert [Path(change.before.source.file).name for change in found.changes] == ["expert.lcn"]
 
 
+@pytest.mark.parametrize("name", ["drA.lcn:2", "drA.lcn", "{folder}/drA.lcn:2", "mine"])
+def test_a_weight_can_go_to_any_name_that_a_report_prints(tmp_path: Path, name: str):
+    (tmp_path / "drA.lcn").write_text("# first\nmine: P(a) >= 0.6\n")
+    (tmp_path / "drB.lcn").write_text('include "drA.lcn"\nP(a) <= 0.4\n')
+    model = credalog.load(tmp_path / "drB.lcn")
+    found = model.diagnose(weights={name.format(folder=tmp_path): 5.0}).repair
+    assert found is not None
+    assert [Path(change.before.source.file).name for change in found.changes] == ["drB.lcn"]
+
+
+def test_a_diagnosis_keeps_its_time(monkeypatch: pytest.MonkeyPatch):
+    finished = Engine.is_consistent
+
+    def slow(self: Engine, options: Options, budget: Budget) -> bool | None:
+        sleep(budget.remaining)
+        return finished(self, options, Budget.of(5.0))
+
+    monkeypatch.setattr(Engine, "is_consistent", slow)
+    start = monotonic()
+    found = diagnose(network_of(MI), Options(timeout=1.5))
+    assert monotonic() - start <= 1.1 * 1.5 + 1.0
+    assert found.verdict is Consistency.INCONSISTENT and found.conflict is not None
+
+
 def test_a_weight_without_a_sentence_is_refused():
     network = network_of("s1: P(a) <= 0.4\ns2: P(a) >= 0.6")
     with pytest.raises(UnknownName, match="s9"):
@@ -224,7 +278,7 @@ def test_a_weight_without_a_sentence_is_refused():
 
 
 def test_a_condition_without_mass_costs_nothing():
-    model = find_model(Engine(network_of("P(a) = 0\nP(b) = 0.5")), OPTIONS)
+    model = find_model(Engine(network_of("P(a) = 0\nP(b) = 0.5")), Budget.of(10.0))
     assert model is not None
     (sentence,) = network_of("P(b | a) >= 0.9").sentences
     assert widenings_of(model, sentence) == (0.0, 0.0)
@@ -236,7 +290,7 @@ def test_a_condition_without_mass_costs_nothing():
 def test_a_consistent_network_shows_a_model():
     network = network_of("0.3 <= P(a or b) <= 0.4\nP(c | a) >= 0.9\nP(c | !a) <= 0.2\nP(d and c) <= 0.1")
     found = diagnose(network, OPTIONS)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Consistency.CONSISTENT
     assert (found.conflict, found.repair) == (None, None)
     assert found.model is not None
     assert violations(found.model.marginal(network.variables), network).worst <= 1e-8
@@ -244,7 +298,7 @@ def test_a_consistent_network_shows_a_model():
 
 def test_a_model_covers_parts_that_share_nothing():
     network = network_of("P(a or b) >= 0.3\nP(c or d) >= 0.9\nP(e) = 0.1")
-    model = find_model(Engine(network), OPTIONS)
+    model = find_model(Engine(network), Budget.of(10.0))
     assert model is not None
     assert violations(model.marginal(network.variables), network).worst <= 1e-8
 
@@ -252,8 +306,8 @@ def test_a_model_covers_parts_that_share_nothing():
 def test_too_little_time_is_no_verdict():
     network = random_network(1, variables=4, sentences=9)
     found = diagnose(network, Options(timeout=1e-3))
-    assert found.verdict in (Verdict.UNDECIDED, Verdict.INCONSISTENT, Verdict.CONSISTENT)
-    if found.verdict is Verdict.UNDECIDED:
+    assert found.verdict in (Consistency.UNDECIDED, Consistency.INCONSISTENT, Consistency.CONSISTENT)
+    if found.verdict is Consistency.UNDECIDED:
         assert (found.model, found.conflict, found.repair) == (None, None, None)
 
 
@@ -268,13 +322,13 @@ def test_credit_contradicts_itself_through_independence(shared_data: Path):
     """
     model = credalog.load(shared_data / "lcn/benchmarks/real/credit.lcn")
     found = model.diagnose(timeout=20.0)
-    assert found.verdict is Verdict.INCONSISTENT
+    assert found.verdict is Consistency.INCONSISTENT
     assert found.conflict is not None and found.repair is not None
     assert labels(found.conflict) == ["s1", "s2", "s3", "s4", "s5", "s6", "s7"]
     assert found.conflict.is_minimal
     assert found.repair.price == pytest.approx(0.3 - 0.27524, abs=ROUNDED)
     assert found.repair.is_checked
-    assert model.diagnose(markov="none").verdict is Verdict.CONSISTENT
+    assert model.diagnose(markov="none").verdict is Consistency.CONSISTENT
 
 
 def test_a_random_chain_contradicts_itself_in_two_lines(shared_data: Path):
@@ -286,7 +340,7 @@ def test_a_random_chain_contradicts_itself_in_two_lines(shared_data: Path):
 
 
 def test_the_data_behind_a_model_is_a_distribution():
-    model = find_model(Engine(network_of("P(a xor b) = 0.5\nP(c | a and b) >= 0.5")), OPTIONS)
+    model = find_model(Engine(network_of("P(a xor b) = 0.5\nP(c | a and b) >= 0.5")), Budget.of(10.0))
     assert model is not None
     for factor in model.factors:
         rows = factor.table.sum(axis=tuple(range(len(factor.parents), factor.table.ndim)))
@@ -301,14 +355,14 @@ ENGINE, DIAGNOSE = "credalog.methods.automatic.Engine", "credalog.questions.diag
 @pytest.mark.parametrize(
     ("text", "stage", "verdict"),
     [
-        ("P(a) >= 0.3\nP(a or b) <= 0.7", f"{ENGINE}.is_consistent", Verdict.UNDECIDED),
-        ("P(a) >= 0.3\nP(a or b) <= 0.7", f"{DIAGNOSE}.find_model", Verdict.CONSISTENT),
-        ("P(a) <= 0.3\nP(a and b) >= 0.7", f"{DIAGNOSE}.conflict", Verdict.INCONSISTENT),
-        ("P(a) <= 0.3\nP(a and b) >= 0.7", f"{DIAGNOSE}.cheapest", Verdict.INCONSISTENT),
+        ("P(a) >= 0.3\nP(a or b) <= 0.7", f"{ENGINE}.is_consistent", Consistency.UNDECIDED),
+        ("P(a) >= 0.3\nP(a or b) <= 0.7", f"{DIAGNOSE}.find_model", Consistency.CONSISTENT),
+        ("P(a) <= 0.3\nP(a and b) >= 0.7", f"{DIAGNOSE}._minimal_conflict", Consistency.INCONSISTENT),
+        ("P(a) <= 0.3\nP(a and b) >= 0.7", f"{DIAGNOSE}.cheapest", Consistency.INCONSISTENT),
     ],
 )
 def test_an_interrupted_diagnosis_keeps_what_was_found(
-    monkeypatch: pytest.MonkeyPatch, text: str, stage: str, verdict: Verdict
+    monkeypatch: pytest.MonkeyPatch, text: str, stage: str, verdict: Consistency
 ):
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -326,4 +380,4 @@ def test_an_interrupted_search_for_a_model_is_not_taken_for_a_failed_one(monkeyp
 
     monkeypatch.setattr(Search, "_explore", stop)
     with pytest.raises(KeyboardInterrupt):
-        find_model(Engine(network_of("P(a) >= 0.3\nP(a or b) <= 0.7")), OPTIONS)
+        find_model(Engine(network_of("P(a) >= 0.3\nP(a or b) <= 0.7")), Budget.of(10.0))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwo
 from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.numbers.interval import Endpoint, Interval, Warrant
-from credalog.questions.decide import Relation, Verdict, decide, read_statement
+from credalog.questions.decide import Relation, Verdict, decide
 from credalog.show.html import Bar, as_html
+from credalog.text import read_query, read_threshold
+from credalog.theory import Order
 from judging import truth_of
 from oracle import Verdict as Known
 from random_networks import random_case
+from vertex_oracle import strong_extension
 
 MARGIN = 1e-3
 """Verdicts are compared with brute force where the threshold is no closer than this to an end."""
@@ -45,6 +49,100 @@ def test_the_verdict_is_that_of_brute_force(kind: str, seed: int) -> None:
         assert found.interval.upper.bound >= upper - 1e-6
 
 
+TIED = "0.1 <= P(a) <= 0.3\n0.2 <= P(b) <= 0.6\n0.2 <= P(a or b) <= 0.7 ; tau=False"
+THIRDS = "1/3 <= P(a) <= 2/3\n1/3 <= P(b | a) <= 2/3\n0 <= P(b | !a) <= 1/3"
+
+
+@pytest.mark.parametrize(
+    ("network", "statement", "verdict"),
+    [
+        (TIED, "P(a) >= 0.1", Verdict.CERTAIN),
+        (TIED, "P(a) <= 0.3", Verdict.CERTAIN),
+        (TIED, "P(!a) >= 0.7", Verdict.CERTAIN),
+        (TIED, "P(a) <= 0.1", Verdict.UNDETERMINED),
+        (TIED, "P(a) >= 0.3", Verdict.UNDETERMINED),
+        (TIED, "P(a) <= 0.0999999999999", Verdict.EXCLUDED),
+        (TIED, "P(a) >= 0.1000001", Verdict.UNDETERMINED),
+        (TIED, "P(a or b) >= 0", Verdict.CERTAIN),
+        ("P(a) = 1e-12\n0.1 <= P(b) <= 0.2", "P(a) >= 1e-12", Verdict.CERTAIN),
+        ("1e-12 <= P(a) <= 3e-12\n0.1 <= P(b) <= 0.2", "P(a) >= 2e-12", Verdict.UNDETERMINED),
+        # P(b) is at least 0.5 * 0.2 + 0.1 * 0.8 and at most 0.7 * 0.4 + 0.2 * 0.6.
+        (
+            "0.2 <= P(a) <= 0.4\n0.5 <= P(b | a) <= 0.7\n0.1 <= P(b | !a) <= 0.2",
+            "P(b) >= 0.18",
+            Verdict.CERTAIN,
+        ),
+        (
+            "0.2 <= P(a) <= 0.4\n0.5 <= P(b | a) <= 0.7\n0.1 <= P(b | !a) <= 0.2",
+            "P(b) <= 0.4",
+            Verdict.CERTAIN,
+        ),
+    ],
+)
+def test_a_threshold_on_an_end_is_compared_in_rational_arithmetic(
+    network: str, statement: str, verdict: Verdict
+) -> None:
+    assert parse(network).decide(statement).verdict is verdict
+
+
+def test_a_witness_counts_only_where_the_rest_of_the_network_has_a_model() -> None:
+    # P(a) P(b) = 0.1225001 and P(a) + P(b) = 0.7: no real solution, by 2e-7.
+    network = parse(
+        "0.1 <= P(a) <= 0.9\n0.1 <= P(b) <= 0.9\nP(a xor b) = 0.4549998 ; tau=False\n"
+        "P(a and b) = 0.1225001 ; tau=False\n0.1 <= P(z) <= 0.2"
+    )
+    try:
+        found = network.decide("P(z) >= 0.15", timeout=2.0)
+    except InconsistentNetwork:
+        return
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.interval.lower.witnessed is found.interval.upper.witnessed is None
+    assert found.stage == "no model of the rest of the network was found"
+
+
+@pytest.mark.parametrize(
+    ("asked", "relation", "threshold"),
+    [
+        ("P(a)", Relation.AT_LEAST, "1/3"),
+        ("P(a)", Relation.AT_MOST, "2/3"),
+        ("P(b | a)", Relation.AT_MOST, "2/3"),
+    ],
+)
+def test_a_threshold_that_is_no_decimal_is_compared_exactly(
+    asked: str, relation: Relation, threshold: str
+) -> None:
+    network = parse(THIRDS)
+    query = network.question(asked)
+    found = decide(Engine(network.ground()), query, Fraction(threshold), relation=relation)
+    assert found.verdict is Verdict.CERTAIN and found.threshold == Fraction(threshold)
+    assert found.statement == f"{asked} {relation.value} {threshold}"
+
+
+def test_thresholds_are_kept_as_they_were_written() -> None:
+    assert CHAIN.decide("P(a) >= 1e-3").threshold == Fraction(1, 1000)
+    assert CHAIN.decide("P(a) >= 0.123456789").statement == "P(a) >= 0.123456789"
+
+
+ALMOST = Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("kind", ["credal", "bayesian", "rare"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_verdict_on_an_end_or_beside_it_is_false(kind: str, seed: int) -> None:
+    case = random_case(kind, seed, smallest=3, largest=3)
+    exact = strong_extension(case.network, case.query)
+    if exact.verdict is not Known.ANSWERED:
+        return
+    low, high = exact.lower, exact.upper
+    for threshold in (low, high, low - ALMOST, low + ALMOST, high - ALMOST, high + ALMOST):
+        if not 0 <= threshold <= 1:
+            continue
+        expected = Verdict.CERTAIN if low >= threshold else Verdict.UNDETERMINED
+        expected = Verdict.EXCLUDED if high < threshold else expected
+        found = decide(Engine(case.network), case.query, threshold, Options(timeout=5.0)).verdict
+        assert found in (expected, Verdict.UNDECIDED), (str(case), threshold)
+
+
 CHAIN = parse("0.6 <= P(a) <= 0.7\n0.8 <= P(b | a) <= 0.9\n0.1 <= P(b | not a) <= 0.3")
 
 
@@ -72,28 +170,23 @@ def test_a_threshold_far_from_the_ends_needs_no_search() -> None:
 def test_at_most_shows_the_interval_of_what_was_asked() -> None:
     found = CHAIN.decide("P(a) <= 0.75")
     assert found.interval.upper.bound == pytest.approx(0.7)
-    assert str(found) == "P(a) <= 0.75"
-
-
-def test_statements_are_taken_apart() -> None:
-    assert read_statement(" P(a | b) >= 1/4 ") == ("P(a | b)", Relation.AT_LEAST, 0.25)
-    assert read_statement("P(a => b)<=0.5") == ("P(a => b)", Relation.AT_MOST, 0.5)
-    with pytest.raises(LanguageError, match="no comparison"):
-        read_statement("P(a | b)")
+    assert found.statement == "P(a) <= 0.75"
 
 
 @pytest.mark.parametrize(
     ("statement", "column"),
     [
-        ("P(a) >= 1.2.3", 9),
-        ("P(a | b) <= 1/0", 13),
+        ("P(a) >= 1.2.3", 12),
         ("P(a) > 0.5", 6),
-        ("P(a => b)", 10),
-        ("1.2.3 <= P(a)", 1),
+        ("P(a) = 0.5", 6),
+        ("P(a -> b)", 10),
+        ("1.2.3 <= P(a)", 4),
+        ("P(a) >= P(b)", 6),
+        ("0.1 <= P(a) <= 0.2", 13),
         ("", 1),
     ],
 )
-def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
+def test_what_is_no_threshold_is_pointed_at(statement: str, column: int) -> None:
     with pytest.raises(LanguageError, match="no comparison") as caught:
         CHAIN.decide(statement)
     assert caught.value.place is not None
@@ -102,9 +195,12 @@ def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
 
 
 def test_statements_are_read_alike_however_they_are_written() -> None:
-    for statement in ("P(a) ≥ 20%", "0.2 <= P(a)", "1/5 ≤ P(a)", "P(a) => .2", "P(a)>=2/010"):
-        assert read_statement(statement) == ("P(a)", Relation.AT_LEAST, 0.2)
-    assert read_statement("12.5% ≥ P(a)") == ("P(a)", Relation.AT_MOST, 0.125)
+    alike = ("P(a) ≥ 20%", "0.2 <= P(a)", "1/5 ≤ P(a)", "P(a) => .2", "P(a)>=2/010", "1 - P(a) <= 80%")
+    for statement in (*alike, "2 P(a) >= 0.4", "P(a) >= 2e-1"):
+        read = read_threshold(statement)
+        assert (read.asked, read.order, read.number) == (read_query("P(a)"), Order(">="), Fraction(1, 5))
+    read = read_threshold(" 12.5% ≥ P(a | b) ")
+    assert (read.asked, read.order, read.number) == (read_query("P(a | b)"), Order("<="), Fraction(1, 8))
 
 
 def test_a_threshold_that_is_no_probability_is_refused() -> None:

@@ -6,13 +6,14 @@ from fractions import Fraction
 from itertools import product
 from math import log
 from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 import credalog
-from credalog.errors import InconsistentNetwork
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Options
 from credalog.network.formulas import TRUE, Variable
 from credalog.network.graph import Markov
@@ -204,6 +205,27 @@ def test_evidence_is_answered_under_the_model():
     model = credalog.parse("P(a) = 0.5\nP(b | a) = 0.8\nP(b | !a) = 0.4\nevidence b")
     query = model.question("P(a)")
     assert model.maxent().probability(query.claim, query.given) == pytest.approx(0.4 / 0.6, abs=1e-6)
+
+
+def test_a_condition_without_probability_is_named_not_answered():
+    model = credalog.parse("P(e) = 0\nP(a) = 0.3\nP(b | e) >= 0.5")
+    query = model.question("P(a | e)")
+    with pytest.raises(ImpossibleEvidence, match="greatest entropy"):
+        model.maxent().probability(query.claim, query.given)
+
+
+def test_the_time_is_kept(monkeypatch: pytest.MonkeyPatch):
+    finished, network = entropy.spread, random_case("declared", 1, largest=3).network
+
+    def slow(*words: object, timeout: float) -> object:
+        sleep(timeout)
+        return finished(*words, timeout=1.0)
+
+    monkeypatch.setattr(entropy, "spread", slow)
+    start = monotonic()
+    found = maximum_entropy(network, Options(timeout=1.0))
+    assert monotonic() - start <= 1.1 + 1.0
+    assert found.entropy <= found.at_most
 
 
 def test_public_networks_have_a_model_of_greatest_entropy(shared_data: Path):

@@ -183,6 +183,30 @@ def test_more_ties_than_are_listed_are_admitted() -> None:
     assert len(found.ranked) == 1 + MOST_TIES
 
 
+def test_a_list_longer_than_the_assignments_is_complete() -> None:
+    found = parse(CHAIN).map(top=7)
+    assert len(found.ranked) == 4 and found.is_proved and found.is_complete
+
+
+@pytest.mark.parametrize("asked", [{"top": 0}, {"alpha": 2.0}, {"alpha": -0.5}])
+def test_a_list_of_nothing_and_an_optimism_beyond_one_are_refused(asked: dict[str, float]) -> None:
+    with pytest.raises(CredalogError, match=r"at least one|between 0 and 1"):
+        parse(CHAIN).map(criterion="hurwicz", **asked)  # type: ignore[arg-type]
+
+
+def test_a_short_opening_leaves_nothing_behind() -> None:
+    # Asked with hardly any time first, the same model answers as exactly as a fresh one.
+    lines = (
+        "0.1 <= P(a) <= 0.3\n0.2 <= P(b) <= 0.6\n0.2 <= P(a or b) <= 0.7 ; tau=False\n0.3 <= P(c | b) <= 0.4"
+    )
+    asked, fresh = parse(lines), parse(lines)
+    asked.map(timeout=1e-3)
+    found, expected = asked.map(), fresh.map()
+    assert found.is_proved and str(found.best) == str(expected.best)
+    assert found.best is not None and expected.best is not None
+    assert found.best.score_lower == pytest.approx(expected.best.score_lower, rel=1e-3)
+
+
 def test_criteria_disagree_where_caution_matters() -> None:
     gamble = parse(
         "variable bet in {sure, risky, none}\n"
@@ -231,7 +255,7 @@ def test_an_interrupted_comparison_searches_no_further(monkeypatch: pytest.Monke
         begun.append(search)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("credalog.questions.map._Search.run", stop)
+    monkeypatch.setattr("credalog.questions.map._BestFirst.run", stop)
     found = parse(CHAIN).map(criterion="dominance")
     assert len(begun) == 1
     assert found.is_interrupted and not found.is_proved

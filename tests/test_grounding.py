@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credalog
-from credalog.errors import GroundingTooLarge
+from credalog.errors import GroundingTooLarge, LanguageError
 from credalog.grounding import Grounder, ground
 from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable, Xor, scope, truth_table
-from credalog.text import read
+from credalog.text import read, unparse_network
 from credalog.theory import (
     Application,
     Assessment,
@@ -356,20 +357,135 @@ def test_a_condition_that_admits_no_claim_is_impossible() -> None:
     assert (sentence.claim, sentence.lower, sentence.upper) == (Is(Variable("Q(b)")), 0, 0)
 
 
-def test_identical_sentences_are_merged_and_different_bounds_are_kept() -> None:
+def test_instances_of_a_rule_that_say_the_same_are_merged() -> None:
     text = """
-    P(a xor b | c) >= 0.1
-    P(b xor a | c) >= 0.1
-    P(a xor b | c) >= 0.2
-    P(a xor b | c) >= 0.1; False
+    domain D = {u, v}
+    predicate A(D), c
+    r: forall x, y in D distinct: P(A(x) xor A(y) | c) >= 0.1
     """
-    assert len(credalog.parse(text).sentences) == 3
+    assert [s.label for s in credalog.parse(text).sentences] == ["r[u,v]"]
+
+
+def test_the_same_said_twice_keeps_both_labels_and_places() -> None:
+    lcn = credalog.parse("s: P(a xor b | c) >= 0.1\nt: P(b xor a | c) >= 0.1\nP(a xor b | c) >= 0.1")
+    assert [(s.label, s.source.line) for s in lcn.sentences if s.source] == [("s", 1), ("t", 2), ("", 3)]
 
 
 def test_xor_of_a_repeated_operand_is_not_merged_with_another() -> None:
-    found = credalog.parse("P(a xor b xor b) >= 0.1\nP(a xor a xor b) >= 0.1").sentences
+    text = """
+    domain D = {u, v}
+    predicate A(D)
+    r: forall x, y in D distinct: P(A(x) xor A(y) xor A(y)) >= 0.1
+    """
+    found = credalog.parse(text).sentences
     assert len(found) == 2
     assert isinstance(found[0].claim, Xor)
+
+
+def test_a_claim_that_is_added_twice_is_not_merged_with_one_that_is_added_once() -> None:
+    # By hand: 2 P(a and b) + P(a and c) <= 0.8, so that P(a and b) is at most 0.4.
+    text = """
+    P(a and b) + P(a and c) <= 0.8
+    P(a and b) + P(b and a) + P(a and c) <= 0.8
+    """
+    assert credalog.parse(text).query("P(a and b)").upper == pytest.approx(0.4, abs=1e-4)
+    rule = """
+    domain D = {u, v}
+    relation R(D) = {v}
+    predicate a, b, c
+    r: forall x in D: P(a and b) + P(R(x) and (b and a)) + P(a and c) <= 0.8
+    """
+    assert [s.label for s in credalog.parse(rule).sentences] == ["r[u]", "r[v]"]
+
+
+def test_ground_labels_quote_what_is_no_word() -> None:
+    text = 'domain D = {"u,v", v, "#1 (top)"}\npredicate A(D)\nr: forall x in D: P(A(x)) >= 0.1'
+    lcn = credalog.parse(text)
+    assert [s.label for s in lcn.sentences] == ['r["u,v"]', "r[v]", 'r["#1 (top)"]']
+    assert credalog.parse(unparse_network(lcn.ground())).ground() == lcn.ground()
+
+
+# ---- what is not defined --------------------------------------------------------------------------------
+
+PARTIAL = """
+domain D = 1..3
+predicate A(D)
+relation R(D) = {1, 2}
+function f(D) in D = {1: 2, 2: 3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "labels"),
+    [
+        ("r: forall x in D: P(A(x+1) | A(x) & R(x)) >= 0.5", ["r[1]", "r[2]"]),
+        ("r: forall x in D: P(A(f(x)) | R(x) & A(x)) >= 0.5", ["r[1]", "r[2]"]),
+        ("r: forall x in D: P(A(x) | A(f(x)) & R(x)) >= 0.5", ["r[1]", "r[2]"]),
+        ("r: forall x in D: P(A(x) | (R(x) -> A(f(x)))) >= 0.5", ["r[1]", "r[2]", "r[3]"]),
+        ("r: forall x in D: P(A(x) | !(R(x) nand A(f(x)))) >= 0.5", ["r[1]", "r[2]"]),
+        ("r: P(A(1) | A(f(3)) & R(3)) >= 0.5", []),
+        ("r: forall x in D: P(A(x) | forall y in D: R(y) -> A(f(y))) >= 0.5", ["r[1]", "r[2]", "r[3]"]),
+        ("r: forall x in D, x < 7: P(A(x)) >= 0.5", ["r[1]", "r[2]", "r[3]"]),
+        ("r: forall x in D, 2 < x: P(A(x)) >= 0.5", ["r[3]"]),
+        ("r: forall x in D, 0 >= x: P(A(x)) >= 0.5", []),
+        ("r: forall x in D, not R(x): P(A(x)) >= 0.5", ["r[3]"]),
+        ("r: forall x in D, R(x) or x = 3, not x = 1: P(A(x)) >= 0.5", ["r[2]", "r[3]"]),
+        ("r: forall x in D, (exists y in D: f(x) = y): P(A(x)) >= 0.5", ["r[1]", "r[2]"]),
+        ("r: forall x in D, y in D, not x = y, R(x) and not R(y): P(A(x)) >= 0.5", ["r[1,3]", "r[2,3]"]),
+    ],
+)
+def test_an_instance_needs_only_what_its_condition_leaves_open(rule: str, labels: list[str]) -> None:
+    assert [s.label for s in credalog.parse(PARTIAL + rule).sentences] == labels
+
+
+@pytest.mark.parametrize(
+    "claim", ["A(f(x)) and A(x)", "A(f(x)) <-> A(f(x))", "A(x) | A(x+1) and A(x)", "exists y in D: A(f(y))"]
+)
+def test_what_is_needed_must_be_defined(claim: str) -> None:
+    with pytest.raises(LanguageError, match=r"does not (give|exist)"):
+        credalog.parse(PARTIAL + f"forall x in D: P({claim}) >= 0.5").ground()
+
+
+def test_nothing_is_asked_where_the_condition_excludes_the_claim() -> None:
+    asked = credalog.parse(PARTIAL + "query forall x in D: P(A(x+1) | A(x) & x < 3)").queries
+    assert [str(q.claim.variable) for q in asked] == ["A(2)", "A(3)"]
+
+
+def test_elements_compare_alike_from_both_sides() -> None:
+    text = "domain D = {Tim, Tom, Tam}\npredicate A(D)\nr: forall x in D, {}: P(A(x)) >= 0.5"
+    for guard, converse in (("Tim < x", "x > Tim"), ("Tom >= x", "x <= Tom")):
+        found, other = (credalog.parse(text.replace("{}", g)).sentences for g in (guard, converse))
+        assert [s.label for s in found] == [s.label for s in other] != []
+
+
+def test_variables_that_list_their_values_differently_have_no_order() -> None:
+    text = "variable A in {low, mid, high}\nvariable B in {high, mid, low}\nP(A < B) = 1"
+    with pytest.raises(LanguageError, match="list their values differently"):
+        credalog.parse(text).ground()
+    shared = "domain L = {low, mid, high}\nvariable A, B in L\n"
+    less, greater = (credalog.parse(shared + f"P({c}) = 1").sentences[0] for c in ("A < B", "B > A"))
+    over = (Variable("A", ("low", "mid", "high")), Variable("B", ("low", "mid", "high")))
+    assert (truth_table(less.claim, over) == truth_table(greater.claim, over)).all()
+    numbers = credalog.parse("variable A in 1..3\nvariable B in {3, 2, 1, 7}\nP(A < B) = 1\nP(A < 9) = 1")
+    assert len(numbers.sentences) == 2
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "P(exists x in D: exists y in D: A(x) & A(y)) >= 0.5",
+        "P(A(1)) >= 0.5\nquery P(exists x in D: exists y in D: A(x) & A(y))",
+        "P(A(1)) >= 0.5\nevidence exists x in D: exists y in D: A(x) & A(y)",
+        "forall z in D, exists x in D: exists y in D: x = z and y > 1999: P(A(z)) >= 0.5",
+        "P(A(1)) >= 0.5\nquery forall x, y in D: P(A(x) & A(y))",
+        "P(A(1)) >= 0.5\nforall x, y in D: independent A(x), A(y)",
+    ],
+)
+def test_quantifiers_count_towards_the_size(statement: str) -> None:
+    start = perf_counter()
+    with pytest.raises(GroundingTooLarge, match="the limit is 2,000,000"):
+        credalog.parse(f"domain D = 1..2000\npredicate A(D)\n{statement}").ground()
+    assert perf_counter() - start < 5.0
 
 
 def test_variables_declared_without_arguments_exist_even_if_nothing_is_said() -> None:

@@ -21,6 +21,7 @@ import credalog
 from conftest import PROJECT
 from credalog.methods import automatic
 from credalog.methods.answer import Options
+from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.intervals import kernels
 from credalog.methods.vertices import messages, mini_buckets, sets
 from credalog.methods.vertices.elimination import plan
@@ -28,11 +29,16 @@ from credalog.network.formulas import Is, Variable
 from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import Reading
 from credalog.program.program import Objective, Program, Ratios
 from credalog.questions.decide import Verdict
 from credalog.tables.credal import ask, credal_network
 from credalog.trusted.certify import Checker
+from product_oracle import Product
+from random_networks import random_case
 from vertex_oracle import strong_extension
+
+open_finding = pytest.mark.xfail(strict=False, reason="the bounds on columns are too small, not mended yet")
 
 # --- The mathematics ---------------------------------------------------------------------------------------
 
@@ -88,12 +94,12 @@ P(g | !a or !b or !c) = 1
 def test_observations_are_gathered_only_under_the_parents_they_have() -> None:
     """The condition of f and g is a claim about d, which is therefore a parent of both.
 
-    Given a, b and c, which d does not change, both may copy d or one of them its opposite: they hold together
-    with a probability between 0 and 1/2, not 1/4. P(a, b, c) = 0.32, and of c without a and b 0.18 are left.
+    Where P(a, b, c) is the same under d and under !d, f may copy d there and g its opposite: then they never
+    hold together. Gathered as if d were no parent, they would with probability 1/4.
     """
     answer = credalog.parse(ONE_CONDITION_TWO_ROLES).query("P(a & b | f & g & c)", timeout=5.0)
     assert answer.lower <= 0.0
-    assert Fraction(answer.upper) >= Fraction(16, 34)
+    assert answer.lower_witnessed is None or answer.lower_witnessed >= 0.0
 
 
 def ties(name: str, length: int) -> str:
@@ -375,3 +381,44 @@ def test_pruned_messages_have_the_extremes_of_all(weights: tuple[int, int, int])
 
     kept, every = [fractions(row) for row in found.vectors], [[Fraction(r) for r in row] for row in RAYS]
     assert greatest(kept) >= greatest(every) * (1 - 2 * Fraction(found.error))
+
+
+# --- What is said to bound single columns -------------------------------------------------------------------
+
+
+def point_of(encoding: Encoding, model: Product, mass: float) -> np.ndarray:
+    """Return the point of a program that a product distribution of so much mass is."""
+    point = np.zeros(encoding.program.columns)
+    problem = encoding.problem
+    for clique, columns in zip(encoding.factorization.cliques, encoding.columns, strict=True):
+        table = np.ones(())
+        for x in clique.scope:
+            marginal = np.array([float(p) for p in model.marginals[problem.variables[x]]])
+            shown = [encoding.evidence[x]] if x in clique.fixed else slice(None)
+            table = np.multiply.outer(table, marginal[shown])
+        point[columns] = table
+    return point * mass
+
+
+@open_finding
+@pytest.mark.parametrize("kind", ["rare+declared", "rare+linear", "rare+spellings", "rare+deterministic"])
+def test_no_model_passes_the_bounds_on_columns(kind: str) -> None:
+    """Where the evidence has mass one, each column of a model is at most what is said to bound it."""
+    tried = 0
+    for seed in range(30):
+        case = random_case(kind, seed)
+        assert case.hidden is not None
+        model = Product(case.hidden)
+        if not case.query.is_conditional or not model.probability(case.network, case.query.given):
+            continue
+        part = automatic.Engine(case.network).part(case.query)
+        encoding, objective = part.encode(case.query, Reading.OUTER)
+        mass = 1.0 / float(model.probability(case.network, case.query.given))
+        objective = replace(objective, mass_bounds=np.minimum(objective.mass_bounds, mass))
+        bounded, point = encoding.with_column_bounds(objective), point_of(encoding, model, mass)
+        assert objective.denominator @ point == pytest.approx(1.0)
+        assert abs(encoding.program.equalities @ point).max(initial=0.0) <= 1e-9 * mass
+        assert bounded.column_bounds is not None
+        assert (point <= bounded.column_bounds * (1.0 + 1e-9)).all()
+        tried += 1
+    assert tried >= 10

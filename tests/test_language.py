@@ -316,6 +316,35 @@ def test_ground_atoms_read_back_without_declarations() -> None:
     assert credalog.parse(unparse_network(network)).ground() == network
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'P("2024" | "01" & "-3") >= 0.3\nindependent "2024", "01"',
+        'domain D = {01, 1, 007, -0, "true"}\npredicate A(D)\nforall x in D: P(A(x)) >= 0.1\nquery P(A(007))',
+        'predicate "2024", "in"\nP("2024") >= 0.1',
+        "variable Try in {true, false}\nP(Try = true | !Try) = 0\nP(a != False) >= 0.1",
+        'P("two\\nlines") >= 0.1',
+        'variable "2" in {3, 4}\nP("2" = 3) >= 0.1',
+        "forall: P(a) >= 0.1",
+    ],
+)
+def test_unusual_names_read_back(text: str) -> None:
+    lcn = credalog.parse(text)
+    assert credalog.parse(str(lcn)) == lcn
+    assert credalog.parse(unparse_network(lcn.ground(), queries=lcn.queries)).variables == lcn.variables
+
+
+def test_elements_are_what_was_written() -> None:
+    text = "domain D = {01, 1}\npredicate A(D)\nr: forall x in D: P(A(x)) >= 0.1"
+    assert [v.name for v in credalog.parse(text).variables] == ["A(01)", "A(1)"]
+
+
+def test_a_proposition_is_compared_with_true_and_false() -> None:
+    assert only("P(a = true) >= 0.1").claim == only("P(a != false) >= 0.1").claim == a
+    assert only("P(a = false) >= 0.1").claim == only("P(true != a) >= 0.1").claim == Not(a)
+    assert only("P(a | b = False) >= 0.1").given == Not(b)
+
+
 # ---- mistakes -----------------------------------------------------------------------------------------
 
 
@@ -406,6 +435,19 @@ function boss(Person) in Person = {Tim: Tom}
         ("variable V in {only}", "V needs at least two values", "", 10),
         ("predicate M(Person, Day) symmetric", "M cannot be symmetric", "", 11),
         ("function f(Day) in Day = {1: 2, 1: 3}", "f(1) is given two values", "", 10),
+        ("domain D = 5..3", "the range 5..3 is empty", "1..6", 12),
+        ("variable D in 6..1", "the range 6..1 is empty", "1..6", 15),
+        ("variable V in {red, red}", "red is listed twice", "", 16),
+        ("P(rain) <= 1e400", "1e400 is no number", "0.3", 12),
+        ("P(rain) <= 1e-99999999", "1e-99999999 is no number", "0.3", 12),
+        (f"P(rain) <= 0.{'3' * 5000}", "is no number", "0.3", 12),
+        (f"domain D = 1..{'9' * 5000}", "an integer is too long", "shorter", 15),
+        ("forall d in Day, d + 1234567890123456789 = 2: P(rain) >= 0.1", "too long", "shorter", 22),
+        ("P(Color > true) >= 0.1", "Color has no value true", "red", 11),
+        ("P(rain > true) >= 0.1", "true and false have no order", "=", 1),
+        ('include "a\0b"', "NUL", "", 10),
+        ("evidence rain, !rain", "contradicts itself about rain", "Take one", 10),
+        ("evidence Color = red and Color = green", "contradicts itself about Color", "Take one", 10),
     ],
 )
 def test_a_mistake_is_explained_in_its_place(text: str, message: str, advice: str, column: int) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -33,6 +32,7 @@ from credalog.network.formulas import (
     scope,
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant
 from oracle import Verdict, nilsson
 from random_networks import KINDS, random_case
@@ -157,12 +157,12 @@ def test_elimination_finds_the_best_world(case: tuple[Events, list[int]]) -> Non
     elimination = Elimination.of(events)
     assert elimination is not None
     truth = greatest_by_enumeration(events, worth)
-    priced = elimination.best(np.array(worth, dtype=float), enough=0.0, timeout=10.0)
+    priced = elimination.best(np.array(worth, dtype=float), enough=0.0, budget=Budget.of(10.0))
     assert priced.bound >= truth
     if truth > -np.inf:
         assert priced.bound == pytest.approx(truth, abs=1e-9)
         assert np.array(worth) @ events.truth(events.admit(priced.worlds))[:, 0] == truth
-        assert elimination.greatest(worth) == truth
+        assert elimination.greatest(worth, Budget.of(10.0)) == truth
     else:
         assert not len(priced.worlds)
 
@@ -172,7 +172,7 @@ def test_the_integer_program_finds_the_best_world(case: tuple[Events, list[int]]
     events, worth = case
     truth = greatest_by_enumeration(events, worth)
     # Nothing is worth more than 1000, so that climbing never suffices and the solver is always asked.
-    priced = IntegerProgram(events).best(np.array(worth, dtype=float), enough=1000.0, timeout=10.0)
+    priced = IntegerProgram(events).best(np.array(worth, dtype=float), enough=1000.0, budget=Budget.of(10.0))
     assert priced.bound >= truth - 1e-6
     if truth == -np.inf:
         assert not len(events.admit(priced.worlds))
@@ -180,7 +180,7 @@ def test_the_integer_program_finds_the_best_world(case: tuple[Events, list[int]]
 
 def test_climbing_finds_worlds_that_are_admitted_and_worth_what_is_said() -> None:
     events = Events(VARIABLES, (VARIABLES[0].is_("true") | VARIABLES[2].is_("red"),), (~Is(VARIABLES[0]),))
-    priced = IntegerProgram(events).best(np.array([1.0]), enough=0.5, timeout=10.0)
+    priced = IntegerProgram(events).best(np.array([1.0]), enough=0.5, budget=Budget.of(10.0))
     assert len(priced.worlds)
     assert events.truth(events.admit(priced.worlds)).all()
 
@@ -189,7 +189,7 @@ def test_climbing_finds_worlds_that_are_admitted_and_worth_what_is_said() -> Non
 def test_both_ways_of_pricing_give_the_same_verdict(seed: int) -> None:
     case = random_case("tight", seed, largest=5)
     system = system_of(replace(case.network, independences=()))
-    by_elimination, by_integers = (Generation(system, monotonic() + 20.0) for _ in range(2))
+    by_elimination, by_integers = (Generation(system, Budget.of(20.0)) for _ in range(2))
     by_integers.pricer = IntegerProgram(system.events)
     assert isinstance(by_elimination.pricer, Elimination)
     assert by_elimination.feasible() == by_integers.feasible()

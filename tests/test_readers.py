@@ -5,13 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
-from credalog.errors import LanguageError, UnknownName
+import credalog
+from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.methods.answer import Options
 from credalog.methods.vertices import sets
-from credalog.network.formulas import conjunction
+from credalog.network.formulas import conjunction, scope, truth_table
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Query
 from credalog.tables.credal import CredalNetwork, credal_network
@@ -191,7 +193,7 @@ def test_a_bif_table_counts_with_the_child_slowest() -> None:
         ("( Wind | Sky )", "( Wind | Skye )", "Skye is not declared"),
         ("(no, calm)", "(none, calm)", "no configuration"),
         ("0.9, 0.08, 0.02", "0.9, 0.08", "expected 3 numbers, found 2"),
-        ("0.9, 0.08, 0.02", "0.9, x, 0.02", "found 'x'"),
+        ("0.9, 0.08, 0.02", "0.9, x, 0.02", "x is no number"),
         ("default 0.7, 0.3;", "", "every parent configuration"),
         ("table 0.5, 0.3, 0.2", "table 0.5, 0.3, 0.4", "sums to 1.2"),
         ("variable Rain { type discrete [2] { no, yes }; }", "variable Rain { }", "no type"),
@@ -275,3 +277,63 @@ def test_read_tells_the_form_by_suffix_or_first_word(tmp_path: Path) -> None:
     other.write_text("hello", encoding="utf-8")
     with pytest.raises(LanguageError, match="neither a UAI nor a BIF"):
         read(other)
+
+
+# ---- files as people have them ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [VERTICES, INEQUALITIES, WEATHER], ids=["vertices", "inequalities", "bif"])
+def test_what_was_read_from_a_file_is_what_its_text_says(text: str, tmp_path: Path) -> None:
+    file = tmp_path / ("net.BIF" if text == WEATHER else "net.uai")
+    file.write_text("\ufeff" + text, encoding="utf-8")
+    lcn = credalog.load(file)
+    again = credalog.parse(str(lcn))
+    assert again == lcn
+    assert hash(again) == hash(lcn)
+    assert again.ground().sentences == lcn.sentences
+    assert lcn != credalog.parse("P(a) >= 0.1")
+
+
+def test_a_file_that_is_no_text_or_not_there_is_named(tmp_path: Path) -> None:
+    for name in ("net.uai", "net.bif"):
+        with pytest.raises(UnknownName, match="there is no file"):
+            credalog.load(tmp_path / name)
+        (tmp_path / name).write_bytes(b"\xff\xfe\x00BAYES")
+        with pytest.raises(LanguageError, match="not a text file in UTF-8"):
+            credalog.load(tmp_path / name)
+
+
+HUGE = "1" + "0" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("BAYES\n1\n1000000000\n1\n1 0\n1\n1", "1,000,000,000 values"),
+        (f"BAYES\n1\n{HUGE}\n1\n1 0\n1\n1", "expected the number of values"),
+        ("BAYES\n1\n2\n1\n1 0\n2\n1e400 0", "1e400 is no number"),
+        ("BAYES\n1\n2\n1\n1 0\n2\n1e-99999999 1", "1e-99999999 is no number"),
+        (f"BAYES\n1\n2\n1\n1 0\n2\n0.{'3' * 5000} 1", "0.333"),
+        (f"H-CREDAL\n41\n{'2 ' * 41}\n1\n41 {' '.join(map(str, range(41)))}\n0\n0", "for each configuration"),
+    ],
+)
+def test_numbers_that_no_machine_can_hold_are_refused_at_once(text: str, message: str) -> None:
+    start = perf_counter()
+    with pytest.raises(CredalogError, match=message):
+        read_uai(text)
+    assert perf_counter() - start < 2.0
+
+
+TRUTH = """network truth { }
+variable Try { type discrete [2] { VALUES }; }
+probability ( Try ) { table 0.3, 0.7; }
+"""
+
+
+def test_variables_that_a_file_calls_true_and_false_are_compared_with_either() -> None:
+    for values in ("true, false", "false, true", "False, True"):
+        lcn = credalog.LCN.from_network(read_bif(TRUTH.replace("VALUES", values)))
+        for question in ("P(Try = false)", "P(Try = False)", "P(!Try)", "P(Try != true)", "P(!(true = Try))"):
+            claim = lcn.question(question).claim
+            truths = truth_table(claim, scope(claim)).tolist()
+            assert truths == ["false" in value.lower() for value in values.split(",")]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
+from time import monotonic, sleep
 
 import pytest
 
@@ -17,6 +18,7 @@ from credalog.methods.automatic import Engine
 from credalog.network.formulas import Is
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
+from credalog.numbers.interval import VACUOUS
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.questions.influence import explain, measure
 from oracle import interval
@@ -63,7 +65,8 @@ def test_an_interrupted_explanation_keeps_what_was_tried(interrupt: Callable[[in
     found = explain(network, query, OPTIONS)
     tried = max(0, number - 1)
     assert found.is_interrupted and not whole.is_interrupted
-    assert [one.sentence for one in found.influences] == [one.sentence for one in whole.influences[:tried]]
+    assert len(found.influences) == tried
+    assert {one.sentence for one in found.influences} <= {one.sentence for one in whole.influences}
     assert {*found.untried, *found.silent} == {*network.sentences} - {
         one.sentence for one in found.influences
     }
@@ -172,7 +175,8 @@ def test_a_place_that_no_model_allows_is_said_to_be_none():
         "P(c) = 0.2\nP(d) = 0.8"
     )
     network, query = asked(model, "P(b)")
-    found = measure(network, query, model.question("P(a)"), Fraction(1, 10), OPTIONS, positions=3)
+    patient = Options(timeout=30.0)
+    found = measure(network, query, model.question("P(a)"), Fraction(1, 10), patient, positions=3)
     first, middle, last = (scenario.answer for scenario in found.scenarios)
     assert middle is None
     assert first is not None and first.upper == pytest.approx((1 + 0.2**0.5) / 2, abs=CLOSE)
@@ -207,3 +211,119 @@ def test_a_notebook_shows_the_interval_without_each_sentence_that_matters() -> N
     shown = credalog.parse("s1: 0.2 <= P(a) <= 0.3\ns2: 0.1 <= P(c) <= 0.9").explain("P(a)")._repr_html_()
     assert "without s1" in shown
     assert "without s2" not in shown
+
+
+# --- Answers that are not exact ---------------------------------------------------------------------------
+
+POLYTREE = """
+p1: 0.2 <= P(a) <= 0.4
+p2: 0.5 <= P(e | a) <= 0.7
+p3: 0.1 <= P(e | !a) <= 0.2
+p4: 0.6 <= P(b | e) <= 0.9
+p5: 0.1 <= P(b | !e) <= 0.3
+p6: 0.3 <= P(c | b) <= 0.5
+p7: 0.2 <= P(c | !b) <= 0.4
+"""
+
+
+@pytest.fixture
+def timed_out(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Let all answers but the first few know nothing, as where the time ran out."""
+
+    def after(exact: int) -> None:
+        finished, numbers = Engine.query, count()
+
+        def query(self: Engine, asked: Query, options: Options = Options()) -> Answer:
+            found = finished(self, asked, options)
+            if next(numbers) < exact:
+                return found
+            return Answer(asked, VACUOUS, VACUOUS.status(), found.method, found.seconds)
+
+        monkeypatch.setattr(Engine, "query", query)
+
+    return after
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every answer take all the time that it is given."""
+    finished = Engine.query
+
+    def query(self: Engine, asked: Query, options: Options = Options()) -> Answer:
+        sleep(options.timeout)
+        return finished(self, asked, options)
+
+    monkeypatch.setattr(Engine, "query", query)
+
+
+def test_what_is_d_separated_from_the_question_is_silent():
+    found = explain(*asked(credalog.parse(POLYTREE), "P(c | e)"), OPTIONS)
+    assert [s.label for s in found.silent] == ["p1", "p2", "p3", "p5"]
+    # At the least P(c | e) = 0.2 + 0.1 P(b | e) = 0.26. Without p4 it is 0.2, without p6 0.2 * 0.1, without
+    # p7 0.3 * 0.6.
+    assert {one.sentence.label: one.lower_move for one in found.holding_lower} == pytest.approx(
+        {"p4": 0.06, "p6": 0.24, "p7": 0.08}, abs=CLOSE
+    )
+
+
+def test_an_interval_that_timed_out_holds_nothing(timed_out: Callable[[int], None]):
+    timed_out(1)
+    found = explain(*asked(credalog.parse(CHAIN), "P(b)"), OPTIONS)
+    assert len(found.influences) == 3 and all(one.is_bounded for one in found.influences)
+    assert found.holding_lower == found.holding_upper == ()
+    assert "s1" in found.doubt and "only bounded" in found.doubt
+
+
+def test_exact_explanations_have_no_doubt():
+    found = explain(*asked(credalog.parse(CHAIN), "P(b)"), OPTIONS)
+    assert found.doubt == "" and not any(one.is_bounded for one in found.influences)
+
+
+def test_a_bounded_answer_lies_within_what_it_is_without_a_sentence(monkeypatch: pytest.MonkeyPatch):
+    finished, numbers = Engine.query, count()
+
+    def query(self: Engine, asked: Query, options: Options = Options()) -> Answer:
+        found = finished(self, asked, options)
+        return found if next(numbers) else replace(found, interval=VACUOUS, status=VACUOUS.status())
+
+    monkeypatch.setattr(Engine, "query", query)
+    found = explain(*asked(credalog.parse(CHAIN), "P(b)"), OPTIONS)
+    # Without s2 alone, or s1 alone: [0.06, 0.52] and [0.1, 0.7].
+    assert (found.answer.lower, found.answer.upper) == pytest.approx((0.1, 0.52), abs=CLOSE)
+
+
+def test_a_measurement_never_widens(timed_out: Callable[[int], None]):
+    model = credalog.parse(CHAIN)
+    timed_out(2)
+    found = model.measure("P(b)", "P(a)", within=0.01)
+    assert all(scenario.is_bounded for scenario in found.scenarios)
+    now = found.before.upper - found.before.lower
+    assert found.best == found.worst == found.at_most == now
+    assert "only bounded" in found.doubt
+
+
+def test_a_measurement_where_there_is_no_model_is_refused():
+    # P(a) P(b) = 0.3 and P(a) + P(b) = 1 have no solution: the product is at most a quarter.
+    model = credalog.parse(
+        "P(c | a and b) = 1\nP(c | !a or !b) = 0\nP(d | a or b) = 1\nP(d | !a and !b) = 0\n"
+        "P(c) = 0.3\nP(d) = 0.7\nP(z) >= 0.2"
+    )
+    with pytest.raises(CredalogError):
+        model.measure("P(z)", "P(a)", within=0.01, timeout=5.0)
+
+
+def test_an_exact_measurement_of_what_is_known_is_possible():
+    model = credalog.parse("P(a) = 0.1\n0.2 <= P(b | a) <= 0.3")
+    found = measure(*asked(model, "P(b)"), model.question("P(a)"), Fraction(0), OPTIONS)
+    assert all(scenario.answer is not None for scenario in found.scenarios)
+
+
+@pytest.mark.parametrize("question", ["explain", "measure"])
+def test_the_time_is_for_the_whole_question(slow: None, question: str):
+    model, start = credalog.parse(CHAIN), monotonic()
+    if question == "explain":
+        found = model.explain("P(b)", timeout=1.0)
+        assert len(found.influences) == 3
+    else:
+        model.measure("P(b)", "P(a)", within=0.01, timeout=1.0)
+    assert monotonic() - start <= 1.1 + 1.0

@@ -21,6 +21,7 @@ from credalog.network.graph import dependency_graph
 from credalog.network.polytopes import LocalPolytope, facets
 from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant
 from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network
@@ -212,7 +213,7 @@ def test_pruning_loses_no_direction(seed: int, size: int, flat: bool) -> None:
     rays = rng.random((200, size)) * 10.0 ** rng.integers(-6, 1, size=size)
     if flat:
         rays = rng.random((200, 2)) @ rng.random((2, size))
-    kept = extreme_rays(rays, tolerance=1e-10)
+    kept = extreme_rays(rays, tolerance=1e-10, budget=Budget.of())
     numerators, denominators = rng.random((50, size)), rng.random((50, size))
     ratios = (rays @ numerators.T) / (rays @ denominators.T)
     assert np.allclose(ratios.max(axis=0), ratios[kept].max(axis=0), rtol=1e-9)

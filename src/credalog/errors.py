@@ -1,7 +1,8 @@
 """Everything a user can do wrong, said in words: what was found, where, and what to do.
 
-Enters: a message, and where known its place in the source text. Leaves: one exception family whose
-members carry the exit code of the command line.
+Input: a message, and where known its place in the source text and what would help. Output: one exception
+family whose members carry the exit code of the command line. What would help is a `Remedy`, a value: Python
+prints it as an argument (`markov="none"`), the command line as a flag (`--markov none`).
 """
 
 from __future__ import annotations
@@ -9,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 __all__ = [
+    "Ask",
     "CredalogError",
     "GroundingTooLarge",
     "ImpossibleEvidence",
     "InconsistentNetwork",
     "LanguageError",
     "MissingLibrary",
+    "Option",
     "Place",
     "ProblemTooLarge",
+    "Remedy",
     "UnknownName",
     "inside",
     "no_model",
-    "unreadable",
 ]
 
 
@@ -57,24 +61,85 @@ class Place:
         return f"{where}\n    {self.text}\n    {margin}^"
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The remedy of asking the same with another option."""
+
+    name: str
+    value: str | float
+
+    @property
+    def in_python(self) -> str:
+        """Write it as an argument."""
+        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+        return f"{self.name}={value}"
+
+    @property
+    def on_the_command_line(self) -> str:
+        """Write it as a flag."""
+        return f"--{self.name} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The remedy of asking something else first: a command, and the same as a call."""
+
+    command: str
+    call: str
+
+    @property
+    def in_python(self) -> str:
+        """Write it as a call."""
+        return f"`{self.call}`"
+
+    @property
+    def on_the_command_line(self) -> str:
+        """Write it as a command."""
+        return f"`credalog {self.command}`"
+
+
+Remedy: TypeAlias = Option | Ask
+
+
 class CredalogError(Exception):
-    """Report something a user can put right; the root of all errors raised on purpose."""
+    """Report something a user can put right; the root of all errors raised on purpose.
+
+    Where there are remedies, the advice has a place for each: `{}`, or `{0}` and `{1}`.
+    """
 
     exit_code = 2
 
-    def __init__(self, message: str, *, place: Place | None = None, advice: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        place: Place | None = None,
+        advice: str = "",
+        remedies: tuple[Remedy, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
         self.advice = advice
+        self.remedies = remedies
 
     def __str__(self) -> str:
-        parts = [self.message]
-        if self.place is not None:
-            parts.append(f"  {self.place}")
-        if self.advice:
-            parts.append(f"  {self.advice}")
+        return self._told([remedy.in_python for remedy in self.remedies])
+
+    @property
+    def on_the_command_line(self) -> str:
+        """Say the same to someone who types commands."""
+        return self._told([remedy.on_the_command_line for remedy in self.remedies])
+
+    def _told(self, remedies: list[str]) -> str:
+        # Advice without remedies may contain braces of its own, such as those of a domain.
+        advice = self.advice.format(*remedies) if remedies else self.advice
+        parts = [self.message, *(f"  {part}" for part in (self.place, advice) if part)]
         return "\n".join(parts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # An error from another process keeps its place and its advice.
+        return (type(self), (self.message,), self.__dict__)
 
 
 @contextmanager
@@ -86,13 +151,6 @@ def inside(typed: str) -> Iterator[None]:
         if error.place is not None:
             error.place = replace(error.place, inside=typed)
         raise
-
-
-def unreadable(path: object, error: OSError | UnicodeDecodeError) -> str:
-    """Say why a file cannot be read, without the operating system's numbers."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"{path} is not a text file in UTF-8"
-    return f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 class LanguageError(CredalogError):
@@ -125,7 +183,8 @@ def no_model() -> InconsistentNetwork:
     """Return the error of a network that has no model, where no sentence is to blame more than others."""
     return InconsistentNetwork(
         "no distribution satisfies every sentence and every independence",
-        advice="Ask `credalog check` which sentences contradict each other.",
+        advice="Ask {} which sentences contradict each other.",
+        remedies=(Ask("check FILE", "lcn.diagnose()"),),
     )
 
 

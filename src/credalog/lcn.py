@@ -1,41 +1,58 @@
 """The object a user holds: a Logical Credal Network, and every question that can be asked of it.
 
-Enters: text, files, or sentences built in Python. Leaves: `LCN`, immutable and compared by content. Its
-methods only delegate: each question is answered in the room that is named after it, and that room is
-opened when the question is asked.
+Input: text, files, or sentences built in Python. Output: `LCN`, immutable and compared by content. Its
+methods only delegate: each question is answered by the module that is named after it, which is imported
+when the question is asked.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from threading import RLock
+from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
-from credalog.errors import LanguageError, UnknownName
+from credalog.choices import (
+    METHODS,
+    PROPAGATIONS,
+    CriterionName,
+    MarkovName,
+    MethodName,
+    ScheduleName,
+    VariantName,
+    named,
+)
+from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding import LIMIT, Grounder, nearest
-from credalog.network.formulas import TRUE, Formula, Variable, conjunction
+from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
-from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text import (
     Data,
+    check_depth,
+    declarations_of,
     extended,
-    lifted_independence,
     read,
     read_file,
     read_formula,
     read_query,
+    read_threshold,
+    theory_of,
     unparse,
+    unparse_formula,
+    with_rules,
 )
-from credalog.text.builder import Expression, Stated
-from credalog.theory import Domain, Evidence, QueryRule, Theory, lifted
+from credalog.text.builder import Expression, Given, Stated, condition, literal, query_of, sentence_of
+from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:
-    from credalog.methods.answer import Answer, Options, Report
+    from credalog.methods.answer import Answer, Marginals, Options, Report
     from credalog.methods.automatic import Engine
     from credalog.methods.intervals import Propagation, Round
     from credalog.questions.decide import Decision
@@ -46,8 +63,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LCN", "load", "parse"]
 
-Asked: TypeAlias = str | Query | Expression
-"""A question: text such as "P(a | b)", a query, or `P(a, given=b)`."""
+Asked: TypeAlias = str | Query | Expression | Formula
+"""A question: text such as "P(a | b)", a query, `P(a, given=b)`, or a formula whose probability is meant."""
+
+GivenHere: TypeAlias = str | Given
+"""What is given: a formula, text such as "a and not b", or {"a": True, "Color": "red"}."""
 
 OTHER_FORMATS = (".uai", ".bif")
 
@@ -57,12 +77,18 @@ PROPAGATION_TOLERANCE = 1e-7
 
 def parse(text: str, *, data: Data | None = None) -> LCN:
     """Read an LCN from text, its domains and relations extended by data."""
+    if not isinstance(text, str):
+        raise LanguageError(
+            f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
+        )
     return _complete(read(text), data)
 
 
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
     """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
-    if Path(path).suffix in OTHER_FORMATS:
+    if not isinstance(path, (str, Path)):
+        raise LanguageError(f"{path!r} is no path", advice='Write load("network.lcn").')
+    if Path(path).suffix.lower() in OTHER_FORMATS:
         from credalog.text import readers
 
         return LCN.from_network(readers.read(path))
@@ -75,46 +101,55 @@ def _complete(theory: Theory, data: Data | None) -> LCN:
     return lcn
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LCN:
     """A Logical Credal Network: a theory, its ground network, and what follows from it.
 
-    Two are equal when they say the same in the same words, wherever they were written.
+    Two are equal when they say the same in the same words, wherever they were written. A network that was
+    read from a file of another format is held as it is: it is ground already.
     """
 
-    theory: Theory
+    stated: Theory | Network
+    _lock: RLock = field(default_factory=RLock, init=False, compare=False, repr=False)
+    """Held while something is kept for later questions, so that threads may share an LCN."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stated, Theory | Network):
+            raise LanguageError(
+                f"{self.stated!r} is no theory",
+                advice='Write parse("P(a) >= 0.3"), load("network.lcn") or LCN.of(P(a) >= 0.3).',
+            )
 
     # ---- making one -----------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, *sentences: Sentence | Stated) -> LCN:
+    def of(cls, *sentences: Sentence | Stated | str) -> LCN:
         """Build an LCN from sentences: LCN.of(P(a) >= 0.3, P(b, given=a).between(0.1, 0.2))."""
         return cls(Theory()).with_sentences(*sentences)
 
     @classmethod
     def from_network(cls, network: Network) -> LCN:
-        """Wrap a ground network."""
-        rules = tuple(map(lifted_independence, network.independences))
-        return cls(Theory(variables=network.variables, sentences=network.sentences, independences=rules))
+        """Hold a ground network."""
+        return cls(network)
 
     def with_sentences(self, *sentences: Sentence | Stated | str) -> LCN:
         """Return this LCN with more sentences, or more text in the .lcn language."""
-        theory = self.theory
+        theory, pending = self.theory, list[Sentence]()
         for added in sentences:
             if isinstance(added, str):
-                theory = read(added, onto=theory)
+                theory, pending = read(added, onto=with_rules(theory, pending)), []
             else:
-                sentence = added.sentence if isinstance(added, Stated) else added
-                theory = replace(theory, sentences=(*theory.sentences, sentence))
+                pending.append(sentence_of(added))
+        theory = with_rules(theory, pending)
         _check_labels(theory)
         # What was there before was checked before: only the new sentences are, so that a copy is cheap.
         added_rules = theory.rules[len(self.theory.rules) :]
         LCN(replace(theory, rules=added_rules, independences=(), queries=(), evidence=())).check()
         return LCN(theory)
 
-    def with_evidence(self, *observed: Formula | str) -> LCN:
+    def with_evidence(self, *observed: GivenHere) -> LCN:
         """Return this LCN with more formulas observed to be true."""
-        patterns = [read_formula(o) if isinstance(o, str) else lifted(o) for o in observed]
+        patterns = [read_formula(o) if isinstance(o, str) else lifted(self._given(o)) for o in observed]
         added = tuple(Evidence(pattern) for pattern in patterns)
         return _complete(replace(self.theory, evidence=self.theory.evidence + added), None)
 
@@ -124,17 +159,24 @@ class LCN:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
-        open_domain = any(isinstance(d, Domain) and not d.elements for d in self.theory.declarations)
-        if not open_domain:
+        if isinstance(self.stated, Theory) and not self.stated.is_open:
             self._grounder.check()
 
     # ---- what it says ---------------------------------------------------------------------------------
 
     def ground(self, *, limit: int = LIMIT) -> Network:
         """Return the ground network, built once; refuse if it has more sentences than the limit."""
-        if "_network" not in self.__dict__:
-            self.__dict__["_network"] = self._grounder.network(limit)
+        _count(limit, "limit")
+        with self._lock:
+            if "_network" not in self.__dict__:
+                is_ground = isinstance(self.stated, Network)
+                self.__dict__["_network"] = self.stated if is_ground else self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
+        if len(network.sentences) > limit:
+            raise GroundingTooLarge(
+                f"the theory grounds to {len(network.sentences):,} sentences; the limit is {limit:,}",
+                advice="Add guards, make the domains smaller, or raise the limit.",
+            )
         return network
 
     @property
@@ -166,16 +208,23 @@ class LCN:
         """Yield the independences that the Markov condition implies."""
         return independences(self.graph)
 
-    def formula(self, text: str) -> Formula:
-        """Return the ground formula that a text denotes here."""
+    def formula(self, text: str | Formula) -> Formula:
+        """Return the ground formula that a text, or a formula built in Python, denotes here."""
+        if not isinstance(text, str):
+            return self._given(text)
         return self._grounder.formula(read_formula(text), text=text)
 
     def variable(self, named: str | Variable) -> Variable:
         """Return the ground variable of a name."""
-        name = (named if isinstance(named, str) else named.name).replace(" ", "")
+        name = str(named)
         if name not in self._by_name:
-            advice = nearest(name, self._by_name) or "`credalog graph FILE` lists all variables."
-            raise UnknownName(f"there is no variable {name}", advice=advice)
+            name = name.replace(" ", "")
+        if name not in self._by_name:
+            raise UnknownName(
+                f"there is no variable {name}",
+                advice=nearest(name, self._by_name) or "{} lists all variables.",
+                remedies=(Ask("graph FILE", "lcn.variables"),),
+            )
         return self._by_name[name]
 
     def unparse(self) -> str:
@@ -189,19 +238,57 @@ class LCN:
 
     def question(self, asked: Asked) -> Query:
         """Return the ground query that is asked, conditioned on the evidence."""
-        text = asked if isinstance(asked, str) else ""
         if isinstance(asked, str):
-            rule = read_query(asked)
-        else:
-            query = asked.query() if isinstance(asked, Expression) else asked
-            rule = QueryRule(lifted(query.claim), lifted(query.given))
-        (query,) = self._grounder.ground_queries(rule, text)
-        return replace(query, given=conjunction((query.given, self.evidence)))
+            return self._ground_query(read_query(asked), asked)
+        query = query_of(asked)
+        return Query(self._resolved(query.claim), self._observed(query.given))
 
-    def _observed(self, given: Formula | str) -> Formula:
+    def statement(self, text: str) -> tuple[Query, Order, Fraction]:
+        """Return what a statement such as P(a | b) >= 0.5 compares: the ground query, and with what."""
+        read = read_threshold(text)
+        return self._ground_query(read.asked, text), read.order, read.number
+
+    def _ground_query(self, rule: QueryRule, text: str) -> Query:
+        """Return the ground query that a text asks, conditioned on the evidence."""
+        with self._lock:
+            (query,) = self._grounder.ground_queries(rule, text)
+        return replace(query, given=self._with_evidence(query.given))
+
+    def _resolved(self, formula: Formula) -> Formula:
+        """Return a formula built in Python, over the variables of this network.
+
+        Only one with a variable that the network does not mention, such as the mirror image of a symmetric
+        atom, has to be looked up.
+        """
+        check_depth(formula)
+        if self._mentioned.issuperset(scope(formula)):
+            return formula
+        with self._lock:
+            return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
+
+    def _observed(self, given: GivenHere) -> Formula:
         """Return all that was observed: what is given now, and the evidence of the text."""
-        formula = self.formula(given) if isinstance(given, str) else given
-        return conjunction((formula, self.evidence))
+        return self._with_evidence(self.formula(given) if isinstance(given, str) else self._given(given))
+
+    def _given(self, given: Given) -> Formula:
+        """Return what is given in Python as one formula of this network."""
+        if isinstance(given, Mapping):
+            return conjunction(self._seen(*one) for one in given.items())
+        return self._resolved(condition(given))
+
+    def _seen(self, named: str | Variable, value: str | bool) -> Formula:
+        """Return one observation; the variable must be declared, but no sentence need mention it."""
+        name = str(named)
+        if name.replace(" ", "") in self._by_name:
+            return literal(self.variable(name), value)
+        if not isinstance(value, bool):
+            return self.formula(f"{name} = {written(str(value))}")
+        return self.formula(name) if value else ~self.formula(name)
+
+    def _with_evidence(self, given: Formula) -> Formula:
+        """Return a condition joined with the evidence, each part once."""
+        both = conjunction((given, self.evidence))
+        return conjunction(dict.fromkeys(both.operands)) if isinstance(both, And) else both
 
     def query(
         self,
@@ -209,65 +296,91 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        method: str = "auto",
-        markov: str | Markov = Markov.LOCAL,
-        jobs: int = 1,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
-        """Bound one probability over all models; a single question is the work of one process."""
-        from credalog.methods.answer import Options
-
-        options = Options(tolerance, timeout, method, _condition(markov), report)
+        """Bound one probability over all models."""
+        options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.question(asked)
         return self._engine(options.markov, query).query(query, options)
+
+    def reasons(
+        self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
+    ) -> tuple[str, ...]:
+        """Say why an answer is no narrower than [0, 1], where a reason can be found."""
+        from credalog.questions.vacuous import is_vacuous, reasons
+
+        options = _options(timeout, TOLERANCE, markov)
+        if not is_vacuous(answer, TOLERANCE):
+            return ()
+        return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
     def marginals(
         self,
         *,
-        given: Formula | str = TRUE,
+        given: GivenHere = None,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        method: str = "auto",
-        markov: str | Markov = Markov.LOCAL,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
         jobs: int = 1,
         report: Report | None = None,
-    ) -> tuple[Answer, ...]:
+    ) -> Marginals:
         """Bound the probability of every variable, given the evidence; the timeout is for each.
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.methods import automatic as exact
-        from credalog.methods.answer import Options
+        from credalog.methods.answer import Marginals
+        from credalog.methods.automatic import marginal_atoms
 
-        options = Options(tolerance, timeout, method, _condition(markov), report if jobs == 1 else None)
+        # More processes than processors help nobody.
+        count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
+        options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
-        if jobs == 1:
-            return exact.marginals(self.ground(), options, observed)
-        asked = [Query(atom, observed) for atom in exact.marginal_atoms(self.ground())]
-        return _shared_out(self.ground(), asked, options, jobs)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
+        if method in PROPAGATIONS:
+            return Marginals(self._propagated(observed, options))
+        if count > 1:
+            return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
+        return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+
+    def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
+        """Propagate once, and return the answers about the variables of the network."""
+        variant = cast("VariantName", options.method)
+        found = self.propagate(variant=variant, given=observed, markov=options.markov).answers()
+        return tuple(answer for answer in found if answer.query.scope[0] in self._mentioned)
 
     def propagate(
         self,
         *,
-        variant: str = "bp",
+        variant: VariantName = "bp",
         window: int = 0,
-        given: Formula | str = TRUE,
-        schedule: str = "residual",
+        given: GivenHere = None,
+        schedule: ScheduleName = "residual",
         tolerance: float = PROPAGATION_TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         start: Propagation | None = None,
         report: Callable[[Round], None] | None = None,
     ) -> Propagation:
-        """Propagate intervals, given the evidence: "bp" as the paper does, "sound" with bounds that hold."""
+        """Propagate intervals, given the evidence.
+
+        "printed" is the paper's algorithm to the letter, "bp" its exact reading on polytrees, "sound" the one
+        whose bounds hold.
+        """
         from credalog.methods.intervals import propagate
 
+        options = _options(1.0, tolerance, markov)
+        if window:
+            _count(window, "window")
+        observed = self._observed(given)
         return propagate(
-            self.ground(),
+            self._ground_with(Query(TRUE, observed)),
             variant=variant,
             window=window,
-            evidence=self._observed(given),
+            evidence=observed,
             schedule=schedule,
-            markov=_condition(markov),
+            markov=options.markov,
             tolerance=tolerance,
             start=start,
             report=report,
@@ -277,42 +390,47 @@ class LCN:
         self,
         variables: Iterable[str | Variable] | None = None,
         *,
-        given: Formula | str = TRUE,
-        criterion: str | Criterion = "maximax",
+        given: GivenHere = None,
+        criterion: CriterionName | Criterion = "maximax",
         alpha: float = 0.5,
         top: int = 1,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> BestAssignments:
         """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
-        from credalog.methods.answer import Options
         from credalog.questions.map import best_assignments, read_criterion
 
-        options = Options(tolerance, timeout, markov=_condition(markov), report=report)
+        options = _options(timeout, tolerance, markov, report=report)
+        if not 0.0 <= alpha <= 1.0:
+            raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
+        _count(top, "top")
         observed = self._observed(given)
-        chosen = None if variables is None else [self.variable(v) for v in variables]
+        chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = read_criterion(criterion)
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
         self,
-        statement: str,
+        statement: str | Stated,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.methods.answer import Options
-        from credalog.questions.decide import decide, read_statement
+        from credalog.questions.decide import Relation, decide, statement_of
 
-        options = Options(tolerance, timeout, markov=_condition(markov), report=report)
-        asked, relation, threshold = read_statement(statement)
-        query = self.question(asked)
+        options = _options(timeout, tolerance, markov, report=report)
+        if isinstance(statement, str):
+            query, order, number = self.statement(statement)
+            relation, threshold = Relation(order.value), float(number)
+        else:
+            asked, relation, threshold = statement_of(sentence_of(statement))
+            query = self.question(asked)
         engine = self._engine(options.markov, query)
         return decide(engine, query, threshold, options, relation=relation)
 
@@ -321,17 +439,18 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         weights: Mapping[str, float] | None = None,
     ) -> Diagnosis:
         """Decide whether there is a model; if not, name a minimal conflict and the cheapest repair.
 
         The weights say what widening a sentence costs, by its label or file; infinity forbids it.
         """
-        from credalog.methods.answer import Options
         from credalog.questions.diagnose import diagnose
 
-        options = Options(tolerance, timeout, markov=_condition(markov))
+        if weights is not None and not isinstance(weights, Mapping):
+            raise CredalogError(f"{weights} are no weights", advice='Give them by name: {"expert 1": 2.0}.')
+        options = _options(timeout, tolerance, markov)
         return diagnose(self.ground(), options, weights=weights)
 
     def explain(
@@ -340,14 +459,14 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
         most: int = 20,
     ) -> Explanation:
         """Find the sentences that hold the ends of an interval; at most so many are tried."""
-        from credalog.methods.answer import Options
         from credalog.questions.influence import explain
 
-        options = Options(tolerance, timeout, markov=_condition(markov))
+        options = _options(timeout, tolerance, markov)
+        _count(most, "most")
         query = self.question(asked)
         return explain(self._ground_with(query), query, options, most=most)
 
@@ -356,18 +475,19 @@ class LCN:
         asked: Asked,
         measured: Asked,
         *,
-        within: float | Fraction,
+        within: Number,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
     ) -> Measurement:
         """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
-        from credalog.methods.answer import Options
         from credalog.questions.influence import measure
 
-        options = Options(tolerance, timeout, markov=_condition(markov))
+        options = _options(timeout, tolerance, markov)
         query, target = self.question(asked), self.question(measured)
-        precision = within if isinstance(within, Fraction) else Fraction(str(within))
+        precision = exact(within)
+        if not 0 < precision <= 1:
+            raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
         return measure(self._ground_with(query, target), query, target, precision, options)
 
     def maxent(
@@ -375,34 +495,40 @@ class LCN:
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
-        markov: str | Markov = Markov.LOCAL,
+        markov: MarkovName | Markov = Markov.LOCAL,
     ) -> MaximumEntropy:
         """Find the model of greatest entropy."""
-        from credalog.methods.answer import Options
         from credalog.questions.entropy import maximum_entropy
 
-        return maximum_entropy(self.ground(), Options(tolerance, timeout, markov=_condition(markov)))
+        return maximum_entropy(self.ground(), _options(timeout, tolerance, markov))
 
     # ---- kept between questions -----------------------------------------------------------------------
 
     @cached_property
+    def theory(self) -> Theory:
+        """Return what was stated as a theory."""
+        return self.stated if isinstance(self.stated, Theory) else theory_of(self.stated)
+
+    @cached_property
     def _grounder(self) -> Grounder:
-        return Grounder(self.theory)
+        if isinstance(self.stated, Theory):
+            return Grounder(self.stated)
+        # Of a ground network, questions need to know no more than the names.
+        return Grounder(Theory(tuple(declarations_of(self.stated.variables))))
 
     @cached_property
     def _engines(self) -> dict[Markov, Engine]:
         return {}
 
-    def _engine(self, markov: Markov, query: Query) -> Engine:
-        """Return the engine of the network; a variable that only the query mentions joins it."""
+    def _engine(self, markov: Markov, *queries: Query) -> Engine:
+        """Return the engine of the network; variables that only the queries mention join it."""
         from credalog.methods.automatic import Engine
 
-        network = self._ground_with(query)
+        network = self._ground_with(*queries)
         if network is not self.ground():
             return Engine(network, markov)
-        if markov not in self._engines:
-            self._engines[markov] = Engine(network, markov)
-        return self._engines[markov]
+        with self._lock:
+            return self._engines.setdefault(markov, Engine(network, markov))
 
     def _ground_with(self, *queries: Query) -> Network:
         """Return the ground network, joined by variables that only queries mention."""
@@ -413,7 +539,8 @@ class LCN:
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
-        return {variable.name.replace(" ", ""): variable for variable in self.ground().variables}
+        named = {variable.name: variable for variable in self.variables}
+        return {variable.name.replace(" ", ""): variable for variable in self.variables} | named
 
     @cached_property
     def _mentioned(self) -> frozenset[Variable]:
@@ -428,16 +555,21 @@ class LCN:
     def __hash__(self) -> int:
         return self._hash
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LCN):
+            return NotImplemented
+        return self.stated == other.stated or self.theory == other.theory
+
     def __str__(self) -> str:
         return self.unparse()
 
     def __repr__(self) -> str:
-        said = len(self.theory.rules) + len(self.theory.sentences)
+        said = len(self.stated.sentences if isinstance(self.stated, Network) else self.stated.rules)
         return f"<LCN of {said} sentence{'' if said == 1 else 's'}>"
 
-    def __reduce__(self) -> tuple[type[LCN], tuple[Theory]]:
+    def __reduce__(self) -> tuple[type[LCN], tuple[Theory | Network]]:
         # What is kept between questions does not travel to other processes.
-        return (LCN, (self.theory,))
+        return (LCN, (self.stated,))
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:
@@ -455,14 +587,40 @@ def _answers(network: Network, asked: list[Query], options: Options) -> list[Ans
     return [engine.query(query, options) for query in asked]
 
 
-def _condition(markov: str | Markov) -> Markov:
-    try:
-        return Markov(markov)
-    except ValueError:
-        known = ", ".join(member.value for member in Markov)
-        raise LanguageError(
-            f"there is no Markov condition {markov}", advice=f"Choose one of {known}."
-        ) from None
+def _until_interrupted(engine: Engine, asked: Iterable[Query], options: Options) -> Iterator[Answer]:
+    """Answer one question after the other; one that the user stopped is the last."""
+    for query in asked:
+        answer = engine.query(query, options)
+        yield answer
+        if answer.interrupted:
+            return
+
+
+def _options(
+    timeout: float,
+    tolerance: float,
+    markov: MarkovName | Markov,
+    *,
+    method: str = "auto",
+    report: Report | None = None,
+) -> Options:
+    """Return options that make sense, or say which does not."""
+    from credalog.methods.answer import Options
+
+    name = markov.value if isinstance(markov, Markov) else markov
+    condition = Markov(named(name, get_args(MarkovName), what="Markov condition"))
+    return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
+
+
+def _count(number: int, name: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise CredalogError(f"{name}={number} is no count", advice=f"Give 1 or more: {name}=1.")
+    return number
+
+
+def _several(variables: Iterable[str | Variable]) -> Iterable[str | Variable]:
+    """Return variables one by one, and a single one as such: Python would take its name apart."""
+    return [variables] if isinstance(variables, (str, Variable)) else variables
 
 
 def _check_labels(theory: Theory) -> None:

@@ -1,6 +1,6 @@
 """The first-order theory: what a text says before it is grounded.
 
-Enters: declarations, rules, queries and evidence, as read from a text or built in Python. Leaves:
+Input: declarations, rules, queries and evidence, as read from a text or built in Python. Output:
 `Theory`, an immutable value compared by content, which grounding turns into a network.
 
 A `Pattern` is a formula that may contain logical variables, quantifiers, functions and comparisons. Its
@@ -15,13 +15,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
-from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
-from credalog.network.sentences import Sentence, Source
+from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
+from credalog.network.sentences import Source
 
 __all__ = [
+    "DEPTH",
     "Application",
     "Assessment",
     "Binder",
@@ -53,6 +55,7 @@ __all__ = [
     "YES",
     "conjoined",
     "lifted",
+    "named",
     "place_of",
     "quoted",
     "term_of",
@@ -70,23 +73,36 @@ RESERVED = frozenset((
 # fmt: on
 """The words of the language; as names they are written in quotes."""
 
-_PLAIN = re.compile(r"[^\W\d]\w*'*|-?\d+")
+_PLAIN = re.compile(r"[^\W\d]\w*'*")
+_INTEGER = re.compile(r"-?\d+")
 _ARGUMENT = re.compile(r'"(?:\\.|[^"\\])*"|[^,"]+')
 
 
-def written(name: str) -> str:
-    """Write a name as the language does: in quotes unless it is an identifier or an integer."""
+DEPTH = 150
+"""How deeply formulas may be nested."""
+
+
+@lru_cache(maxsize=100_000)
+def written(element: str) -> str:
+    """Write a constant as the language does: in quotes unless it is an identifier or an integer."""
+    return element if _INTEGER.fullmatch(element) else named(element)
+
+
+def named(name: str) -> str:
+    """Write what is declared or random as the language does: in quotes unless it is an identifier."""
     return name if _PLAIN.fullmatch(name) and name not in RESERVED else quoted(name)
 
 
 def quoted(name: str) -> str:
     """Write a name in quotes."""
-    return '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
+    return '"' + re.sub(r'(["\\])', r"\\\1", name).replace("\n", "\\n") + '"'
 
 
 def unquoted(word: str) -> str:
     """Return the name that was written so."""
-    return re.sub(r"\\(.)", r"\1", word[1:-1]) if word.startswith('"') else word
+    if not word.startswith('"'):
+        return word
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], word[1:-1])
 
 
 class Misstatement(LanguageError):
@@ -238,6 +254,7 @@ def conjoined(patterns: Iterable[Pattern]) -> Pattern:
     return YES if not parts else parts[0] if len(parts) == 1 else Compound(Connective.AND, parts)
 
 
+@lru_cache(maxsize=100_000)
 def term_of(name: str) -> Term:
     """Return the term that denotes the ground variable of this name."""
     predicate, _, rest = name.partition("(")
@@ -372,31 +389,26 @@ class Evidence:
 class Theory:
     """Everything a text says: declarations and statements, each kind in the order written.
 
-    `variables` and `sentences` are ground already: they were built in Python or read from another
-    format. `texts` maps each file to its text, so that an error found late can still point at its place;
-    `data` says of each name that data files extend where they do.
+    `texts` maps each file to its text, so that an error found late can still point at its place; `data`
+    says of each name that data files extend where they do.
     """
 
     declarations: tuple[Declaration, ...] = ()
     rules: tuple[Rule, ...] = ()
-    variables: tuple[Variable, ...] = ()
-    sentences: tuple[Sentence, ...] = ()
     independences: tuple[IndependenceRule, ...] = ()
     queries: tuple[QueryRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     data: tuple[tuple[str, Source], ...] = field(default=(), compare=False)
 
+    @property
+    def is_open(self) -> bool:
+        """Tell whether a domain still waits for data."""
+        return any(isinstance(d, Domain) and not d.elements for d in self.declarations)
+
     def labels(self) -> Iterator[str]:
         """Yield the labels of all sentences, repetitions included."""
-        yield from (rule.label for rule in self.rules if rule.label)
-        yield from (sentence.label for sentence in self.sentences if sentence.label)
-
-    def ground_variables(self) -> Iterator[Variable]:
-        """Yield the variables that were built in Python, repetitions included."""
-        yield from self.variables
-        for sentence in self.sentences:
-            yield from sentence.scope
+        return (rule.label for rule in self.rules if rule.label)
 
     def place(self, source: Source | None, lexeme: str = "") -> Place | None:
         """Point at a word of the statement that was written there."""

@@ -1,6 +1,6 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
-Enters: the arguments. Leaves: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
+Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
 evidence, 130 interrupted. A user never meets a traceback.
 """
 
@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
-from credalog.cli.command import INTERRUPTED, Command
+from credalog.cli.command import INTERRUPTED, Command, complain
 from credalog.cli.decide import DECIDING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.diagnose import DIAGNOSING
+from credalog.cli.output import times_written, write_json
 from credalog.errors import CredalogError
 
 __all__ = ["COMMANDS", "main"]
@@ -36,15 +37,22 @@ CODES = "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossib
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    chosen, unknown = _parser().parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    chosen, unknown = _parser().parse_known_args(words)
     if unknown:
         chosen.parser.refuse(unknown)
+    before = times_written()
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
     except CredalogError as error:
-        return _failed(str(error), error.exit_code)
+        return complain(error)
     except KeyboardInterrupt:
+        # A command that was stopped before it wrote anything still owes its reader JSON.
+        if getattr(chosen, "json", False) and times_written() == before:
+            write_json({"status": "INTERRUPTED", "is_interrupted": True})
         return _failed("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out: give it somewhere to go.
@@ -108,5 +116,5 @@ def _parser() -> ArgumentParser:
             formatter_class=RawDescriptionHelpFormatter,
         )
         command.arguments(own)
-        own.set_defaults(run=command.run, parser=own)
+        own.set_defaults(run=command.run, parser=own, command=command.name)
     return parser

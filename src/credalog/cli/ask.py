@@ -1,53 +1,50 @@
 """Commands that ask: query, marginals, run.
 
-Enters: the arguments of one command. Leaves: a table of intervals, or JSON; while a long question is worked
+Input: the arguments of one command. Output: a table of intervals, or JSON; while a long question is worked
 on, a line on standard error that shows how far it has come.
 """
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from credalog.choices import METHODS, PROPAGATIONS
 from credalog.cli.command import (
     ANSWERED,
     INTERRUPTED,
     Command,
     add_effort,
     add_evidence,
+    complain,
     effort,
     load_model,
     note,
-    observed,
     positive,
+    refuse_unless,
 )
-from credalog.cli.output import (
-    CELLS,
-    Column,
-    bar,
-    interval_json,
-    shown_lower,
-    shown_upper,
-    write_json,
-    write_table,
-)
+from credalog.cli.output import CELLS, Column, bar, shown_lower, shown_upper, write_json, write_table
 from credalog.cli.progress import Watch
-from credalog.errors import CredalogError, ImpossibleEvidence
+from credalog.errors import CredalogError, InconsistentNetwork, Option
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
-    from credalog.methods.answer import Answer
+    from credalog.methods.answer import Answer, Report
     from credalog.network.formulas import Variable
     from credalog.network.sentences import Query
 
-    Asking: TypeAlias = Callable[[Watch], Iterator[Answer]]
+    Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Answer | CredalogError]]]
 
-__all__ = ["ASKING", "answer_json", "write_answers"]
+__all__ = ["ASKING", "blamed", "unanswered", "write_answers"]
 
-METHODS = ("auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt")
-PROPAGATIONS = ("bp", "sound")
+MOST_REASONS = 3
+"""So many answers that say nothing are explained."""
+
+COMPILING = "compiling, which takes up to a minute the first time"
+
 COLUMNS = (
     Column("query"),
     Column("lower", "right"),
@@ -62,55 +59,57 @@ COLUMNS = (
 
 
 def query(arguments: Namespace) -> int:
-    """Answer the queries given on the command line."""
-    model = load_model(arguments)
-    return _answer(arguments, lambda watch: _asked(model, arguments.query, arguments, watch))
+    """Answer the queries given on the command line, once all of them are understood."""
+    model = _model(arguments)
+    queries = [model.question(text) for text in arguments.query]
+    return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
 def run(arguments: Namespace) -> int:
     """Answer the queries that stand in the file."""
-    model = load_model(arguments)
+    model = _model(arguments)
     if not model.queries:
         raise CredalogError(
             f"{arguments.file} asks nothing",
             advice="Add a line such as `query P(a | b)`, or use `credalog query FILE 'P(a | b)'`.",
         )
-    return _answer(arguments, lambda watch: _asked(model, model.queries, arguments, watch))
+    queries = [model.question(one) for one in model.queries]
+    return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
 def marginals(arguments: Namespace) -> int:
     """Answer P(x) for every variable x, or P(x = value) for every value."""
-    model = load_model(arguments)
-    if arguments.method in PROPAGATIONS:
-        return _answer(arguments, lambda watch: _propagated(model, arguments, watch))
-    return _answer(arguments, lambda watch: _all_marginals(model, arguments, watch))
-
-
-def _all_marginals(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
-    """Ask for one marginal after the other, or share them out among processes."""
     from credalog.methods.automatic import marginal_atoms
     from credalog.network.sentences import Query
 
-    given = observed(arguments)
-    if arguments.jobs > 1:
-        watch.begin("all marginals")
-        return iter(model.marginals(given=given, **_effort(arguments)))
-    evidence = model.formula(given)
-    queries = [Query(atom, evidence) for atom in marginal_atoms(model.ground())]
-    return _asked(model, queries, arguments, watch)
+    refuse_unless(
+        arguments.window is None or arguments.method == "sound", "--window", Option("method", "sound")
+    )
+    model = _model(arguments)
+    if arguments.method in PROPAGATIONS:
+        refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
+        return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
+    queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
+    return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
-def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[Answer]:
+def _model(arguments: Namespace) -> LCN:
+    refuse_unless(arguments.json or not arguments.witnesses, "--witnesses", "--json")
+    return load_model(arguments)
+
+
+def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[str, Answer]]:
+    watch.say(f"{arguments.method}: {COMPILING}")
     found = model.propagate(
         variant=arguments.method,
-        window=arguments.window,
-        given=observed(arguments),
+        window=arguments.window or 0,
         markov=arguments.markov,
         report=watch.round,
     )
     if found.crossed is not None:
         _tell_of_crossing(model, found.crossed, arguments)
-    return iter(found.answers())
+    known = frozenset(model.variables)
+    return ((str(a.query), a) for a in found.answers() if a.query.scope[0] in known)
 
 
 def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> None:
@@ -124,83 +123,95 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
     without_evidence.propagate(variant="sound", markov=arguments.markov)
 
 
-def _effort(arguments: Namespace) -> dict[str, Any]:
-    return effort(arguments, "method", "jobs")
-
-
 def _asked(
-    model: LCN, queries: Sequence[str | Query], arguments: Namespace, watch: Watch
-) -> Iterator[Answer]:
+    model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
+) -> Iterator[tuple[str, Answer | CredalogError]]:
     """Answer one question after the other, or several at once if there are processes to do it."""
-    limits = _effort(arguments)
-    if arguments.jobs == 1:
+    limits = effort(arguments, "method")
+    # More processes than processors, or than questions, help nobody.
+    jobs = min(arguments.jobs, len(queries), os.cpu_count() or 1)
+    if jobs <= 1:
         for asked in queries:
-            watch.begin(_written(asked))
-            yield model.query(asked, **limits, report=watch)
+            watch.begin(str(asked))
+            yield str(asked), _tried(model, asked, limits, watch)
     else:
         from joblib import Parallel, delayed
 
         # Reports do not cross from one process to another, so there is no progress to watch.
-        watch.begin("all queries")
-        parallel = Parallel(n_jobs=arguments.jobs, return_as="generator")
-        yield from parallel(delayed(model.query)(asked, **limits) for asked in queries)
+        watch.begin("all questions")
+        parallel = Parallel(n_jobs=jobs, return_as="generator")
+        answers = parallel(delayed(_tried)(model, asked, limits) for asked in queries)
+        yield from zip(map(str, queries), answers, strict=True)
 
 
-def _written(asked: str | Query) -> str:
-    from credalog.text import unparse_query
+def _tried(
+    model: LCN, asked: Query, limits: dict[str, Any], report: Report | None = None
+) -> Answer | CredalogError:
+    """Return the answer, or why there is none: the other questions are answered all the same."""
+    try:
+        return model.query(asked, **limits, report=report)
+    except CredalogError as error:
+        return error
 
-    return asked if isinstance(asked, str) else unparse_query(asked)
 
-
-def _answer(arguments: Namespace, asking: Asking) -> int:
-    """Collect the answers; write those found even where a later question fails or is interrupted."""
+def _answer(model: LCN, arguments: Namespace, asking: Asking) -> int:
+    """Collect the answers and write them, even where a question fails or the user has had enough."""
     found: list[dict[str, Any]] = []
+    failed: list[CredalogError] = []
+    vacuous: list[Answer] = []
     with Watch() as watch:
         try:
-            for answer in asking(watch):
-                found.append(answer_json(answer))
-                if arguments.witnesses:
-                    found[-1].update(_witnesses(answer))
+            for question, answer in asking(watch):
+                if isinstance(answer, CredalogError):
+                    found += [unanswered(question, answer)] if arguments.json else []
+                    failed.append(blamed(question, answer))
+                    if isinstance(answer, InconsistentNetwork):
+                        break
+                    continue
+                found.append({**answer.to_dict(), **(_witnesses(answer) if arguments.witnesses else {})})
+                vacuous.append(answer)
                 if answer.interrupted or watch.is_interrupted:
-                    return INTERRUPTED
+                    watch.is_interrupted = True
+                    break
         except KeyboardInterrupt:
+            watch.is_interrupted = True
             found.append(_interrupted(watch))
-            return INTERRUPTED
-        except CredalogError as error:
-            if arguments.json:
-                found.append(_unanswered(watch.question, error))
-            if isinstance(error, ImpossibleEvidence) and watch.question:
-                error.message = f"{watch.question}: {error.message}"
-            raise
-        finally:
-            write_answers(found, arguments)
-    return ANSWERED
+    # The line that shows the progress is gone by now.
+    write_answers(found, arguments)
+    if not watch.is_interrupted and arguments.command != "marginals":
+        _explain_vacuous(model, vacuous, arguments)
+    codes = [complain(error) for error in failed]
+    return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer as the object that `--json` writes."""
-    from credalog.text import unparse_query
+def blamed(question: str, error: CredalogError) -> CredalogError:
+    """Say which question failed, unless the network is to blame and not the question."""
+    if not isinstance(error, InconsistentNetwork):
+        error.message = f"{question}: {error.message}"
+    return error
 
-    return {
-        "query": unparse_query(answer.query),
-        **interval_json(answer.interval),
-        "status": "INTERRUPTED" if answer.interrupted else answer.status.name,
-        "method": answer.method,
-        "seconds": answer.seconds,
-    }
+
+def _explain_vacuous(model: LCN, answers: Sequence[Answer], arguments: Namespace) -> None:
+    """Say why answers are no narrower than [0, 1], if a reason can be found."""
+    told = 0
+    for answer in answers:
+        why = model.reasons(answer, markov=arguments.markov) if told < MOST_REASONS else ()
+        if why:
+            told += 1
+            note(f"{answer.query} is {answer.interval}: {'; '.join(why)}.")
 
 
 def _witnesses(answer: Answer) -> dict[str, Any]:
     """Return the models that attain the ends, as conditional tables."""
-    from credalog.cli.diagnose import tables_json
+    from credalog.tables.conditional import as_tables
 
     ends = {"lower_witness": answer.lower_witness, "upper_witness": answer.upper_witness}
-    return {name: None if model is None else tables_json(model) for name, model in ends.items()}
+    return {name: None if model is None else as_tables(model) for name, model in ends.items()}
 
 
-def _unanswered(question: str, error: CredalogError) -> dict[str, Any]:
+def unanswered(question: str, error: CredalogError, *, as_a: str = "query") -> dict[str, Any]:
     """Return what `--json` writes in the place of an answer that cannot be given."""
-    return {"query": question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
+    return {as_a: question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
 
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
@@ -228,18 +239,26 @@ def write_answers(found: Sequence[dict[str, Any]], arguments: Namespace) -> None
         write_table(COLUMNS, [_row(one) for one in found])
 
 
+def _gap(found: dict[str, Any], attained: tuple[float, float] | None) -> str:
+    """Say how far the bounds may be from the truth; an estimate says nothing of it."""
+    lower, upper = found["lower"], found["upper"]
+    if attained is not None:
+        return f"{max(attained[0] - lower, upper - attained[1], 0.0):.0e}"
+    is_bound = "HEURISTIC" not in (found["lower_warrant"], found["upper_warrant"])
+    return f"≤{upper - lower:.0e}" if is_bound else "?"
+
+
 def _row(found: dict[str, Any]) -> Sequence[str]:
     lower, upper = found["lower"], found["upper"]
     low_witness, high_witness = found["lower_witnessed"], found["upper_witnessed"]
     attained = None if None in (low_witness, high_witness) else (low_witness, high_witness)
-    gap = "?" if attained is None else f"{max(low_witness - lower, upper - high_witness, 0.0):.0e}"
     warrants = dict.fromkeys((found["lower_warrant"], found["upper_warrant"]))
     return (
         found["query"],
         shown_lower(lower),
         shown_upper(upper),
         bar(lower, upper, attained),
-        gap,
+        _gap(found, attained),
         found["status"].lower(),
         "/".join(warrants).lower(),
         found["method"],
@@ -247,9 +266,10 @@ def _row(found: dict[str, Any]) -> Sequence[str]:
     )
 
 
-def _run_arguments(parser: ArgumentParser, methods: Sequence[str] = METHODS) -> None:
+def _run_arguments(parser: ArgumentParser) -> None:
     add_effort(parser)
-    parser.add_argument("--method", choices=methods, default="auto", help="how to compute (default auto)")
+    add_evidence(parser)
+    parser.add_argument("--method", choices=METHODS, default="auto", help="how to compute (default auto)")
     parser.add_argument(
         "--jobs", type=positive(int), default=1, metavar="N", help="work in N processes (default 1)"
     )
@@ -264,12 +284,10 @@ def _query_arguments(parser: ArgumentParser) -> None:
 
 
 def _marginals_arguments(parser: ArgumentParser) -> None:
-    _run_arguments(parser, (*METHODS, *PROPAGATIONS))
-    add_evidence(parser)
+    _run_arguments(parser)
     parser.add_argument(
         "--window",
         type=int,
-        default=0,
         metavar="K",
         help="how far a factor sees in sound propagation (default 0)",
     )

@@ -1,6 +1,6 @@
 """What a command is, and the options that several commands share.
 
-Enters: nothing. Leaves: `Command`, of which each group of commands gives a tuple; the application knows no
+Input: nothing. Output: `Command`, of which each group of commands gives a tuple; the application knows no
 more of them than this.
 """
 
@@ -10,7 +10,10 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from credalog.choices import MarkovName
+from credalog.errors import CredalogError, Option
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -22,21 +25,23 @@ __all__ = [
     "add_effort",
     "add_evidence",
     "add_json",
+    "add_markov",
     "add_model",
     "add_output",
+    "complain",
     "effort",
     "load_model",
     "note",
-    "observed",
     "positive",
+    "precision",
+    "refuse_unless",
+    "share",
 ]
 
 Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
 INTERRUPTED = 130
-
-CONDITIONS = ("local", "global", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Command:
 
 def add_model(parser: ArgumentParser) -> None:
     """Add the file to read and how to ground it."""
-    parser.add_argument("file", metavar="FILE", help="a network in the .lcn language")
+    parser.add_argument("file", metavar="FILE", help="a network: .lcn, .bif or .uai; - reads .lcn text")
     parser.add_argument(
         "--data",
         action="append",
@@ -84,6 +89,22 @@ def positive(kind: type[Number]) -> Callable[[str], Number]:
     return read
 
 
+def share(text: str) -> float:
+    """Read a number from 0 to 1, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text} is not a number") from None
+    if not 0.0 <= value <= 1.0:
+        raise ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def precision(text: str) -> float:
+    """Read a number above 0 and at most 1, for argparse."""
+    return positive(float)(text) and share(text)
+
+
 def add_effort(
     parser: ArgumentParser,
     *,
@@ -92,12 +113,20 @@ def add_effort(
 ) -> None:
     """Add the model, how closely to look at it and for how long, and which independences it implies."""
     add_model(parser)
-    parser.add_argument("--tolerance", type=positive(float), default=1e-4, metavar="T", help=closely)
+    parser.add_argument("--tolerance", type=precision, default=1e-4, metavar="T", help=closely)
     parser.add_argument("--timeout", type=positive(float), default=30.0, metavar="S", help=long)
-    parser.add_argument(
-        "--markov", choices=CONDITIONS, default="local", help="the independences implied (default local)"
-    )
+    add_markov(parser)
     add_json(parser)
+
+
+def add_markov(parser: ArgumentParser) -> None:
+    """Add which independences the network implies."""
+    parser.add_argument(
+        "--markov",
+        choices=get_args(MarkovName),
+        default="local",
+        help="the independences implied (default local)",
+    )
 
 
 def effort(arguments: Namespace, *more: str) -> dict[str, Any]:
@@ -116,11 +145,6 @@ def add_evidence(parser: ArgumentParser) -> None:
     )
 
 
-def observed(arguments: Namespace) -> str:
-    """Return all that was observed as one formula."""
-    return " and ".join(f"({text})" for text in arguments.evidence) or "true"
-
-
 def add_json(parser: ArgumentParser) -> None:
     """Add the choice of JSON."""
     parser.add_argument("--json", action="store_true", help="write JSON instead of text")
@@ -132,18 +156,40 @@ def add_output(parser: ArgumentParser) -> None:
 
 
 def load_model(arguments: Namespace) -> LCN:
-    """Read the model that the arguments name, and ground it within the limit that they set, if they do."""
-    from credalog.lcn import load
+    """Read the model that the arguments name, observe what they say, and ground it within their limit."""
+    from credalog.lcn import load, parse
     from credalog.theory import Theory
 
-    model = load(arguments.file, data=arguments.data)
+    if arguments.file == "-":
+        arguments.file = "standard input"
+        model = parse(sys.stdin.read(), data=arguments.data)
+    else:
+        model = load(arguments.file, data=arguments.data)
     if model.theory == Theory():
         note(f"{arguments.file} says nothing. A first sentence could be: 0.2 <= P(a | b) <= 0.3")
+    if evidence := getattr(arguments, "evidence", []):
+        for text in evidence:
+            # What is wrong with it is said of the text that was typed.
+            model.formula(text)
+        model = model.with_evidence(*evidence)
     if arguments.limit is not None:
         model.ground(limit=arguments.limit)
     return model
 
 
+def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:
+    """Refuse an option that would be ignored, and say with which it counts."""
+    if not holds:
+        other = needed if isinstance(needed, str) else needed.on_the_command_line
+        raise CredalogError(f"{given} has no effect here", advice=f"It counts with {other}; or leave it out.")
+
+
 def note(message: str) -> None:
     """Tell the user something that is no error and no answer."""
     print(f"note: {message}", file=sys.stderr)
+
+
+def complain(error: CredalogError) -> int:
+    """Tell the user what went wrong, and return the exit code that it deserves."""
+    print(f"error: {error.on_the_command_line}", file=sys.stderr)
+    return error.exit_code

@@ -1,31 +1,33 @@
 """Commands that help to choose: map and decide.
 
-Enters: the arguments of one command. Leaves: the best assignments with their intervals, or the verdict on
+Input: the arguments of one command. Output: the best assignments with their intervals, or the verdict on
 statements such as P(a | b) >= 0.5; as text or JSON.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any, get_args
 
+from credalog.choices import CriterionName
+from credalog.cli.ask import blamed, unanswered
 from credalog.cli.command import (
     ANSWERED,
     INTERRUPTED,
     Command,
     add_effort,
     add_evidence,
+    complain,
     effort,
     load_model,
-    observed,
     positive,
+    refuse_unless,
+    share,
 )
 from credalog.cli.output import (
     CELLS,
     Column,
     bar,
-    interval_json,
     shown_lower,
     shown_upper,
     write,
@@ -33,15 +35,16 @@ from credalog.cli.output import (
     write_table,
 )
 from credalog.cli.progress import Watch
+from credalog.errors import CredalogError, InconsistentNetwork, Option
 
 if TYPE_CHECKING:
+    from credalog.lcn import LCN
     from credalog.numbers.interval import Interval
     from credalog.questions.decide import Decision
     from credalog.questions.map import BestAssignments, RankedAssignment
 
 __all__ = ["DECIDING"]
 
-CRITERIA = ("maximax", "maximin", "hurwicz", "dominance")
 RANKING = (
     Column("assignment"),
     Column("lower", "right"),
@@ -65,51 +68,25 @@ VERDICTS = (
 
 def map_(arguments: Namespace) -> int:
     """Find the assignments whose posterior intervals are best."""
+    is_hurwicz = arguments.criterion == "hurwicz"
+    refuse_unless(arguments.alpha is None or is_hurwicz, "--alpha", Option("criterion", "hurwicz"))
     model = load_model(arguments)
     with Watch() as watch:
         watch.begin("best score")
         found = model.map(
             arguments.variables,
-            given=observed(arguments),
             criterion=arguments.criterion,
-            alpha=arguments.alpha,
+            alpha=0.5 if arguments.alpha is None else arguments.alpha,
             top=arguments.top,
             report=watch,
             **effort(arguments),
         )
     if arguments.json:
-        write_json(_found_json(found))
+        write_json(found.to_dict())
     else:
         write_table(RANKING, [_ranked_row(one) for one in found.ranked])
         write(_conclusion(found), None)
     return INTERRUPTED if found.is_interrupted else ANSWERED
-
-
-def _found_json(found: BestAssignments) -> dict[str, Any]:
-    from credalog.text import unparse_formula
-
-    return {
-        "criterion": found.criterion.value,
-        "alpha": found.alpha,
-        "variables": [v.name for v in found.variables],
-        "evidence": unparse_formula(found.given),
-        "assignments": [_ranked_json(one) for one in found.ranked],
-        "bound": found.bound,
-        "gap": found.gap,
-        "is_proved": found.is_proved,
-        "is_complete": found.is_complete,
-        "is_interrupted": found.is_interrupted,
-        "nodes": found.nodes,
-        "seconds": found.seconds,
-    }
-
-
-def _ranked_json(one: RankedAssignment) -> dict[str, Any]:
-    return {
-        "assignment": {v.name: value for v, value in one.values.items()},
-        "score": [one.score_lower, one.score_upper],
-        **interval_json(one.interval),
-    }
 
 
 def _ranked_row(one: RankedAssignment) -> tuple[str, ...]:
@@ -138,37 +115,42 @@ def _conclusion(found: BestAssignments) -> str:
 
 
 def decide(arguments: Namespace) -> int:
-    """Tell whether statements hold in every model, in none, or in some."""
+    """Tell whether statements hold in every model, in none, or in some, once all are understood."""
     model = load_model(arguments)
-    found: list[Decision] = []
-    with Watch() as watch, suppress(KeyboardInterrupt):
+    _check_statements(model, arguments.statement)
+    found: list[Decision | dict[str, Any]] = []
+    failed: list[CredalogError] = []
+    with Watch() as watch:
         for statement in arguments.statement:
             watch.begin(statement)
-            found.append(model.decide(statement, report=watch, **effort(arguments)))
-            if watch.is_interrupted:
+            try:
+                found.append(model.decide(statement, report=watch, **effort(arguments)))
+            except KeyboardInterrupt:
+                watch.is_interrupted = True
+            except CredalogError as error:
+                found += [unanswered(statement, error, as_a="statement")] if arguments.json else []
+                failed.append(blamed(statement, error))
+            if watch.is_interrupted or any(isinstance(error, InconsistentNetwork) for error in failed):
                 break
     if arguments.json:
-        write_json([_decision_json(one) for one in found])
-    else:
-        write_table(VERDICTS, [_decision_row(one) for one in found])
-    return INTERRUPTED if watch.is_interrupted else ANSWERED
+        write_json([one if isinstance(one, dict) else one.to_dict() for one in found])
+    elif found:
+        write_table(VERDICTS, [_decision_row(one) for one in found if not isinstance(one, dict)])
+    codes = [complain(error) for error in failed]
+    return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
 
-def _decision_json(one: Decision) -> dict[str, Any]:
-    return {
-        "statement": str(one),
-        "verdict": one.verdict.name,
-        **interval_json(one.interval),
-        "stage": one.stage,
-        "seconds": one.seconds,
-    }
+def _check_statements(model: LCN, statements: list[str]) -> None:
+    """Complain about a statement that cannot be read before any is decided."""
+    for statement in statements:
+        model.statement(statement)
 
 
 def _decision_row(one: Decision) -> tuple[str, ...]:
     verdict = {"CERTAIN": "certainly", "EXCLUDED": "certainly not"}.get(
         one.verdict.name, one.verdict.name.lower()
     )
-    return (str(one), verdict, *_interval_cells(one.interval), one.stage, f"{one.seconds:.2f}")
+    return (one.statement, verdict, *_interval_cells(one.interval), one.stage, f"{one.seconds:.2f}")
 
 
 # ---- arguments ----------------------------------------------------------------------------------------
@@ -176,16 +158,6 @@ def _decision_row(one: Decision) -> tuple[str, ...]:
 
 def _add_effort(parser: ArgumentParser) -> None:
     add_effort(parser, closely="how closely to look (default 1e-4)", long="seconds to work (default 30)")
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text} is not a number") from None
-    if not 0.0 <= value <= 1.0:
-        raise ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
 
 
 def _map_arguments(parser: ArgumentParser) -> None:
@@ -198,10 +170,13 @@ def _map_arguments(parser: ArgumentParser) -> None:
     )
     add_evidence(parser)
     parser.add_argument(
-        "--criterion", choices=CRITERIA, default="maximax", help="which interval is better (default maximax)"
+        "--criterion",
+        choices=get_args(CriterionName),
+        default="maximax",
+        help="which interval is better (default maximax)",
     )
     parser.add_argument(
-        "--alpha", type=_share, default=0.5, metavar="A", help="the optimism of hurwicz, 0 to 1 (default 0.5)"
+        "--alpha", type=share, metavar="A", help="the optimism of hurwicz, 0 to 1 (default 0.5)"
     )
     parser.add_argument(
         "--top", type=positive(int), default=1, metavar="K", help="how many assignments to list (default 1)"
@@ -210,6 +185,7 @@ def _map_arguments(parser: ArgumentParser) -> None:
 
 def _decide_arguments(parser: ArgumentParser) -> None:
     _add_effort(parser)
+    add_evidence(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="+", help="a comparison such as 'P(a | b) >= 0.5'"
     )

@@ -1,6 +1,6 @@
 """Commands that explain a network without asking anything of it: check, ground, graph, independences.
 
-Enters: the arguments of one command. Leaves: what the network says, as text, JSON or a picture.
+Input: the arguments of one command. Output: what the network says, as text, JSON or a picture.
 """
 
 from __future__ import annotations
@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, Command, add_json, add_model, add_output, load_model
-from credalog.cli.diagnose import add_diagnosis, diagnosis_code, diagnosis_json, diagnosis_text
+from credalog.cli.diagnose import add_diagnosis, diagnosis_code, diagnosis_text
 from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
     from credalog.network.formulas import Variable
-    from credalog.network.graph import DependencyGraph
     from credalog.network.sentences import Independence, Network, Sentence
     from credalog.network.summary import Summary
     from credalog.questions.diagnose import Diagnosis
@@ -33,12 +32,15 @@ LARGE = 2_000
 
 DIAGNOSIS_SECONDS = 30.0
 
+MOST_TIES = 5
+"""So many sentences that tie atoms are listed."""
+
 NOT_DIAGNOSED = f"  {'consistent':<15}not looked into: the network is large (give --timeout to try)\n"
 
 
 def check(arguments: Namespace) -> int:
     """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
-    from credalog.network.summary import summarize
+    from credalog.network.summary import summarize, ties
 
     model = load_model(arguments)
     network = model.ground()
@@ -46,13 +48,15 @@ def check(arguments: Namespace) -> int:
     queries = len(model.queries)
     diagnosis = _diagnosis(model, arguments)
     if arguments.json:
-        diagnosed = None if diagnosis is None else diagnosis_json(diagnosis)
+        diagnosed = None if diagnosis is None else diagnosis.to_dict()
         counted = {"file": arguments.file, **asdict(found), "queries": queries}
-        write_json({**counted, "diagnosis": diagnosed})
+        tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in ties(network)]
+        write_json({**counted, "ties": tied, "diagnosis": diagnosed})
     else:
         facts = {**_facts(found), "queries": f"{queries:,}"}
         write(f"{arguments.file} is well formed.\n", None)
         write("".join(f"  {word:<15}{fact}\n" for word, fact in facts.items()), None)
+        write("".join(f"  {line}\n" for line in _ties(list(ties(network)))), None)
         write(NOT_DIAGNOSED if diagnosis is None else diagnosis_text(diagnosis), None)
     return diagnosis_code(diagnosis)
 
@@ -61,7 +65,26 @@ def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
     """Look for a contradiction; in a large network only for as long as the user says."""
     if arguments.timeout is None and len(model.variables) > LARGE:
         return None
-    return model.diagnose(timeout=arguments.timeout or DIAGNOSIS_SECONDS, weights=dict(arguments.weight))
+    return model.diagnose(
+        timeout=arguments.timeout or DIAGNOSIS_SECONDS,
+        markov=arguments.markov,
+        weights=dict(arguments.weight),
+    )
+
+
+def _ties(tying: Sequence[Sentence]) -> Iterator[str]:
+    """Say which sentences tie which atoms to each other, as far as that can be listed."""
+    for n, sentence in enumerate(tying[:MOST_TIES]):
+        word = "" if n else "tied"
+        yield f"{word:<15}{', '.join(_names(sentence.claim_scope))}, by {sentence.name}: {_said(sentence)}"
+    if len(tying) > MOST_TIES:
+        yield f"{'':<15}and by {len(tying) - MOST_TIES:,} more sentences"
+
+
+def _said(sentence: Sentence) -> str:
+    from credalog.text import said
+
+    return said(sentence)
 
 
 def _facts(found: Summary) -> dict[str, str]:
@@ -90,14 +113,19 @@ def _cycles(found: Summary) -> str:
 
 
 def ground(arguments: Namespace) -> int:
-    """Write the ground network, as a text of the same language or as JSON."""
-    network = load_model(arguments).ground()
-    if arguments.json:
-        write_json(_network_json(network), arguments.output)
-    else:
-        from credalog.text import unparse_network
+    """Write the ground network, its evidence and its queries, as a text of the same language or as JSON."""
+    from credalog.text import unparse_formula, unparse_network, unparse_query
 
-        write(unparse_network(network), arguments.output)
+    model = load_model(arguments)
+    if arguments.json:
+        asked = {
+            "evidence": unparse_formula(model.evidence),
+            "queries": [unparse_query(query) for query in model.queries],
+        }
+        write_json({**_network_json(model.ground()), **asked}, arguments.output)
+    else:
+        text = unparse_network(model.ground(), evidence=model.evidence, queries=model.queries)
+        write(text, arguments.output)
     return ANSWERED
 
 
@@ -105,7 +133,7 @@ def _network_json(network: Network) -> dict[str, Any]:
     return {
         "variables": [{"name": x.name, "values": list(x.values)} for x in network.variables],
         "sentences": [_sentence_json(sentence) for sentence in network.sentences],
-        "independences": [_independence_json(one) for one in network.independences],
+        "independences": [one.to_dict() for one in network.independences],
     }
 
 
@@ -130,7 +158,7 @@ def graph(arguments: Namespace) -> int:
     drawn = load_model(arguments).graph
     match arguments.form:
         case "json":
-            write_json(_graph_json(drawn), arguments.output)
+            write_json(drawn.to_dict(), arguments.output)
         case "png":
             if arguments.output is None and sys.stdout.isatty():
                 raise CredalogError(
@@ -144,19 +172,6 @@ def graph(arguments: Namespace) -> int:
     return ANSWERED
 
 
-def _graph_json(drawn: DependencyGraph) -> dict[str, Any]:
-    from credalog.show.drawing import label
-
-    names = [label(node) for node in drawn.nodes]
-    return {
-        "variables": names[: len(drawn.variables)],
-        "formulas": names[len(drawn.variables) :],
-        "edges": [[names[source], names[target]] for source, target in drawn.edges],
-        "parents": {x.name: _names(drawn.parents(x)) for x in drawn.variables},
-        "components": [[names[x] for x in component] for component in drawn.components()],
-    }
-
-
 def independences(arguments: Namespace) -> int:
     """List the independences, those of the Markov condition and then those declared, as they are found."""
     from credalog.network import graph as markov
@@ -167,7 +182,7 @@ def independences(arguments: Namespace) -> int:
     implied = markov.independences(model.graph, wanted)
     declared = (one for one in network.independences if not wanted.keys().isdisjoint(one.left + one.right))
     found = chain(implied, declared)
-    lines = _json_lines(found) if arguments.json else map(_independence_text, found)
+    lines = _json_lines(found) if arguments.json else (f"{one}\n" for one in found)
     for line in lines:
         write(line, None)
     return ANSWERED
@@ -177,20 +192,11 @@ def _names(variables: Iterable[Variable]) -> list[str]:
     return [x.name for x in variables]
 
 
-def _independence_text(one: Independence) -> str:
-    given = f" | {', '.join(_names(one.given))}" if one.given else ""
-    return f"{', '.join(_names(one.left))} ⊥ {', '.join(_names(one.right))}{given}\n"
-
-
-def _independence_json(one: Independence) -> dict[str, list[str]]:
-    return {"left": _names(one.left), "right": _names(one.right), "given": _names(one.given)}
-
-
 def _json_lines(found: Iterable[Independence]) -> Iterator[str]:
     """Yield one JSON document piece by piece: the list may be far larger than memory."""
     yield '{"independences": ['
     for i, one in enumerate(found):
-        yield ("," if i else "") + "\n  " + json.dumps(_independence_json(one), ensure_ascii=False)
+        yield ("," if i else "") + "\n  " + json.dumps(one.to_dict(), ensure_ascii=False)
     yield "\n]}\n"
 
 

@@ -1,6 +1,6 @@
 """Commands that diagnose: explain, maxent, and the contradictions that check reports.
 
-Enters: the arguments of one command. Leaves: which sentences conflict and what would settle it, which hold an
+Input: the arguments of one command. Output: which sentences conflict and what would settle it, which hold an
 interval, or the model of greatest entropy; as text or JSON.
 """
 
@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.ask import answer_json, write_answers
+from credalog.cli.ask import write_answers
 from credalog.cli.command import (
     ANSWERED,
     INTERRUPTED,
     Command,
     add_effort,
+    add_evidence,
+    add_markov,
     add_output,
     effort,
     load_model,
     positive,
+    precision,
+    refuse_unless,
 )
 from credalog.cli.output import Column, check_target, shown_lower, shown_upper, write, write_json, write_table
 from credalog.errors import InconsistentNetwork
@@ -32,7 +37,10 @@ if TYPE_CHECKING:
     from credalog.questions.influence import Explanation, Influence, Measurement
     from credalog.tables.distribution import Distribution
 
-__all__ = ["DIAGNOSING", "add_diagnosis", "diagnosis_code", "diagnosis_json", "diagnosis_text", "tables_json"]
+__all__ = ["DIAGNOSING", "add_diagnosis", "diagnosis_code", "diagnosis_text"]
+
+PRECISION = 0.01
+"""How closely something is measured unless the user says otherwise."""
 
 HOLDING = (
     Column("sentence"),
@@ -47,7 +55,8 @@ HOLDING = (
 
 
 def add_diagnosis(parser: ArgumentParser) -> None:
-    """Add how long to look for a contradiction, and the prices of giving way."""
+    """Add how long to look for a contradiction, under which condition, and the prices of giving way."""
+    add_markov(parser)
     parser.add_argument(
         "--timeout",
         type=positive(float),
@@ -60,7 +69,7 @@ def add_diagnosis(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=W",
-        help="what widening a sentence costs, by label or file (default 1; inf forbids it); may be repeated",
+        help="what widening a sentence costs, by label, place or file (default 1; inf: never), repeatable",
     )
 
 
@@ -79,54 +88,6 @@ def diagnosis_code(found: Diagnosis | None) -> int:
         return INTERRUPTED
     is_bad = found is not None and found.verdict is Verdict.INCONSISTENT
     return InconsistentNetwork.exit_code if is_bad else ANSWERED
-
-
-def diagnosis_json(found: Diagnosis) -> dict[str, Any]:
-    """Return a diagnosis as the object that `--json` writes."""
-    return {
-        "verdict": found.verdict.name,
-        "model": None if found.model is None else tables_json(found.model),
-        "conflict": None if found.conflict is None else _conflict_json(found.conflict),
-        "repair": None if found.repair is None else _repair_json(found.repair),
-        "is_interrupted": found.is_interrupted,
-        "seconds": found.seconds,
-    }
-
-
-def _conflict_json(found: Conflict) -> dict[str, Any]:
-    return {
-        "is_minimal": found.is_minimal,
-        "sentences": [
-            {**_sentence_json(c.sentence), "by_lower": c.by_lower, "by_upper": c.by_upper}
-            for c in found.culprits
-        ],
-    }
-
-
-def _repair_json(found: Repair) -> dict[str, Any]:
-    return {
-        "price": found.price,
-        "at_least": found.at_least,
-        "is_checked": found.is_checked,
-        "changes": [
-            {
-                **_sentence_json(change.before),
-                "lower": float(change.after.lower),
-                "upper": float(change.after.upper),
-            }
-            for change in found.changes
-        ],
-    }
-
-
-def _sentence_json(sentence: Sentence) -> dict[str, Any]:
-    from credalog.text import said
-
-    return {
-        "label": sentence.label,
-        "source": str(sentence.source) if sentence.source else None,
-        "text": said(sentence),
-    }
 
 
 def diagnosis_text(found: Diagnosis) -> str:
@@ -182,12 +143,15 @@ def _place(sentence: Sentence) -> str:
 
 def explain(arguments: Namespace) -> int:
     """Say which sentences hold the ends of an interval, and what a measurement would be worth."""
+    refuse_unless(arguments.within is None or bool(arguments.measure), "--within", "--measure")
     model = load_model(arguments)
+    for text in arguments.measure:
+        model.question(text)
     found = model.explain(arguments.query, most=arguments.most, **effort(arguments))
     left = [] if found.is_interrupted else arguments.measure
     measured = list(_measured(model, left, arguments))
     if arguments.json:
-        write_json(_explanation_json(found, measured))
+        write_json({**found.to_dict(), "measurements": [one.to_dict() for one in measured]})
     else:
         _write_explanation(found, measured, arguments)
     return ANSWERED if len(measured) == len(arguments.measure) and not found.is_interrupted else INTERRUPTED
@@ -197,48 +161,15 @@ def _measured(model: LCN, measure: Sequence[str], arguments: Namespace) -> Itera
     """Imagine one measurement after the other until the user has had enough."""
     try:
         for other in measure:
-            yield model.measure(arguments.query, other, within=arguments.within, **effort(arguments))
+            yield model.measure(
+                arguments.query, other, within=arguments.within or PRECISION, **effort(arguments)
+            )
     except KeyboardInterrupt:
         return
 
 
-def _explanation_json(found: Explanation, measured: Sequence[Measurement]) -> dict[str, Any]:
-    return {
-        "answer": answer_json(found.answer),
-        "influences": [_influence_json(one) for one in found.influences],
-        "silent": [_sentence_json(sentence) for sentence in found.silent],
-        "untried": [_sentence_json(sentence) for sentence in found.untried],
-        "is_interrupted": found.is_interrupted,
-        "measurements": [_measurement_json(one) for one in measured],
-    }
-
-
-def _influence_json(found: Influence) -> dict[str, Any]:
-    return {
-        **_sentence_json(found.sentence),
-        "lower_move": found.lower_move,
-        "upper_move": found.upper_move,
-        "without": answer_json(found.answer),
-    }
-
-
-def _measurement_json(found: Measurement) -> dict[str, Any]:
-    return {
-        "measured": answer_json(found.known),
-        "within": float(found.within),
-        "width_before": found.before.upper - found.before.lower,
-        "width_best": found.best,
-        "width_worst": found.worst,
-        "width_at_most": found.at_most,
-        "scenarios": [
-            {"value": s.value, "answer": None if s.answer is None else answer_json(s.answer)}
-            for s in found.scenarios
-        ],
-    }
-
-
 def _write_explanation(found: Explanation, measured: Sequence[Measurement], arguments: Namespace) -> None:
-    write_answers([answer_json(found.answer)], arguments)
+    write_answers([found.answer.to_dict()], arguments)
     tried_all = not found.untried
     _write_holding("lower", shown_lower(found.answer.lower), found.holding_lower, tried_all=tried_all)
     _write_holding("upper", shown_upper(found.answer.upper), found.holding_upper, tried_all=tried_all)
@@ -252,7 +183,7 @@ def _write_explanation(found: Explanation, measured: Sequence[Measurement], argu
     dropped = "1 sentence was dropped" if tried == 1 else f"{tried:,} sentences were dropped in turn"
     write(f"\n{dropped}; {silent:,} cannot matter{rest}.\n", None)
     for one in measured:
-        write(_measurement_text(one), None)
+        write(f"\n{str(one)[:1].upper()}{str(one)[1:]}.\n", None)
 
 
 def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_all: bool) -> None:
@@ -276,18 +207,6 @@ def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_
     write_table(HOLDING, rows)
 
 
-def _measurement_text(found: Measurement) -> str:
-    from credalog.text import unparse_query
-
-    now = found.before.upper - found.before.lower
-    return (
-        f"\nIf {unparse_query(found.known.query)}, now between {shown_lower(found.known.lower)} and "
-        f"{shown_upper(found.known.upper)}, were measured to within {float(found.within):g}:\n"
-        f"  the interval's width, now {now:.6f}, would be {found.best:.6f} to {found.worst:.6f}"
-        f" at the places tried, and never more than {found.at_most:.6f}.\n"
-    )
-
-
 # ---- maximum entropy ----------------------------------------------------------------------------------
 
 
@@ -302,70 +221,58 @@ def maxent(arguments: Namespace) -> int:
     if found.distribution is not None and arguments.output is not None:
         _export(found.distribution, arguments.output)
     if arguments.json:
-        write_json(_entropy_json(found, queries))
+        write_json({**found.to_dict(), "queries": queries})
     else:
         write(f"{found}\n", None)
         _write_probabilities(queries)
         if found.distribution is not None and not queries and arguments.output is None:
-            write("\n" + _tables_text(found.distribution), None)
+            write("\n" + _tables_text(found), None)
     return INTERRUPTED if found.is_interrupted else ANSWERED
 
 
 def _probabilities(model: LCN, found: MaximumEntropy, asked: Sequence[str]) -> list[dict[str, Any]]:
-    from credalog.text import unparse_query
-
+    """Return the probabilities that the model gives; None where it gives the evidence none."""
     queries = [model.question(text) for text in asked]
-    return [{"query": unparse_query(q), "probability": found.probability(q.claim, q.given)} for q in queries]
+    chances = [found.probability(q.claim, q.given) for q in queries]
+    return [
+        {
+            "query": str(query),
+            "probability": None if isnan(chance) else chance,
+            "digits": found.digits(query.given),
+        }
+        for query, chance in zip(queries, chances, strict=True)
+    ]
 
 
 def _write_probabilities(queries: Sequence[dict[str, Any]]) -> None:
     if queries:
         columns = (Column("query"), Column("probability", "right"))
         write("\n", None)
-        write_table(columns, [(one["query"], f"{one['probability']:.6f}") for one in queries])
+        write_table(columns, [(one["query"], _probability(one)) for one in queries])
 
 
-def _entropy_json(found: MaximumEntropy, queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    is_found = found.distribution is not None
-    return {
-        "status": found.status.name,
-        "entropy": found.entropy if is_found else None,
-        "at_most": found.at_most,
-        "is_interrupted": found.is_interrupted,
-        "seconds": found.seconds,
-        "queries": list(queries),
-        "tables": tables_json(found.distribution) if found.distribution is not None else None,
-    }
+def _probability(one: dict[str, Any]) -> str:
+    """Write as many decimals as are known."""
+    chance = one["probability"]
+    return "undefined: the evidence has probability 0" if chance is None else f"{chance:.{one['digits']}f}"
 
 
-def tables_json(distribution: Distribution) -> list[dict[str, Any]]:
-    """Return a distribution as conditional tables."""
-    from credalog.tables.conditional import conditional_tables
-
-    return [
-        {
-            "variable": table.block[0].name,
-            "values": list(table.block[0].values),
-            "parents": [parent.name for parent in table.parents],
-            "table": table.table.tolist(),
-        }
-        for table in conditional_tables(distribution)
-    ]
-
-
-def _tables_text(distribution: Distribution) -> str:
+def _tables_text(found: MaximumEntropy) -> str:
     from credalog.tables.conditional import chances
-    from credalog.text import unparse_query
 
-    return "".join(f"{unparse_query(query)} = {chance:.6f}\n" for query, chance in chances(distribution))
+    assert found.distribution is not None
+    return "".join(
+        f"{query} = {chance:.{found.digits(query.given)}f}\n" for query, chance in chances(found.distribution)
+    )
 
 
 def _export(distribution: Distribution, path: str) -> None:
     """Write the model as JSON where the file's name asks for it, else as sentences."""
+    from credalog.tables.conditional import as_tables, point_network
+
     if path.endswith(".json"):
-        write_json(tables_json(distribution), path)
+        write_json(as_tables(distribution), path)
         return
-    from credalog.tables.conditional import point_network
     from credalog.text import unparse_network
 
     write(unparse_network(point_network(distribution)), path)
@@ -380,6 +287,7 @@ def _add_effort(parser: ArgumentParser) -> None:
 
 def _explain_arguments(parser: ArgumentParser) -> None:
     _add_effort(parser)
+    add_evidence(parser)
     parser.add_argument("query", metavar="QUERY", help="a question such as 'P(a | b and not c)'")
     parser.add_argument(
         "--most", type=positive(int), default=20, metavar="N", help="drop at most N sentences (default 20)"
@@ -393,8 +301,7 @@ def _explain_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--within",
-        type=positive(float),
-        default=0.01,
+        type=precision,
         metavar="W",
         help="the precision of the measurement (default 0.01)",
     )

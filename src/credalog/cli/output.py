@@ -1,6 +1,6 @@
 """Everything the commands write: text, JSON, files, and the table of answers.
 
-Enters: values of the other rooms. Leaves: characters on standard output, or a file that is either complete
+Input: results. Output: characters on standard output, or a file that is either complete
 or untouched.
 """
 
@@ -12,24 +12,22 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from credalog.errors import CredalogError
-from credalog.show.html import decimal
+from credalog.numbers.decimals import decimal
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from credalog.numbers.interval import Interval
 
 __all__ = [
     "Column",
     "Json",
     "bar",
     "check_target",
-    "interval_json",
+    "times_written",
     "shown_lower",
     "shown_upper",
     "write",
@@ -38,9 +36,6 @@ __all__ = [
 ]
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
-
-DIGITS = 6
-"""How many decimals of a probability people are shown; JSON carries all of them."""
 
 NOISE = 1e-8
 """An end this near to the border of a cell does not touch the next one."""
@@ -55,8 +50,19 @@ CELLS = 24
 """The length of the bar that stands for the interval from 0 to 1."""
 
 
+_written = 0
+"""How often something was written."""
+
+
+def times_written() -> int:
+    """Return how often something was written so far."""
+    return _written
+
+
 def write(content: str | bytes, path: str | None) -> None:
     """Write to a file, whole or not at all, or to standard output where no path (or `-`) is given."""
+    global _written  # noqa: PLW0603 -- what was written cannot be called back
+    _written += 1
     if path is not None and path != "-":
         _replace(Path(path), content if isinstance(content, bytes) else content.encode())
     elif isinstance(content, bytes):
@@ -102,30 +108,30 @@ def _usual_mode() -> int:
 
 
 def write_json(value: Json, path: str | None = None) -> None:
-    """Write a value as indented JSON."""
-    write(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)
+    """Write a value as indented JSON; a number that is none, or infinite, is null there."""
+    write(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
-def interval_json(interval: Interval) -> dict[str, Any]:
-    """Return an interval as the part of an object that `--json` writes."""
-    return {
-        "lower": interval.lower.bound,
-        "upper": interval.upper.bound,
-        "lower_witnessed": interval.lower.witnessed,
-        "upper_witnessed": interval.upper.witnessed,
-        "lower_warrant": interval.lower.warrant.name,
-        "upper_warrant": interval.upper.warrant.name,
-    }
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if isfinite(value) else None
+        case dict():
+            return {key: _finite(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_finite(one) for one in value]
+        case _:
+            return value
 
 
 def shown_lower(value: float) -> str:
     """Write a lower bound, rounded down."""
-    return decimal(value, down=True, digits=DIGITS)
+    return decimal(value, down=True)
 
 
 def shown_upper(value: float) -> str:
     """Write an upper bound, rounded up."""
-    return decimal(value, down=False, digits=DIGITS)
+    return decimal(value, down=False)
 
 
 def bar(lower: float, upper: float, attained: tuple[float, float] | None) -> str:

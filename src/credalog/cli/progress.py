@@ -1,6 +1,6 @@
 """What is known of a question while it is worked on.
 
-Enters: `Progress` reports from an inference, and Ctrl-C. Leaves: a line on standard error, if somebody looks,
+Input: `Progress` reports from an inference, and Ctrl-C. Output: a line on standard error, if somebody looks,
 and the bounds reached so far, if somebody interrupts.
 """
 
@@ -49,6 +49,11 @@ class Watch:
         self._began = monotonic()
         self._latest.clear()
 
+    def say(self, line: str) -> None:
+        """Show a line of words until there is something to report."""
+        if self._is_seen:
+            print(f"{CLEAR}{line}", end="", file=sys.stderr, flush=True)
+
     @property
     def seconds(self) -> float:
         """Return how long the question has been worked on."""
@@ -64,7 +69,7 @@ class Watch:
             raise KeyboardInterrupt
         if self._is_seen and monotonic() - self._drawn >= PAUSE:
             self._drawn = monotonic()
-            print(f"{CLEAR}{_line(self.question, progress)}", end="", file=sys.stderr, flush=True)
+            self.say(_line(self.question, progress))
 
     def round(self, done: Round) -> None:
         """Show a round of propagation."""
@@ -72,8 +77,7 @@ class Watch:
             raise KeyboardInterrupt
         if self._is_seen and monotonic() - self._drawn >= PAUSE:
             self._drawn = monotonic()
-            line = f"round {done.number}  largest change {done.largest_change:.1e}  {done.seconds:.1f} s"
-            print(f"{CLEAR}{line}", end="", file=sys.stderr, flush=True)
+            self.say(f"round {done.number}  largest change {done.largest_change:.1e}  {done.seconds:.1f} s")
 
     def reached(self, end: str) -> tuple[float | None, float | None]:
         """Return the bound and the witnessed value of one end so far, None where unknown."""

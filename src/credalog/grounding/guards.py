@@ -1,6 +1,6 @@
 """Guards, and the instances of a prefix that pass them.
 
-Enters: a prefix, such as `x, y in Person, Before(x, y)`. Leaves: `Instances`, every way to bind its
+Input: a prefix, such as `x, y in Person, Before(x, y)`. Output: `Instances`, every way to bind its
 logical variables, in the order of the domains. The search is nested: a guard is tested as soon as its
 variables are bound, and a relation or an equation proposes candidates, so that facts are followed and not
 searched for.
@@ -9,12 +9,13 @@ searched for.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, applied
+from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied
 from credalog.theory import (
     Application,
     Binder,
@@ -36,9 +37,11 @@ from credalog.theory import (
     Term,
 )
 
-__all__ = ["Guards", "Instances", "Test", "holds"]
+__all__ = ["Guards", "Instances", "Test", "holds", "is_beyond"]
 
 Test: TypeAlias = bool | Maker[bool]
+
+_INTEGER = re.compile(r"-?\d{1,1000}")
 
 _ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
     Order.EQUAL: operator.eq,
@@ -60,14 +63,19 @@ _TRUTHS: dict[Connective, Callable[..., bool]] = {
 }
 
 
+def is_beyond(order: Order, number: str, elements: Iterable[str]) -> bool:
+    """Tell whether a number that need not be an element may be compared by size with all elements."""
+    if order in (Order.EQUAL, Order.UNEQUAL):
+        return False
+    return all(map(_INTEGER.fullmatch, (number, *elements)))
+
+
 def holds(order: Order, left: str, right: str, ranks: dict[str, int]) -> bool:
     """Compare two elements: integers by size, others by their places in the domain."""
     if order in (Order.EQUAL, Order.UNEQUAL):
         return _ORDERS[order](left, right)
-    try:
+    if _INTEGER.fullmatch(left) and _INTEGER.fullmatch(right):
         return _ORDERS[order](int(left), int(right))
-    except ValueError:
-        pass
     if stranger := next((e for e in (left, right) if e not in ranks), None):
         raise Misstatement(f"{left} and {right} have no order between them", lexeme=stranger)
     return _ORDERS[order](ranks[left], ranks[right])
@@ -160,6 +168,8 @@ class Guards:
         self.terms = terms
         self.width = 0
         """How many slots an environment needs for every prefix compiled so far."""
+        self.searched = 0
+        """At most how many instances of a guard's quantifiers were met since this was set to 0."""
 
     # ---- tests ----------------------------------------------------------------------------------------
 
@@ -199,24 +209,36 @@ class Guards:
     def comparison(self, pattern: Comparison, scope: Scope) -> Test:
         """Compile a comparison of two terms that are not random; what is undefined compares with nothing."""
         order, left, right = pattern.order, pattern.left, pattern.right
-        sorts = self.terms.sort_of(left, scope), self.terms.sort_of(right, scope)
-        # A constant takes the sort of the other side; two variables keep their own.
+        first_sort, second_sort = self.terms.sort_of(left, scope), self.terms.sort_of(right, scope)
+        # A constant takes the sort of the other side; two variables keep their own, and have no order then.
+        sort = first_sort or second_sort
+        is_ordered = bool(sort) and second_sort in (sort, "")
+        ranks = self.terms.signature.ranks(sort) if is_ordered else {}
         sides = [
-            self.terms.term(left, scope, sorts[0] or sorts[1]),
-            self.terms.term(right, scope, sorts[1] or sorts[0]),
+            self._compared(order, left, scope, first_sort or sort),
+            self._compared(order, right, scope, second_sort or sort),
         ]
-        ranks = (
-            self.terms.signature.ranks(sorts[0]) if sorts[0] and sorts[0] == (sorts[1] or sorts[0]) else {}
-        )
 
         def test(first: str | None, second: str | None) -> bool:
             return first is not None and second is not None and holds(order, first, second, ranks)
 
         return applied(test, sides)
 
+    def _compared(self, order: Order, term: Term, scope: Scope, sort: str) -> Value:
+        """Compile a side of a comparison; by size, it may also be compared with a number out of range."""
+        match term:
+            case Name(name) if name not in scope and sort:
+                if is_beyond(order, name, self.terms.signature.ranks(sort)):
+                    return name
+            case _:
+                pass
+        return self.terms.term(term, scope, sort)
+
     def _quantified(self, pattern: Quantified, scope: Scope) -> Test:
         instances, inner = self.instances(pattern.prefix, scope)
+        before, self.searched = self.searched, 0
         body = _as_maker(self.test(pattern.body, inner))
+        self.searched = before + instances.most * max(1, self.searched)
         found = all if pattern.quantifier is Quantifier.FORALL else any
         return lambda environment: found(body(environment) for _ in instances.of(environment))
 

@@ -1,7 +1,7 @@
 """Ground a theory.
 
-Enters: a `Theory`. Leaves: a `Network`, with each rule's instances as sentences over ground variables.
-The size is estimated before anything is built, and sentences that come out the same are kept once.
+Input: a `Theory`. Output: a `Network`, with each rule's instances as sentences over ground variables.
+The size is estimated before anything is built, and instances of a rule that come out the same are kept once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, LanguageError, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
-from credalog.grounding.patterns import Compiled, Patterns
-from credalog.grounding.signature import Signature, nearest
-from credalog.grounding.terms import Environment, Maker, Scope, Unbound, listed
+from credalog.grounding.patterns import Compiled, Patterns, Undefined
+from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -33,8 +32,10 @@ from credalog.network.formulas import (
     Or,
     Truth,
     Variable,
+    World,
     Xor,
     conjunction,
+    literals_of,
     scope,
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence, Source
@@ -49,12 +50,19 @@ from credalog.theory import (
     Rule,
     Theory,
     place_of,
+    written,
 )
 
 __all__ = ["LIMIT", "Grounder", "ground"]
 
 LIMIT = 2_000_000
-"""How many ground sentences a theory may have, unless the user says otherwise."""
+"""How many ground sentences, with the instances of their quantifiers, a theory may have.
+
+The user may say otherwise.
+"""
+
+HEADING = "If this is a heading, name its columns after the domains, or take it out."
+"""What is said of a first row in a CSV file that names no elements."""
 
 TRIES = 10
 """How many bindings may be tried, for each sentence within the limit, before the search is given up."""
@@ -77,6 +85,9 @@ class _CompiledRule:
     given: Compiled
     width: int
     expansion: int
+    """At most how many instances of quantifiers the formulas of one sentence have."""
+    searched: int
+    """At most how many instances of quantifiers a guard looks through."""
 
     @property
     def most(self) -> int:
@@ -87,9 +98,14 @@ class _CompiledRule:
         lower, upper = rule.assessment.lower, rule.assessment.upper
         bound = len(self.instances.levels)
         for _ in self.instances.of(environment):
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+            # The condition comes first: where it is false, the claims need not even be defined.
             given = _made(self.given, environment)
-            label = f"{rule.label}[{','.join(environment[:bound])}]" if bound and rule.label else rule.label
+            if given == FALSE:
+                continue
+            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+            label = rule.label
+            if bound and label:
+                label = f"{label}[{','.join(map(written, environment[:bound]))}]"
             yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
 
 
@@ -103,7 +119,10 @@ class Grounder:
             try:
                 self._patterns.signature.check(declaration)
             except Misstatement as error:
-                raise error.at(theory.place_of_declaration(declaration.name, error.lexeme)) from None
+                place = theory.place_of_declaration(declaration.name, error.lexeme)
+                if place is not None and place.line == 1 and place.file.lower().endswith(".csv"):
+                    error.advice = HEADING
+                raise error.at(place) from None
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit, without making the instances."""
@@ -118,7 +137,7 @@ class Grounder:
         """Return the ground network, unless it would have more sentences than the limit."""
         with uncollected():
             self._check_size(limit)
-            sentences = tuple(_merged(self._sentences()))
+            sentences = tuple(self._sentences())
             independences = tuple(dict.fromkeys(self._independences()))
             return Network(self._variables(sentences, independences), sentences, independences)
 
@@ -131,13 +150,33 @@ class Grounder:
         with self._placing(rule.source, text, "the question"):
             instances, inner = self._patterns.guards.instances(rule.prefix, {})
             claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
+            self._check_count(instances)
             environment = self._environment()
             for _ in instances.of(environment):
-                yield Query(_made(claim, environment), _made(given, environment))
+                condition = _made(given, environment)
+                try:
+                    yield Query(_made(claim, environment), condition)
+                except Undefined:
+                    # Where the condition is false, the claim need not be defined, and nothing is asked.
+                    if condition != FALSE:
+                        raise
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
-        return conjunction(self.formula(e.formula, e.source) for e in self.theory.evidence)
+        values: World = {}
+        observed: list[Formula] = []
+        for evidence in self.theory.evidence:
+            formula = self.formula(evidence.formula, evidence.source)
+            observed.append(formula)
+            for part in formula.operands if isinstance(formula, And) else (formula,):
+                for variable, value in (literals_of(part) or {}).items():
+                    if values.setdefault(variable, value) != value:
+                        raise ImpossibleEvidence(
+                            f"the evidence contradicts itself about {variable}",
+                            place=self.theory.place(evidence.source, variable.name),
+                            advice="Take one of the observations out.",
+                        )
+        return conjunction(observed)
 
     def formula(self, pattern: Pattern, source: Source | None = None, text: str = "") -> Formula:
         """Return the ground formula of a pattern in which nothing is left to bind."""
@@ -161,8 +200,17 @@ class Grounder:
 
     def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
         """Compile a formula about what the rules and declarations speak of."""
+        self._spoken_of  # noqa: B018 -- compiling the rules counts their quantifiers
+        self._patterns.expansion = 0
         with self._nothing_new():
-            return self._patterns.formula(pattern, inner)
+            compiled = self._patterns.formula(pattern, inner)
+        if self._patterns.expansion > LIMIT:
+            raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}", LIMIT)
+        return compiled
+
+    def _check_count(self, instances: Instances) -> None:
+        if instances.most > LIMIT:
+            raise _too_large(f"to ground the statement takes {instances.most:,} instances or more", LIMIT)
 
     @contextmanager
     def _nothing_new(self) -> Iterator[None]:
@@ -181,45 +229,36 @@ class Grounder:
 
     def _compiled(self, rule: Rule) -> _CompiledRule:
         patterns = self._patterns
-        patterns.expansion = 0
+        patterns.expansion = patterns.guards.searched = 0
         try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
             claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
             given = patterns.formula(rule.assessment.given, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
-        return _CompiledRule(rule, instances, claims, given, patterns.guards.width, patterns.expansion)
+        width, searched = patterns.guards.width, patterns.guards.searched
+        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
-        if sum(rule.most for rule in self._rules) <= limit:
+        is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
+        if is_quick and sum(rule.most for rule in self._rules) <= limit:
             return
         count = 0
         for compiled in self._rules:
             more = _count(compiled, limit - count)
             if more is None or count + more > limit:
-                needed = (
-                    f"more than {TRIES * limit:,} attempts"
-                    if more is None
-                    else f"{count + more:,} sentences or more"
-                )
-                raise GroundingTooLarge(
-                    f"to ground the theory takes {needed}; the limit is {limit:,}",
-                    place=self.theory.place(compiled.rule.source),
-                    advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
-                )
+                needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
+                place = self.theory.place(compiled.rule.source)
+                raise _too_large(f"to ground the theory takes {needed}", limit, place)
             count += more
 
     def _sentences(self) -> Iterator[Sentence]:
         for compiled in self._rules:
             try:
-                for sentence in compiled.sentences():
-                    settled = _settled(sentence)
-                    if settled is not None:
-                        yield settled
+                yield from _merged(filter(None, map(_settled, compiled.sentences())))
             except Misstatement as error:
                 raise self._placed(error, compiled.rule.source) from None
-        yield from filter(None, map(_settled, self.theory.sentences))
 
     # ---- independences and variables ------------------------------------------------------------------
 
@@ -230,6 +269,7 @@ class Grounder:
 
     def _instances_of(self, rule: IndependenceRule) -> Iterator[Independence]:
         instances, blocks = self._blocks(rule)
+        self._check_count(instances)
         environment = self._environment()
         for _ in instances.of(environment):
             left, right, given = (tuple(_made(v, environment) for v in block) for block in blocks)
@@ -252,12 +292,7 @@ class Grounder:
         occurring = (variable for sentence in sentences for variable in sentence.scope)
         blocks = (block for i in independences for block in (i.left, i.right, i.given))
         observed = scope(self.evidence())
-        found: dict[str, Variable] = {}
-        for variable in chain(self.theory.variables, declared, occurring, *blocks, observed):
-            known = found.setdefault(variable.name, variable)
-            if known is not variable and known != variable:
-                raise LanguageError(f"{variable.name} is used with two different lists of values")
-        return tuple(found.values())
+        return tuple(dict.fromkeys(chain(declared, occurring, *blocks, observed)))
 
     @contextmanager
     def _placing(self, source: Source | None, text: str = "", inside: str = "") -> Iterator[None]:
@@ -288,8 +323,27 @@ def _made(compiled: Any, environment: Environment) -> Any:
     return compiled(environment) if callable(compiled) else compiled
 
 
+def _sized(count: int) -> str:
+    return f"{count:,} sentences and instances of quantifiers, or more"
+
+
+def _too_large(message: str, limit: int, place: Place | None = None) -> GroundingTooLarge:
+    return GroundingTooLarge(
+        f"{message}; the limit is {limit:,}",
+        place=place,
+        advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
+    )
+
+
+def _search(compiled: _CompiledRule) -> int:
+    """Return at most how many instances the quantifiers of a rule's guards look through."""
+    return compiled.searched * compiled.instances.most
+
+
 def _count(compiled: _CompiledRule, room: int) -> int | None:
     """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
+    if _search(compiled) > TRIES * max(room, 1000):
+        return None
     if not any(level.tests for level in compiled.instances.levels):
         return compiled.most
     weight, tries = max(1, compiled.expansion), TRIES * max(room, 1000)
@@ -302,8 +356,6 @@ def _count(compiled: _CompiledRule, room: int) -> int | None:
 
 def _settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
-    if sentence.given == FALSE:
-        return None
     if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
     weights: dict[Formula, Fraction] = {}
@@ -338,7 +390,10 @@ def _impossible(sentence: Sentence) -> Sentence:
 
 
 def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Keep the first of the sentences that say the same."""
+    """Keep the first of a rule's instances that say the same.
+
+    Sentences of different rules are all kept: each has its own label, place and weight.
+    """
     seen: set[Hashable] = set()
     for sentence in sentences:
         key = _sentence_key(sentence)
@@ -352,7 +407,11 @@ def _sentence_key(sentence: Sentence) -> Hashable:
     lower, upper = sentence.lower, sentence.upper
     bounds = (lower.numerator, lower.denominator, upper.numerator, upper.denominator)
     if sentence.is_linear:
-        claims: Hashable = frozenset([(weight, _key(claim)) for weight, claim in sentence.claims])
+        weights: dict[Hashable, Fraction] = {}
+        for weight, claim in sentence.claims:
+            key = _key(claim)
+            weights[key] = weights.get(key, _ZERO) + weight
+        claims: Hashable = frozenset(weights.items())
     else:
         claims = _key(sentence.claims[0][1])
     return (claims, _key(sentence.given), bounds, sentence.tau)

@@ -1,20 +1,30 @@
 """Compile first-order patterns into makers of ground formulas.
 
-Enters: a pattern, and the logical variables in scope. Leaves: the ground formula, where the pattern has
+Input: a pattern, and the logical variables in scope. Output: the ground formula, where the pattern has
 no logical variable; otherwise a function from an instance to its formula. Names, arities and sorts are
 checked here, once per pattern and not once per instance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
-from credalog.grounding.guards import Guards, Test, holds
-from credalog.grounding.signature import Signature, nearest
-from credalog.grounding.terms import Environment, Maker, Scope, Terms, Value, applied, listed
+from credalog.grounding.guards import Guards, Test, holds, is_beyond
+from credalog.grounding.terms import (
+    Environment,
+    Maker,
+    Scope,
+    Signature,
+    Terms,
+    Value,
+    applied,
+    listed,
+    nearest,
+)
 from credalog.network.formulas import (
     BOOLEAN,
     FALSE,
@@ -54,10 +64,19 @@ from credalog.theory import (
     written,
 )
 
-__all__ = ["Compiled", "Patterns"]
+__all__ = ["Compiled", "Patterns", "Undefined"]
 
 Compiled: TypeAlias = Formula | Maker[Formula]
 """A formula, or its maker where it depends on the instance. A formula is never callable."""
+
+T = TypeVar("T")
+
+TRUTHS = ("true", "True", "false", "False")
+"""How the language spells the values of a proposition."""
+
+
+class Undefined(Misstatement):
+    """An atom does not exist in this instance, which matters only where the rest does not decide."""
 
 
 class Patterns:
@@ -99,7 +118,7 @@ class Patterns:
             case Comparison():
                 return self._comparison(pattern, scope)
             case Compound(connective, operands):
-                return applied(_BUILDERS[connective], [self.formula(part, scope) for part in operands])
+                return _joined(_BUILDERS[connective], [self.formula(part, scope) for part in operands])
             case Quantified():
                 return self._quantified(pattern, scope)
             case Shifted():
@@ -117,6 +136,8 @@ class Patterns:
                 return _certain(self.guards.test(term, scope))
             case RandomFunction() as variable:
                 values = self.signature.values(variable)
+                if (true := _spelt("true", values)) and _spelt("false", values):
+                    return applied(lambda found: Is(found, true), [self.variable(term, scope)])
                 shown = f"{term.name}(...)" if isinstance(term, Application) else term.name
                 raise Misstatement(
                     f"{term.name} is not true or false; its values are {listed(values)}",
@@ -151,12 +172,16 @@ class Patterns:
         body = self.formula(pattern.body, inner)
         self.expansion = before + instances.most * max(1, self.expansion)
         build = _both if pattern.quantifier is Quantifier.FORALL else _either
+        make = _as_maker(body)
 
         def maker(environment: Environment) -> Formula:
-            parts = (body(environment) if callable(body) else body for _ in instances.of(environment))
-            return build(*parts)
+            try:
+                return build(*[make(environment) for _ in instances.of(environment)])
+            except Undefined:
+                return _decided(build, (partial(make, environment) for _ in instances.of(environment)))
 
-        return maker if scope else maker([""] * self.guards.width)
+        # Even without a logical variable around it, it is not made before its size is known.
+        return maker
 
     # ---- random variables -----------------------------------------------------------------------------
 
@@ -183,7 +208,7 @@ class Patterns:
                 found = known[elements] = self._new_variable(declaration, elements)
             return found
 
-        return applied(variable, self._arguments(declaration, term, scope))
+        return _deferred(variable, self._arguments(declaration, term, scope))
 
     def _ground_atom(self, predicate: Predicate, term: Name | Application, scope: Scope) -> Compiled:
         known = self._ground_atoms.setdefault(predicate.name, {})
@@ -194,7 +219,7 @@ class Patterns:
                 found = known[elements] = self._proposition(self._new_variable(predicate, elements))
             return found
 
-        return applied(atom, self._arguments(predicate, term, scope))
+        return _deferred(atom, self._arguments(predicate, term, scope))
 
     def _arguments(
         self, declaration: Predicate | RandomFunction, term: Name | Application, scope: Scope
@@ -220,7 +245,7 @@ class Patterns:
         """Return the arguments of an atom, all of them defined and in their domains."""
         present = [element for element in elements if element is not None]
         if len(present) < len(elements):
-            raise Misstatement(
+            raise Undefined(
                 f"{declaration.name} is applied to a function's value that its table does not give",
                 lexeme=declaration.name,
                 advice="Complete the table, or guard the sentence: forall x, y in ..., f(x) = y: ...",
@@ -228,7 +253,7 @@ class Patterns:
         for element, sort in zip(present, declaration.sorts, strict=True):
             if element not in self.signature.ranks(sort):
                 # A constant or variable was checked when compiled: this is a sum that left its range.
-                raise Misstatement(
+                raise Undefined(
                     f"{declaration.name}({','.join(present)}) does not exist: {element} is not in {sort}",
                     lexeme=declaration.name,
                     advice="Guard the sentence, for instance: forall d in Day, d < 7: ...",
@@ -243,7 +268,7 @@ class Patterns:
             what, shown = ("predicate", f"{term.name}(...)") if arguments else ("proposition", term.name)
             kinds = (Predicate, RandomFunction, Relation)
             raise self.signature.unknown(term.name, what, kinds, advice=f"Declare it: predicate {shown}.")
-        if not arguments and self.signature.is_element(term.name):
+        if not arguments and self.signature.is_listed(term.name):
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name
         found = self.variables.get(name)
@@ -255,14 +280,30 @@ class Patterns:
     # ---- comparisons ----------------------------------------------------------------------------------
 
     def _comparison(self, pattern: Comparison, scope: Scope) -> Compiled:
+        for side, other in ((pattern.left, pattern.right), (pattern.right, pattern.left)):
+            if _is_truth(other) and self._is_true_or_false(side, scope):
+                return self._compared_with_truth(pattern.order, side, other, scope)
         left, right = self._random(pattern.left, scope), self._random(pattern.right, scope)
         if left is None and right is None:
             return _certain(self.guards.comparison(pattern, scope))
-        sides: list[Variable | Maker[Variable] | Value] = [
-            self.variable(pattern.left, scope) if left else self._value(pattern.left, right, scope),
-            self.variable(pattern.right, scope) if right else self._value(pattern.right, left, scope),
-        ]
-        return applied(lambda first, second: self._compared(pattern.order, first, second), sides)
+        first = self.variable(pattern.left, scope) if left else self._value(pattern, right, scope)
+        second = self.variable(pattern.right, scope) if right else self._value(pattern, left, scope)
+        return applied(lambda one, other: self._compared(pattern.order, one, other), [first, second])
+
+    def _is_true_or_false(self, term: Term, scope: Scope) -> bool:
+        """Tell whether a term is an atom, so that it may be compared with true and false."""
+        if isinstance(term, Shifted) or term.name in scope or _is_truth(term):
+            return False
+        declaration = self.signature[self.signature.resolved(term).name]
+        return isinstance(declaration, Predicate | Relation | None)
+
+    def _compared_with_truth(self, order: Order, atom: Term, truth: Term, scope: Scope) -> Compiled:
+        """Compile `rain = true` and its like."""
+        if order not in (Order.EQUAL, Order.UNEQUAL):
+            raise Misstatement("true and false have no order", advice="Write = or !=.")
+        is_true = truth == Name("true") or truth == Name("True")
+        formula = self.formula(atom, scope)
+        return formula if is_true == (order is Order.EQUAL) else _joined(_negation, [formula])
 
     def _random(self, term: Term, scope: Scope) -> RandomFunction | None:
         if isinstance(term, Shifted) or term.name in scope:
@@ -276,21 +317,24 @@ class Patterns:
             )
         return declaration if isinstance(declaration, RandomFunction) else None
 
-    def _value(self, term: Term, variable: RandomFunction | None, scope: Scope) -> Value:
+    def _value(self, pattern: Comparison, variable: RandomFunction | None, scope: Scope) -> Value:
         """Compile the value with which a random variable is compared."""
         if variable is None:
             raise AssertionError("one side of the comparison is random")
+        term = pattern.right if self._random(pattern.left, scope) else pattern.left
         values = self.signature.values(variable)
-        if isinstance(term, Name) and term.name not in scope:
-            if term.name not in values:
-                raise Misstatement(
-                    f"{variable.name} has no value {term.name}",
-                    lexeme=term.name,
-                    advice=nearest(term.name, values) or f"Its values are {listed(values)}.",
-                    kind=UnknownName,
-                )
+        if not isinstance(term, Name) or term.name in scope:
+            return self.terms.term(term, scope, self.terms.sort_of(term, scope))
+        if term.name in values or is_beyond(pattern.order, term.name, values):
             return term.name
-        return self.terms.term(term, scope, self.terms.sort_of(term, scope))
+        if _is_truth(term) and (spelt := _spelt(term.name, values)):
+            return spelt
+        raise Misstatement(
+            f"{variable.name} has no value {term.name}",
+            lexeme=term.name,
+            advice=nearest(term.name, values) or f"Its values are {listed(values)}.",
+            kind=UnknownName,
+        )
 
     def _compared(self, order: Order, left: Variable | str | None, right: Variable | str | None) -> Formula:
         if left is None or right is None:
@@ -299,6 +343,64 @@ class Patterns:
         if key not in self._comparisons:
             self._comparisons[key] = _compare(order, left, right)
         return self._comparisons[key]
+
+
+def _is_truth(term: Term) -> bool:
+    return isinstance(term, Name) and term.name in TRUTHS
+
+
+def _spelt(truth: str, values: tuple[str, ...]) -> str | None:
+    """Return how the values of a variable spell true or false, if they do."""
+    return next((value for value in values if value.lower() == truth.lower()), None)
+
+
+def _deferred(function: Callable[..., T], parts: list[Value]) -> T | Maker[T]:
+    """Apply a function to compiled parts; what is not defined complains only where it is needed."""
+    try:
+        return applied(function, parts)
+    except Undefined as error:
+        undefined = error
+
+    def maker(_environment: Environment) -> T:
+        raise undefined
+
+    return maker
+
+
+def _joined(build: Callable[..., Formula], parts: list[Compiled]) -> Compiled:
+    """Join compiled formulas; one that is not defined does not matter where the others decide."""
+    if not any(map(callable, parts)):
+        return build(*parts)
+    makers = list(map(_as_maker, parts))
+
+    def maker(environment: Environment) -> Formula:
+        try:
+            return build(*[make(environment) for make in makers])
+        except Undefined:
+            return _decided(build, (partial(make, environment) for make in makers))
+
+    return maker
+
+
+def _as_maker(compiled: Compiled) -> Maker[Formula]:
+    return compiled if callable(compiled) else lambda _environment: compiled
+
+
+def _decided(build: Callable[..., Formula], attempts: Iterable[Callable[[], Formula]]) -> Formula:
+    """Join formulas of which one is not defined, if it makes no difference; complain otherwise."""
+    parts: list[Formula] = []
+    undefined: list[Undefined] = []
+    for attempt in attempts:
+        try:
+            parts.append(attempt())
+        except Undefined as error:
+            undefined.append(error)
+            parts.append(UNKNOWN)
+    outcomes = {build(*[truth if part is UNKNOWN else part for part in parts]) for truth in (TRUE, FALSE)}
+    # Two that are not defined might decide together, as in f(x) <-> g(x); that is not trusted.
+    if len(outcomes) > 1 or (len(undefined) > 1 and build not in (_both, _either, _not_all)):
+        raise undefined[0]
+    return outcomes.pop()
 
 
 def _certain(test: Test) -> Compiled:
@@ -313,9 +415,7 @@ def _compare(order: Order, left: Variable | str, right: Variable | str) -> Formu
         return _negation(_compare(Order.EQUAL, left, right))
     if left == right:
         return FALSE if order in (Order.LESS, Order.GREATER) else TRUE
-    values = (
-        left.values if isinstance(left, Variable) else right.values if isinstance(right, Variable) else ()
-    )
+    values = _ordered_values(order, left, right)
     ranks = {value: i for i, value in enumerate(values)}
     return _either(
         *(
@@ -324,6 +424,19 @@ def _compare(order: Order, left: Variable | str, right: Variable | str) -> Formu
             if holds(order, value, other, ranks)
         )
     )
+
+
+def _ordered_values(order: Order, left: Variable | str, right: Variable | str) -> tuple[str, ...]:
+    """Return the values in the order that both sides share; complain if they have none."""
+    lists = [side.values for side in (left, right) if isinstance(side, Variable)]
+    is_same = lists[0] == lists[-1] or order is Order.EQUAL
+    if not is_same and not all(is_beyond(order, value, lists[0]) for value in lists[-1]):
+        raise Misstatement(
+            f"{left} and {right} list their values differently, so that there is no order between them",
+            lexeme=str(left),
+            advice="Let both take their values from one domain: variable A, B in Level.",
+        )
+    return lists[0]
 
 
 def _options(side: Variable | str) -> list[tuple[str, Formula]]:
@@ -342,6 +455,9 @@ def _negation(operand: Formula) -> Formula:
 
 
 _FOLDED = (Truth, And)
+
+UNKNOWN = Is(Variable("?"))
+"""Stands for a formula that is not defined, until it is known whether that matters."""
 
 
 def _both(*parts: Formula) -> Formula:

@@ -1,21 +1,25 @@
 """What is asked of an inference, and what it answers.
 
-Enters: options. Leaves: `Answer`, an interval with its warranty, its status and its cost.
+Input: options. Output: `Answer`, an interval with its warranty, its status and its cost; `Marginals`, the
+answers of all variables as a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar, overload
 
+from credalog.errors import CredalogError, MissingLibrary, UnknownName
+from credalog.network.formulas import Formula, Is, Variable, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Interval, Status
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.tables.distribution import Distribution
 
-__all__ = ["Answer", "Options", "Progress", "Report", "last_of"]
+__all__ = ["Answer", "Marginals", "Options", "Progress", "Report", "last_of"]
 
 T = TypeVar("T")
 
@@ -43,19 +47,33 @@ class Options:
     markov: Markov = Markov.LOCAL
     report: Report | None = None
 
+    def checked(self) -> Options:
+        """Return these options, if a user may ask for them; methods may set themselves any limit."""
+        _check_number("tolerance", self.tolerance, most=1.0)
+        _check_number("timeout", self.timeout, most=float("inf"))
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+
+def _check_number(name: str, value: float, *, most: float) -> None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (is_number and 0.0 < value <= most):
+        least = "a positive number of seconds" if most > 1.0 else "a number above 0 and at most 1"
+        raise CredalogError(f"{name}={value} is not {least}", advice=f"Leave {name} out, or give {least}.")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Printed):
     """The interval of one query, how it was found and how far it can be trusted.
 
     The witnesses are models that attain the witnessed values, over the variables that bear on the query.
+    Two answers are equal whatever time they took.
     """
 
     query: Query
     interval: Interval
     status: Status
     method: str
-    seconds: float
+    seconds: float = field(compare=False)
     interrupted: bool = False
 
     @property
@@ -90,12 +108,115 @@ class Answer:
         """Return the greatest value that a checked model attains."""
         return self.interval.upper.witnessed
 
+    def __str__(self) -> str:
+        ending = "interrupted" if self.interrupted else self.status.name.lower()
+        return f"{self.query} in {self.interval} ({ending}, {self.method}, {self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "query": str(self.query),
+            **self.interval.to_dict(),
+            "status": "INTERRUPTED" if self.interrupted else self.status.name,
+            "method": self.method,
+            "seconds": self.seconds,
+        }
+
+    def _repr_html_(self) -> str:
+        return Marginals((self,))._repr_html_()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Marginals:
+    """The probability of every proposition, and of every value of every other variable.
+
+    A table: `m["a"]` is the answer about a, `m["Color"]` the part about the values of Color,
+    `m["Color", "red"]` one of them, and `m[0]` the first answer.
+    """
+
+    answers: tuple[Answer, ...]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.answers or (isinstance(key, (str, Variable)) and bool(self._about(str(key))))
+
+    @overload
+    def __getitem__(self, key: int | Formula | tuple[str | Variable, str]) -> Answer: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Answer, ...]: ...
+
+    @overload
+    def __getitem__(self, key: str | Variable) -> Answer: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        match key:
+            case int() | slice():
+                return self.answers[key]
+            case (name, value):
+                return self._one([a for a in self._about(str(name)) if _atom(a).value == value], key)
+            case str() | Variable():
+                found = self._about(str(key))
+                if found and not _atom(found[0]).variable.is_proposition:
+                    return Marginals(tuple(found))
+                return self._one(found or [a for a in self.answers if str(a.query.claim) == key], key)
+            case _:
+                return self._one([answer for answer in self.answers if answer.query.claim == key], key)
+
+    def _about(self, name: str) -> list[Answer]:
+        bare = name.replace(" ", "")
+        return [a for a in self.answers if _atom(a).variable.name.replace(" ", "") == bare]
+
+    def _one(self, found: list[Answer], key: object) -> Answer:
+        if not found:
+            known = ", ".join(dict.fromkeys(_atom(answer).variable.name for answer in self.answers))
+            raise UnknownName(f"there is no marginal of {key}", advice=f"There are those of {known}.")
+        return found[0]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the answers by what they are about."""
+        return {str(answer.query.claim): answer.to_dict() for answer in self.answers}
+
+    def to_frame(self) -> Any:
+        """Return the answers as a pandas table, one row each."""
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError:
+            raise MissingLibrary(
+                "a data frame needs pandas, which is not installed",
+                advice="Install it with `pip install pandas`, or use to_dict().",
+            ) from None
+        return pd.DataFrame.from_dict(self.to_dict(), orient="index")
+
+    def __str__(self) -> str:
+        width = max((len(str(answer.query)) for answer in self.answers), default=0)
+        lines = (
+            f"{answer.query!s:<{width}}  {answer.interval}  {answer.status.name.lower()}" for answer in self
+        )
+        return "\n".join(lines) or "no marginals"
+
+    def __repr__(self) -> str:
+        return f"<marginals: {len(self.answers):,} answers>"
+
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
-        from credalog.text import unparse_query
 
-        remark = f"{self.status.name.lower()}, {self.method}, {self.seconds:.2f} s"
-        return as_html([Bar(unparse_query(self.query), self.interval, remark)])
+        remarks = (f"{a.status.name.lower()}, {a.method}, {a.seconds:.2f} s" for a in self.answers)
+        bars = [
+            Bar(str(a.query), a.interval, remark) for a, remark in zip(self.answers, remarks, strict=True)
+        ]
+        return as_html(bars)
+
+
+def _atom(answer: Answer) -> Is:
+    """Return the atom that a marginal is about."""
+    claim = answer.query.claim
+    return claim if isinstance(claim, Is) else Is(scope(claim)[0])
 
 
 def last_of(stages: Iterable[T], first: T) -> tuple[T, bool]:

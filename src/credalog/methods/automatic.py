@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from credalog.errors import CredalogError, ProblemTooLarge
+from credalog.errors import CredalogError, Option, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques import likelihood
 from credalog.methods.cliques.ends import Ends, Models
@@ -164,14 +164,19 @@ class _Asked:
         if self._as_credal is None:
             raise CredalogError(
                 "set propagation needs a credal network: local sentences only, on an acyclic graph",
-                advice="Use --method auto.",
+                advice="Use {}.",
+                remedies=(Option("method", "auto"),),
             )
         return self._by_sets(self.options.timeout)
 
     def by_columns(self) -> Answer:
         """Generate columns."""
         if self.compiled.markov is not Markov.NONE:
-            raise CredalogError("column generation knows no independence", advice="Add --markov none.")
+            raise CredalogError(
+                "column generation knows no independence",
+                advice="Add {}.",
+                remedies=(Option("markov", "none"),),
+            )
         from credalog.methods import columns
 
         return columns.query(self.compiled.network, self.asked, self._with_timeout(self.budget.remaining))
@@ -183,7 +188,8 @@ class _Asked:
         if len(claimed) != 1 or observed is None or event is None:
             raise CredalogError(
                 f"{self.options.method} bounds single variables, given observed values",
-                advice="Use --method auto.",
+                advice="Use {}.",
+                remedies=(Option("method", "auto"),),
             )
         from credalog.methods.intervals import propagate
 

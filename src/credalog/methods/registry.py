@@ -8,16 +8,13 @@ add a method: a package beside this module that answers a query, a row here, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
+from credalog.choices import MethodName
 from credalog.network.graph import Markov
 from credalog.numbers.interval import Warrant
 
 __all__ = ["METHODS", "Method", "MethodName", "method_named"]
-
-MethodName = Literal[
-    "auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"
-]
 
 
 @dataclass(frozen=True, slots=True)

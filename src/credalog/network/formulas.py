@@ -1,6 +1,6 @@
 """The closed algebra of ground formulas over finite-valued variables.
 
-Enters: variables and connectives. Leaves: formulas as immutable values, their scope, a canonical form
+Input: variables and connectives. Output: formulas as immutable values, their scope, a canonical form
 for structural comparison, and their truth on all worlds of a scope at once as one boolean array.
 """
 
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never, cast
+from typing import Never, TypeAlias, assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from credalog.errors import LanguageError, UnknownName
 
 __all__ = [
     "FALSE",
@@ -31,6 +33,7 @@ __all__ = [
     "canonical",
     "conjunction",
     "disjunction",
+    "is_deeper",
     "literals_of",
     "proposition",
     "propositions",
@@ -41,12 +44,18 @@ __all__ = [
 BOOLEAN = ("false", "true")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Variable:
     """A ground variable with a finite domain; a proposition is the two-valued case false, true."""
 
     name: str
     values: tuple[str, ...] = BOOLEAN
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise LanguageError(f"{self.name!r} is no name", advice='Write Variable("rain").')
+        if self.values is not BOOLEAN:
+            object.__setattr__(self, "values", _listed(self.name, self.values))
 
     def __hash__(self) -> int:
         # Names are unique within a network, and a string remembers its hash.
@@ -64,6 +73,19 @@ class Variable:
     def __str__(self) -> str:
         return self.name
 
+    __repr__ = __str__
+
+
+def _listed(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values of a variable, which must be texts, and all different."""
+    listed = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else ()
+    if not listed or len(set(listed)) < len(listed) or not all(isinstance(v, str) for v in listed):
+        raise LanguageError(
+            f"the values of {name} are not a list of different texts: {values!r}",
+            advice=f'Write Variable("{name}", ("low", "high")).',
+        )
+    return listed
+
 
 class _Connectives:
     """Python's operators on formulas: `&`, `|`, `^`, `~`, and `>>` for implication."""
@@ -71,19 +93,53 @@ class _Connectives:
     __slots__ = ()
 
     def __and__(self, other: Formula) -> Formula:
-        return conjunction((self._formula, other))
+        return conjunction((self._formula, _joined(other)))
+
+    def __rand__(self, other: Formula) -> Formula:
+        return conjunction((_joined(other), self._formula))
 
     def __or__(self, other: Formula) -> Formula:
-        return disjunction((self._formula, other))
+        return disjunction((self._formula, _joined(other)))
+
+    def __ror__(self, other: Formula) -> Formula:
+        return disjunction((_joined(other), self._formula))
 
     def __xor__(self, other: Formula) -> Formula:
-        return Xor((self._formula, other))
+        return Xor((self._formula, _joined(other)))
+
+    def __rxor__(self, other: Formula) -> Formula:
+        return Xor((_joined(other), self._formula))
 
     def __invert__(self) -> Formula:
         return Not(self._formula)
 
     def __rshift__(self, other: Formula) -> Formula:
-        return Implies(self._formula, other)
+        return Implies(self._formula, _joined(other))
+
+    def __rrshift__(self, other: Formula) -> Formula:
+        return Implies(_joined(other), self._formula)
+
+    def _is_no_number(self, other: object) -> Never:
+        raise LanguageError(
+            f"the formula {self} is no number",
+            advice="Write P(a) >= 0.3 for a bound, and join formulas by &, | and ~.",
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = _is_no_number
+
+    def __bool__(self) -> Never:
+        # Python reads `a and b` as b, and `not a` as False: a formula would be lost without a word.
+        raise LanguageError(
+            f"the formula {self} is neither true nor false in Python",
+            advice="Write a & b, a | b and ~a instead of a and b, a or b and not a.",
+        )
+
+    def __str__(self) -> str:
+        from credalog.text import unparse_formula
+
+        return unparse_formula(self._formula)
+
+    __repr__ = __str__
 
     @property
     def _formula(self) -> Formula:
@@ -91,14 +147,30 @@ class _Connectives:
         return cast("Formula", self)
 
 
-@dataclass(frozen=True, slots=True)
+def _joined(other: object) -> Formula:
+    """Return what a connective joins a formula to; only a formula, or Python's True or False, will do."""
+    if isinstance(other, _Connectives):
+        return other._formula
+    if isinstance(other, bool):
+        return Truth(other)
+    raise LanguageError(
+        f"{_described(other)} is no formula, and cannot be joined to one",
+        advice='Join formulas: proposition("a") & ~proposition("b"), or variable.is_("value").',
+    )
+
+
+def _described(other: object) -> str:
+    return f'the text "{other}"' if isinstance(other, str) else str(other)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Truth(_Connectives):
     """The formula that is true, or false, in every world."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Is(_Connectives):
     """The atom `variable = value`; for a proposition, the proposition itself."""
 
@@ -108,38 +180,38 @@ class Is(_Connectives):
     def __post_init__(self) -> None:
         if self.value not in self.variable.values:
             known = ", ".join(self.variable.values)
-            raise ValueError(f"{self.variable.name} has no value {self.value!r}; it has {known}")
+            raise UnknownName(f"{self.variable.name} has no value {self.value}", advice=f"It has {known}.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Not(_Connectives):
     """Negation."""
 
     operand: Formula
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class And(_Connectives):
     """Conjunction of two or more formulas."""
 
     operands: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Or(_Connectives):
     """Disjunction of two or more formulas."""
 
     operands: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Xor(_Connectives):
     """Parity: true where an odd number of operands is true."""
 
     operands: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Implies(_Connectives):
     """Material implication."""
 
@@ -147,7 +219,7 @@ class Implies(_Connectives):
     conclusion: Formula
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Iff(_Connectives):
     """Equivalence."""
 
@@ -164,12 +236,14 @@ FALSE = Truth(False)
 
 def proposition(name: str) -> Is:
     """Return the proposition of this name as a formula."""
+    if not isinstance(name, str) or not name.strip():
+        raise LanguageError(f"{name!r} is no name", advice='Write proposition("rain").')
     return Is(Variable(name))
 
 
-def propositions(names: str) -> tuple[Is, ...]:
-    """Return one proposition per blank-separated name."""
-    return tuple(proposition(name) for name in names.split())
+def propositions(names: str | Iterable[str]) -> tuple[Is, ...]:
+    """Return one proposition per name; in a text, the names are separated by blanks."""
+    return tuple(proposition(name) for name in (names.split() if isinstance(names, str) else names))
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
@@ -217,6 +291,16 @@ def atoms(formula: Formula) -> Iterator[Is]:
             stack.extend(reversed(_operands(part)))
 
 
+def is_deeper(formula: Formula, levels: int) -> bool:
+    """Tell whether connectives are nested more deeply than so many levels."""
+    parts = [formula]
+    for _ in range(levels):
+        parts = [operand for part in parts for operand in _operands(part)]
+        if not parts:
+            return False
+    return True
+
+
 def scope(*formulas: Formula) -> tuple[Variable, ...]:
     """Return the variables that occur in the formulas, in order of first occurrence."""
     return tuple(dict.fromkeys(atom.variable for f in formulas for atom in atoms(f)))
@@ -249,8 +333,10 @@ def _rank(formula: Formula) -> str:
             return f"1 {variable.name}\n{value}"
         case Not(Is(variable, value)):
             return f"2 {variable.name}\n{value}"
+        case Truth(value):
+            return f"3 {value}"
         case _:
-            return f"3 {formula!r}"
+            return f"4 {type(formula).__name__}({', '.join(map(_rank, _operands(formula)))})"
 
 
 def literals_of(formula: Formula) -> World | None:

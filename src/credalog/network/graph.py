@@ -1,6 +1,6 @@
 """The dependency graph of a network and the independences it implies.
 
-Enters: a ground `Network`. Leaves: `DependencyGraph`, with the parents, descendants and ndnp of every
+Input: a ground `Network`. Output: `DependencyGraph`, with the parents, descendants and ndnp of every
 variable as the paper defines them, and the lazy list of `Independence`s of the local Markov condition.
 
 Only what is linear in the graph is ever stored. Descendants and ndnp, whose total size is quadratic,
@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from credalog.errors import UnknownName
 from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.network.sentences import Independence, Network, Sentence
 
@@ -53,7 +54,7 @@ class Combination:
 Node: TypeAlias = Variable | Formula | Combination
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DependencyGraph:
     """The paper's dependency graph: variables, non-atomic formulas, and the edges of every stamp.
 
@@ -74,23 +75,27 @@ class DependencyGraph:
 
     def index(self, x: Variable) -> int:
         """Return the number of a variable."""
+        if x not in self._index:
+            raise UnknownName(
+                f"the graph has no variable {x}", advice="`lcn.variable(name)` finds one by name."
+            )
         return self._index[x]
 
     def parents(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables with a path to x whose intermediate nodes are non-atomic (Definition 1)."""
-        return self._named(self.parent_indices[self._index[x]])
+        return self._named(self.parent_indices[self.index(x)])
 
     def children(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables of which x is a parent."""
-        return self._named(self.child_indices[self._index[x]])
+        return self._named(self.child_indices[self.index(x)])
 
     def descendants(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables reached from x with no intermediate node in parents(x) (Definition 2)."""
-        return self._named(sorted(self.descendant_indices(self._index[x])))
+        return self._named(sorted(self.descendant_indices(self.index(x))))
 
     def ndnp(self, x: Variable) -> tuple[Variable, ...]:
         """Return the variables that are neither x, nor its parents, nor its descendants."""
-        return self._named(self.ndnp_indices(self._index[x]))
+        return self._named(self.ndnp_indices(self.index(x)))
 
     def descendant_indices(self, x: int) -> set[int]:
         """Return the numbers of the descendants of variable number x; x itself is never one of them."""
@@ -120,6 +125,35 @@ class DependencyGraph:
 
     def _named(self, indices: Iterable[int]) -> tuple[Variable, ...]:
         return tuple(self.variables[i] for i in indices)
+
+    def __str__(self) -> str:
+        from credalog.show.drawing import as_text
+
+        return as_text(self).rstrip("\n")
+
+    def __repr__(self) -> str:
+        from credalog.show.drawing import counts
+
+        return f"<dependency graph: {counts(self)}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the nodes, the edges, the parents of every variable and the components, by name."""
+        from credalog.show.drawing import label
+
+        names = [label(node) for node in self.nodes]
+        return {
+            "variables": names[: len(self.variables)],
+            "formulas": names[len(self.variables) :],
+            "edges": [[names[source], names[target]] for source, target in self.edges],
+            "parents": {x.name: [parent.name for parent in self.parents(x)] for x in self.variables},
+            "components": [[names[x] for x in component] for component in self.components()],
+        }
+
+    def _repr_svg_(self) -> str | None:
+        from credalog.show.drawing import DRAWABLE, as_svg
+
+        # A graph too large to draw is printed in one line.
+        return as_svg(self) if len(self.nodes) <= DRAWABLE else None
 
 
 def dependency_graph(network: Network) -> DependencyGraph:

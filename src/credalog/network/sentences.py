@@ -1,18 +1,32 @@
 """The ground network: what was said, over which variables, and what is asked.
 
-Enters: formulas and exact bounds. Leaves: `Network`, the immutable value on which the dependency
+Input: formulas and exact bounds. Output: `Network`, the immutable value on which the dependency
 graph, the factorization and every inference stand; and `Query`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, TypeAlias
 
+from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, scope
 
-__all__ = ["Independence", "Network", "Query", "Sentence", "Source"]
+__all__ = ["Independence", "Network", "Number", "Query", "Sentence", "Source", "exact"]
+
+Number: TypeAlias = Fraction | float | str
+
+LONGEST = 400
+"""A number has no more characters than this, and no power of ten beyond it."""
+
+LARGEST = Fraction(10**300)
+"""Beyond it, and below its inverse, a number would soon be infinite or 0 in floating point."""
+
+_DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE](?P<power>[+-]?\d+))?"
+_NUMBER = re.compile(rf"(?P<decimal>{_DECIMAL})(?:\s*(?P<percent>%)|/(?P<under>\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +40,7 @@ class Source:
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sentence:
     """The sentence `lower <= sum of weight * P(claim | given) <= upper`.
 
@@ -47,15 +61,20 @@ class Sentence:
     def of(
         cls,
         claim: Formula,
-        lower: Fraction | float | str,
-        upper: Fraction | float | str,
+        lower: Number,
+        upper: Number,
         *,
         given: Formula = TRUE,
         tau: bool = True,
         label: str = "",
     ) -> Sentence:
         """Build the paper's sentence lower <= P(claim | given) <= upper."""
-        return cls(((Fraction(1), claim),), given, _exact(lower), _exact(upper), tau, label)
+        least, most = exact(lower), exact(upper)
+        if not 0 <= least <= most <= 1:
+            raise LanguageError(
+                f"{lower} and {upper} do not bound a probability", advice="Give 0 <= lower <= upper <= 1."
+            )
+        return cls(((Fraction(1), claim),), given, least, most, tau, label)
 
     @property
     def claim(self) -> Formula:
@@ -107,13 +126,35 @@ class Sentence:
         """Return the label, or the place of an unlabelled sentence."""
         return self.label or (str(self.source) if self.source else "a sentence")
 
+    def __str__(self) -> str:
+        from credalog.text import unparse_sentence
 
-def _exact(value: Fraction | float | str) -> Fraction:
-    # A float means the decimal its user typed, not its binary expansion.
-    return value if isinstance(value, Fraction) else Fraction(str(value))
+        return unparse_sentence(self)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the label, the place and the words."""
+        from credalog.text import said
+
+        source = None if self.source is None else str(self.source)
+        return {"label": self.label, "source": source, "text": said(self)}
 
 
-@dataclass(frozen=True, slots=True)
+def exact(number: Number) -> Fraction:
+    """Return a number as a fraction; a float means the decimal its user typed, not its binary expansion."""
+    if isinstance(number, Fraction):
+        return number
+    text = str(number).strip()
+    written = _NUMBER.fullmatch(text) if len(text) <= LONGEST else None
+    if written is not None and abs(int(written["power"] or 0)) <= LONGEST and int(written["under"] or 1):
+        value = Fraction(written["decimal"]) / (100 if written["percent"] else int(written["under"] or 1))
+        if not value or 1 / LARGEST <= abs(value) <= LARGEST:
+            return value
+    raise LanguageError(f"{text[:40]} is no number to compute with", advice='Write 0.3, "1/3" or "30%".')
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Independence:
     """The statement that `left` and `right` are independent, as blocks, given `given`."""
 
@@ -121,8 +162,19 @@ class Independence:
     right: tuple[Variable, ...]
     given: tuple[Variable, ...] = ()
 
+    def __str__(self) -> str:
+        left, right, given = (", ".join(v.name for v in side) for side in (self.left, self.right, self.given))
+        return f"{left} ⊥ {right}{f' | {given}' if given else ''}"
 
-@dataclass(frozen=True, slots=True)
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return the names on each side and in the condition."""
+        sides = {"left": self.left, "right": self.right, "given": self.given}
+        return {side: [v.name for v in variables] for side, variables in sides.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Query:
     """The question P(claim | given)."""
 
@@ -139,14 +191,29 @@ class Query:
         """Return the variables of claim and condition."""
         return scope(self.claim, self.given)
 
+    def __str__(self) -> str:
+        from credalog.text import unparse_query
 
-@dataclass(frozen=True, slots=True)
+        return unparse_query(self)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Network:
     """A ground Logical Credal Network: variables, sentences, declared independences."""
 
     variables: tuple[Variable, ...]
     sentences: tuple[Sentence, ...]
     independences: tuple[Independence, ...] = ()
+
+    def __str__(self) -> str:
+        from credalog.text import unparse_network
+
+        return unparse_network(self)
+
+    def __repr__(self) -> str:
+        return f"<network of {len(self.variables):,} variables and {len(self.sentences):,} sentences>"
 
     def about(self, variables: Iterable[Variable]) -> Network:
         """Return what is said of some variables, and of these alone."""

@@ -1,6 +1,6 @@
 """What can be said of a network before any inference.
 
-Enters: a `Network` and its `DependencyGraph`. Leaves: `Summary`: how many variables, sentences and
+Input: a `Network` and its `DependencyGraph`. Output: `Summary`: how many variables, sentences and
 independences, what is cyclic, and how wide a clique exact inference should expect. Everything here takes
 time about linear in the network.
 """
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from credalog.network.graph import DependencyGraph
-from credalog.network.sentences import Network
+from credalog.network.sentences import Network, Sentence
 
-__all__ = ["WIDEST", "Summary", "summarize"]
+__all__ = ["WIDEST", "Summary", "summarize", "ties"]
 
 WIDEST = 64
 """Beyond this many variables a clique is hopeless, and its exact width is not worth knowing."""
@@ -41,6 +41,13 @@ class Summary:
     cycles: tuple[int, ...]
     core: int
     widest_clique: int | None
+
+
+def ties(network: Network) -> Iterator[Sentence]:
+    """Yield the sentences that make the atoms of their claim depend on each other."""
+    for sentence in network.sentences:
+        if sentence.tau and not sentence.is_atomic and len(sentence.claim_scope) > 1:
+            yield sentence
 
 
 def summarize(network: Network, graph: DependencyGraph) -> Summary:

@@ -12,6 +12,8 @@ from enum import Enum
 from math import inf
 from typing import Any
 
+from credalog.numbers.decimals import plain
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE, allowed_gap
 
 __all__ = ["End", "Endpoint", "Interval", "Status", "VACUOUS", "Warrant"]
@@ -68,8 +70,8 @@ class End(Enum):
         return value < other if self is End.LOWER else value > other
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+@dataclass(frozen=True, slots=True, repr=False)
+class Endpoint(Printed):
     """One end of an interval: the bound nothing passes, and the value some model attains.
 
     `witnessed` is None where no model was found yet; `model` is the model that attains it, where it is kept.
@@ -89,6 +91,14 @@ class Endpoint:
     def gap(self) -> float:
         """Return how far the bound may be from the truth."""
         return inf if self.witnessed is None else abs(self.bound - self.witnessed)
+
+    def __str__(self) -> str:
+        attained = "not attained yet" if self.witnessed is None else f"attained {self.witnessed:.9g}"
+        return f"{self.bound:.9g} ({self.warrant.name.lower()}, {attained})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bound, the attained value and the warrant."""
+        return {"bound": self.bound, "witnessed": self.witnessed, "warrant": self.warrant.name}
 
     def is_closed(self, tolerance: float) -> bool:
         """Tell whether bound and witness meet within the tolerance, relative for a rare event."""
@@ -118,8 +128,8 @@ class Endpoint:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+@dataclass(frozen=True, slots=True, repr=False)
+class Interval(Printed):
     """The lower and the upper end of a probability; no attained value is outside its bound."""
 
     lower: Endpoint
@@ -143,6 +153,25 @@ class Interval:
             return Status.APPROXIMATE
         closed = self.lower.is_closed(tolerance) and self.upper.is_closed(tolerance)
         return Status.EXACT if closed else Status.BOUNDED
+
+    def __str__(self) -> str:
+        return f"[{plain(self.lower.bound, down=True)}, {plain(self.upper.bound, down=False)}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both ends, what attains them, and on whose word they stand."""
+        return {
+            "lower": self.lower.bound,
+            "upper": self.upper.bound,
+            "lower_witnessed": self.lower.witnessed,
+            "upper_witnessed": self.upper.witnessed,
+            "lower_warrant": self.lower.warrant.name,
+            "upper_warrant": self.upper.warrant.name,
+        }
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import Bar, as_html
+
+        return as_html([Bar("", self)])
 
     def joined(self, other: Interval) -> Interval:
         """Return what two intervals say together, end by end."""

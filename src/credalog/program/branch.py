@@ -5,14 +5,14 @@ which no leaf has a value. Values are minimized throughout; whoever maximizes tu
 
 The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A
 leaf stays open until its exploration has ended: an interruption loses nothing, and the search can be taken
-up again.
+up again. Whoever explores many leaves at little more than the cost of one takes several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
 from itertools import count
 from math import inf
 from typing import Generic, TypeVar
@@ -56,6 +56,9 @@ class BranchAndBound(Generic[L]):
         """Tell whether no leaf is open."""
         return not self._open
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     @property
     def leaves(self) -> Iterable[L]:
         """Yield the open leaves, in no particular order."""
@@ -73,14 +76,37 @@ class BranchAndBound(Generic[L]):
         enough: Callable[[], float],
     ) -> None:
         """Explore the weakest leaf until somebody says stop, or all are at least `enough`."""
+        self.run_together(lambda leaves: explore(*leaves[0]), until=until, enough=enough, at_most=1)
+
+    def run_together(
+        self,
+        explore: Callable[[list[tuple[float, L]]], Explored[L]],
+        *,
+        until: Callable[[], bool],
+        enough: Callable[[], float],
+        at_most: int,
+    ) -> None:
+        """Explore the weakest leaves, several together, until somebody says stop."""
         while self._open and self.bound < enough() and not until():
-            self.step(explore, enough)
+            self.step_together(explore, enough, at_most=at_most)
 
     def step(self, explore: Callable[[float, L], Explored[L]], enough: Callable[[], float]) -> None:
         """Explore the weakest leaf once and put what became of it in its place."""
-        top = self._open[0]
-        explored = explore(top.bound, top.leaf)
-        heappop(self._open)
+        self.step_together(lambda leaves: explore(*leaves[0]), enough, at_most=1)
+
+    def step_together(
+        self,
+        explore: Callable[[list[tuple[float, L]]], Explored[L]],
+        enough: Callable[[], float],
+        *,
+        at_most: int,
+    ) -> None:
+        """Explore the weakest leaves together and put what became of all in their place."""
+        first, *others = nsmallest(at_most, self._open)
+        taken = [first, *(entry for entry in others if entry.bound < enough())]
+        explored = explore([(entry.bound, entry.leaf) for entry in taken])
+        for _ in taken:
+            heappop(self._open)
         self.closed = min(self.closed, explored.closed)
         for bound, leaf in explored.children:
             if bound >= enough():

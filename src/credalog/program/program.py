@@ -1,6 +1,6 @@
 """An optimization problem over nonnegative columns, and what a solver claims about it.
 
-Enters: matrices. Leaves: `Program` and `Claim`. This room knows no logic: a column is a number, not a
+Input: matrices. Output: `Program` and `Claim`. This module knows no logic: a column is a number, not a
 probability of anything.
 
 Every row is homogeneous, so a program describes a cone. An `Objective` cuts it with a normalization and

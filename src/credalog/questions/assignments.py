@@ -1,6 +1,6 @@
 """What can be said of P(assignment | evidence), from cheap bounds to proved and attained ends.
 
-Enters: an engine, the variables Y to be assigned, and evidence e. Leaves: `Assignments`, which bounds
+Input: an engine, the variables Y to be assigned, and evidence e. Output: `Assignments`, which bounds
 P(y | e) for partial and complete assignments y.
 
 The closed form. Let A be the ancestors of the evidence, of everything said beyond local polytopes, and of
@@ -48,11 +48,13 @@ from credalog.network.polytopes import vacuous, vertices
 from credalog.network.problem import Problem, relevant_part
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading, ancestors
-from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Endpoint
 from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
+from credalog.trusted.certify import Checker, enclosed
 from credalog.trusted.rounding import round_up
 
 __all__ = ["Assigned", "Assignments"]
@@ -81,12 +83,9 @@ PROPAGATED = 1 << 12
 PROPAGATION_SHARE = 0.7
 """The share of the time that set propagation may take before the search on cliques."""
 
-SHORTEST = 0.05
-"""The least time, in seconds, in which anything can be asked."""
-
 _States: TypeAlias = tuple[tuple[int, int], ...]
 _Key: TypeAlias = tuple[_States, End]
-"""An assignment of variables in A, and whether its upper end is meant."""
+"""An assignment of variables in A, and which end is meant."""
 
 
 class _Encoded(NamedTuple):
@@ -104,8 +103,11 @@ class Assignments:
     `is_consistent` says whether the network is known to have a model; otherwise nothing counts as attained.
     """
 
-    def __init__(self, engine: Engine, chosen: Iterable[int], given: Formula, *, is_consistent: bool) -> None:
+    def __init__(
+        self, engine: Engine, chosen: Iterable[int], given: Formula, budget: Budget, *, is_consistent: bool
+    ) -> None:
         self.engine = engine
+        self.budget = budget
         self.problem = engine.problem
         self.given = given
         self.is_consistent = is_consistent
@@ -156,8 +158,7 @@ class Assignments:
         except ProblemTooLarge:
             return 0.0
         objective = self._unconditional(encoded, {})
-        least, _ = encoded.solver.bound(objective, RELAXATION_SECONDS, end=End.LOWER)
-        return least
+        return encoded.solver.bound(objective, self._for_relaxation, end=End.LOWER)[0].bound
 
     @cached_property
     def _all_upper(self) -> Products:
@@ -165,21 +166,17 @@ class Assignments:
         tailed = everything - self.problem.structure.core
         if self.problem.reading is Reading.FREE:
             tailed = frozenset()
-        return self._products(tailed, upper=True)
+        return self._products(tailed, End.UPPER)
 
     @cached_property
-    def _loose_upper(self) -> Products:
-        return self._products(self.chosen - self.entangled, upper=True)
+    def _loose(self) -> Mapping[End, Products]:
+        """Return the products of the thetas of B, as they stand at each end."""
+        return {end: self._products(self.chosen - self.entangled, end) for end in End}
 
-    @cached_property
-    def _loose_lower(self) -> Products:
-        return self._products(self.chosen - self.entangled, upper=False)
+    def _products(self, members: Iterable[int], end: End) -> Products:
+        return Products(tuple(self._ends(x, end) for x in sorted(members)), self.chosen)
 
-    def _products(self, members: Iterable[int], *, upper: bool) -> Products:
-        tables = tuple(self._ends(x, upper=upper) for x in sorted(members))
-        return Products(tables, self.chosen)
-
-    def _ends(self, x: int, *, upper: bool) -> Table:
+    def _ends(self, x: int, end: End) -> Table:
         """Tabulate the greatest or least theta(x | parents) in every configuration, rounding outwards."""
         structure, parents = self.problem.structure, self.problem.structure.parents[x]
         sizes = [structure.sizes[p] for p in parents]
@@ -189,7 +186,7 @@ class Assignments:
         for configuration in product(*map(range, sizes)):
             polytope = self.problem.polytopes[x].get(configuration) or vacuous(structure.sizes[x])
             states = list(zip(*vertices(polytope), strict=True))
-            values[configuration] = [above(max(s)) if upper else below(min(s)) for s in states]
+            values[configuration] = [above(max(s)) if end is End.UPPER else below(min(s)) for s in states]
         return (*parents, x), values
 
     def upper(self, assigned: Assigned) -> float:
@@ -198,34 +195,37 @@ class Assignments:
         if self.likelihood > 0.0:
             cheap = self._all_upper.bound({**self.observed, **assigned}) / self.likelihood
         known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
-        return min(1.0, cheap * (1.0 + ROUNDING), known * self._loose(assigned, upper=True))
+        return min(1.0, cheap * (1.0 + ROUNDING), known * self._loose_bound(assigned, End.UPPER))
 
     def lower(self, assigned: Assigned) -> float:
         """Bound the lower end of P(y | e) from above for every completion y, by every model found."""
         known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
         by_model = (m.bound({**self.observed, **assigned}) / mass for m, mass in self.models)
-        bounds = [known * self._loose(assigned, upper=False), *by_model]
+        bounds = [known * self._loose_bound(assigned, End.LOWER), *by_model]
         return min(self.upper(assigned), *(bound * (1.0 + ROUNDING) for bound in bounds))
 
-    def _loose(self, assigned: Assigned, *, upper: bool) -> float:
-        products = self._loose_upper if upper else self._loose_lower
-        return products.bound({**self.observed, **assigned})
+    def _loose_bound(self, assigned: Assigned, end: End) -> float:
+        return self._loose[end].bound({**self.observed, **assigned})
 
     # ---- bounds by linear relaxation, and exact ends --------------------------------------------------
 
-    def relax(self, assigned: Assigned, seconds: float) -> None:
+    @property
+    def _for_relaxation(self) -> Budget:
+        return self.budget.at_most(RELAXATION_SECONDS)
+
+    def relax(self, assigned: Assigned) -> None:
         """Sharpen the bounds of a partial assignment by the linear relaxation of P(y_A | e)."""
         prefix = self._prefix(assigned)
         key = tuple(prefix.items())
         if key not in self._relaxed:
-            self._relaxed[key] = self._relaxation_bound(prefix, seconds) if prefix else 1.0
+            self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
 
-    def _relaxation_bound(self, prefix: Assigned, seconds: float) -> float:
+    def _relaxation_bound(self, prefix: Assigned) -> float:
         try:
             bounding = self._bounding(prefix, bounding_reading(self.problem), QUICKLY_TABLED)
         except ProblemTooLarge:
             return 1.0
-        return bounding.relaxed(min(seconds, RELAXATION_SECONDS), end=End.UPPER)
+        return bounding.relaxed(self._for_relaxation, end=End.UPPER).bound
 
     def end(self, assigned: Assigned, limits: Limits, *, end: End) -> Endpoint:
         """Find one end of P(y | e) for a complete assignment; what is found is remembered.
@@ -239,18 +239,20 @@ class Assignments:
         return self.known_end(assigned, end=end)
 
     def _loose_factor(self, assigned: Assigned, end: End) -> float:
-        products = self._loose_upper if end is End.UPPER else self._loose_lower
-        return products.value({**self.observed, **assigned})
+        return self._loose[end].value({**self.observed, **assigned})
 
     def known_end(self, assigned: Assigned, *, end: End) -> Endpoint:
         """Return what is known of one end without further work."""
         prefix = self._prefix(assigned)
         factor = self._loose_factor(assigned, end)
-        nothing = Endpoint.trivial(end)
-        certain = Endpoint(1.0, 1.0 if self.is_consistent else None, Warrant.CHECKED)
-        found = self._found.get((tuple(prefix.items()), end), nothing) if prefix else certain
+        found = self._found.get((tuple(prefix.items()), end), Endpoint.trivial(end))
+        if not prefix:
+            # The empty assignment has probability one.
+            found = replace(Endpoint.trivial(End.UPPER), witnessed=1.0 if self.is_consistent else None)
+        value = found.bound * factor
         witnessed = None if found.witnessed is None else found.witnessed * factor
-        return Endpoint(_outwards(found.bound * factor, end), witnessed, found.warrant)
+        proved = enclosed(value, error=ROUNDING * value, end=end)
+        return replace(proved, witnessed=witnessed, warrant=found.warrant)
 
     def _find_end(self, prefix: Assigned, limits: Limits, *, end: End) -> None:
         """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
@@ -292,12 +294,11 @@ class Assignments:
                 bounding = self._bounding(prefix, reading)
             except ProblemTooLarge:
                 return
-            bound, witness = bounding.glance(RELAXATION_SECONDS, end=end)
-            proved = bound if bounding.is_outer else end.trivial
-            self._remember(key, Endpoint(proved, self._witnessed(key, witness, prefix), Warrant.CHECKED))
+            bound, witness = bounding.glance(self._for_relaxation, end=end)
+            self._remember(key, replace(bound, witnessed=self._witnessed(key, witness, prefix)))
 
     def _propagate(self, prefix: Assigned, limits: Limits) -> None:
-        seconds = max(PROPAGATION_SHARE * limits.budget.remaining, SHORTEST)
+        seconds = limits.budget.share(PROPAGATION_SHARE).for_solver
         options = Options(limits.tolerance, seconds, method="sets")
         answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
         key = tuple(prefix.items())
@@ -320,9 +321,12 @@ class Assignments:
             self._remember(key, Endpoint.trivial(end))
             return
         if finding.ending is Ending.EMPTY:
-            raise self._nothing()
+            if finding.warrant is Checker.warrant:
+                raise self._nothing()
+            # A solver's word that there is no model proves nothing.
+            finding = finding.without_bound(end)
         witnessed = self._witnessed(key, finding.witness, prefix)
-        self._remember(key, Endpoint(finding.bound, witnessed, finding.warrant))
+        self._remember(key, replace(finding.endpoint, witnessed=witnessed))
         if finding.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -347,10 +351,10 @@ class Assignments:
         witness = self._witnesses.get((tuple(prefix.items()), End.LOWER))
         if witness is None:
             bounding = self._bounding(prefix, bounding_reading(self.problem))
-            _, witness = bounding.glance(RELAXATION_SECONDS, end=End.LOWER)
+            _, witness = bounding.glance(self._for_relaxation, end=End.LOWER)
         if witness is not None:
             products, mass = self._as_model(witness.distribution)
-            tables = (*products.tables, *self._loose_lower.tables)
+            tables = (*products.tables, *self._loose[End.LOWER].tables)
             self.models.append((Products(tables, self.chosen), mass))
 
     def _as_model(self, distribution: Distribution) -> tuple[Products, float]:
@@ -443,10 +447,6 @@ class Assignments:
         if self.given == TRUE:
             return no_model()
         return ImpossibleEvidence("every model gives the evidence probability zero")
-
-
-def _outwards(value: float, end: End) -> float:
-    return min(1.0, value * (1.0 + ROUNDING)) if end is End.UPPER else value * (1.0 - ROUNDING)
 
 
 def _scaled(limits: Limits, factor: float) -> Limits:

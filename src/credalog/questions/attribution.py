@@ -1,6 +1,6 @@
 """Which sentences a linear program's proof rests on.
 
-Enters: an encoding and the multipliers of a proof, of a bound or of infeasibility. Leaves: a weight for each
+Input: an encoding and the multipliers of a proof, of a bound or of infeasibility. Output: a weight for each
 sentence that the proof uses. A sentence without weight is not needed by this proof: what it proves holds
 without the sentence too.
 

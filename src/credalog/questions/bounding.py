@@ -1,6 +1,6 @@
 """One probability on one program: a glance by its linear relaxation, or an end by search, checked.
 
-Enters: an engine, a part of its network, its encoding and an objective. Leaves: bounds that hold for every
+Input: an engine, a part of its network, its encoding and an objective. Output: bounds that hold for every
 model, and witnesses that the independent checker has accepted.
 
 Where components of several variables share ancestors, several readings take turns, as in `exact`: the inner
@@ -11,27 +11,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, prod
+from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.ends import CORE_LIMIT
+from credalog.methods.cliques.rational import exact_bound
 from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
 from credalog.methods.cliques.witness import WitnessSearch
 from credalog.network.formulas import Formula
 from credalog.network.problem import Problem
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import End
+from credalog.numbers.interval import End, Endpoint
 from credalog.program.program import Claim, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.tables.distribution import Distribution
 from credalog.trusted.certify import Checker
 from credalog.trusted.rounding import round_up
 
-__all__ = ["Bounding", "Solver", "bounding_reading", "readings_of", "search_in_turn"]
+__all__ = ["NEAR", "Bounding", "Solver", "bounding_reading", "readings_of", "search_in_turn"]
+
+
+NEAR = 1e-7
+"""How near a solver's value must be to a threshold that it may prove in rational arithmetic."""
 
 
 def readings_of(problem: Problem) -> tuple[Reading, ...]:
@@ -62,6 +68,8 @@ def search_in_turn(
     """Search one reading after the other until the end is found; each knows what was attained before it."""
     best: Finding | None = None
     for turn, reading in enumerate(readings, 1):
+        if best is not None and limits.budget.is_spent:
+            break
         program = program_of(reading)
         finding = program.search(_share(limits, len(readings) - turn), end=end, known=known)
         if not program.is_outer and finding.ending is Ending.INTERRUPTED:
@@ -86,19 +94,29 @@ class Solver:
     """The linear relaxation of one program, and who checks it; each solution starts from the one before."""
 
     def __init__(self, program: Program) -> None:
-        self._box = program.ratios.box
+        self._program = program
         self._relaxation = Relaxation(program)
         self._checker = Checker(program)
         self._basis: Basis = None
 
-    def bound(self, objective: Objective, timeout: float, *, end: End) -> tuple[float, Claim]:
+    def bound(self, objective: Objective, budget: Budget, *, end: End) -> tuple[Endpoint, Claim]:
         """Bound an objective by one linear program, as our own checker proves it."""
         solve = self._relaxation.maximize if end is End.UPPER else self._relaxation.minimize
-        claim, self._basis = solve(objective, self._box, basis=self._basis, timeout=timeout)
+        box = self._program.ratios.box
+        claim, self._basis = solve(objective, box, basis=self._basis, timeout=budget.for_solver)
         if claim.outcome is not Outcome.OPTIMAL:
-            return end.trivial, claim
-        prove = self._checker.upper_bound if end is End.UPPER else self._checker.lower_bound
-        return min(1.0, max(0.0, prove(objective, self._box, claim.multipliers))), claim
+            return Endpoint.trivial(end), claim
+        proved = self._checker.bound(objective, box, claim.multipliers, end)
+        return Endpoint(min(1.0, max(0.0, proved)), None, Checker.warrant), claim
+
+    def exact_bound(self, objective: Objective, claim: Claim, budget: Budget, *, end: End) -> Fraction | None:
+        """Prove what a claim says in rational arithmetic; None where that fails."""
+        program = self._program
+        if program.ratios.exact is None:
+            return None
+        cost = end.sign * objective.numerator
+        found = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, budget=budget)
+        return None if found is None else int(end.sign) * found
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,27 +136,37 @@ class Bounding:
             self.encoding.factorization.reading is not Reading.CHAIN or self.problem.reading is Reading.CHAIN
         )
 
-    def with_mass_bounded(self, given: Formula) -> Bounding:
+    def with_mass_bounded(self, given: Formula, budget: Budget) -> Bounding:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
         if np.isfinite(self.objective.mass_bounds[0]):
             return self
-        evidence = self.encoding.unconditional(given)
-        least, claim = self.solver.bound(evidence, inf, end=End.LOWER)
-        if claim.outcome is not Outcome.OPTIMAL or least <= 0.0:
+        least, _ = self.solver.bound(self.encoding.unconditional(given), budget, end=End.LOWER)
+        if least.bound <= 0.0:
             return self
-        bounds = np.minimum(self.objective.mass_bounds, round_up(1.0 / least))
+        bounds = np.minimum(self.objective.mass_bounds, round_up(1.0 / least.bound))
         return replace(self, objective=replace(self.objective, mass_bounds=bounds))
 
-    def relaxed(self, timeout: float, *, end: End) -> float:
+    def relaxed(self, budget: Budget, *, end: End) -> Endpoint:
         """Bound the probability by one linear program, as our own checker proves it."""
-        return self.solver.bound(self.objective, timeout, end=end)[0]
+        return self.solver.bound(self.objective, budget, end=end)[0]
 
-    def glance(self, timeout: float, *, end: End) -> tuple[float, Witness | None]:
-        """Bound the probability by one linear program, whose point may be a witness as it stands."""
-        bound, claim = self.solver.bound(self.objective, timeout, end=end)
+    def exactly(self, near: Fraction, budget: Budget, *, end: End) -> Fraction | None:
+        """Bound the probability in rational arithmetic, where the relaxation ends near a value."""
+        _, claim = self.solver.bound(self.objective, budget, end=end)
+        if claim.outcome is not Outcome.OPTIMAL or abs(claim.value - near) > NEAR:
+            return None
+        return self.solver.exact_bound(self.objective, claim, budget, end=end)
+
+    def glance(self, budget: Budget, *, end: End) -> tuple[Endpoint, Witness | None]:
+        """Bound the probability by one linear program, whose point may be a witness as it stands.
+
+        A program that does not hold every model proves nothing.
+        """
+        proved, claim = self.solver.bound(self.objective, budget, end=end)
+        bound = proved if self.is_outer else Endpoint.trivial(end)
         if claim.outcome is not Outcome.OPTIMAL:
             return bound, None
-        witnesses = WitnessSearch(self.encoding, self.objective, end, Budget.of(timeout))
+        witnesses = WitnessSearch(self.encoding, self.objective, end, budget)
         found = witnesses.from_point(claim.point, steps=1)
         if found is None or not self._is_model(found.distribution):
             return bound, None

@@ -1,39 +1,51 @@
 """Decisions on intervals: whether P(q | e) certainly reaches a threshold.
 
-Enters: an engine, a query and a threshold. Leaves: `Decision`: a verdict and the bounds it rests on.
+Input: an engine, a query and a threshold. Output: `Decision`: a verdict and the bounds it rests on.
 
 Two questions settle it: can P(q | e) be less than the threshold, and can it reach it? A witness says yes and
-a bound says no. First come the two linear relaxations, then set propagation where it is exact, then a search
-for each end that stops at its first answer, and last, where nothing settled it, exact bounds. Unless the
-threshold lies close to an end of the interval, this takes far less than the interval itself.
+a bound says no. First come the two linear relaxations, in rational arithmetic where they end at the
+threshold; then set propagation where it is exact, then a search for each end that stops at its first answer,
+and last, where nothing settled it, exact bounds. Unless the threshold lies close to an end of the interval,
+this takes far less than the interval itself.
+
+A witness satisfies its sentences up to the accuracy of its check, so it refutes a statement only where it
+misses the threshold by more. It counts only if the whole network is known to have a model.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
-from time import monotonic
+from math import inf
+from typing import Any
 
-from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, LanguageError, ProblemTooLarge, no_model
 from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.methods.vertices import sets
-from credalog.network.formulas import Not
+from credalog.network.formulas import canonical
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query
+from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
-from credalog.numbers.tolerances import absolute_gap
-from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
-from credalog.text import unparse_query
-from credalog.trusted.rounding import round_down, round_up
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval
+from credalog.numbers.printed import Printed
+from credalog.numbers.tolerances import FEASIBILITY, absolute_gap
+from credalog.questions.bounding import (
+    NEAR,
+    Bounding,
+    Solver,
+    bounding_reading,
+    readings_of,
+    search_in_turn,
+)
+from credalog.text import said
+from credalog.trusted.check import LENIENCE
 
-__all__ = ["Decision", "Relation", "Verdict", "decide", "read_statement"]
+__all__ = ["Decision", "Relation", "Verdict", "decide", "statement_of"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
@@ -41,12 +53,8 @@ FINER = 1e-3
 SEARCH_SHARE = 0.5
 """The share of the time for the searches; the rest is for exact bounds, should they not settle it."""
 
-
-NUMBER = r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<percent>%)|/(?P<under>0*[1-9]\d*))?"
-ORDER = "(?P<order>>=|=>|≥|⩾|<=|=<|≤|⩽)"
-STATEMENT = re.compile(rf"\s*(?P<asked>.+?)\s*{ORDER}\s*{NUMBER}\s*")
-TURNED = re.compile(rf"\s*{NUMBER}\s*{ORDER}\s*(?P<asked>.+?)\s*")
-BEHIND = re.compile(rf"\s*(?:{ORDER}\s*)?")
+EXTENSION_SHARE = 0.5
+"""The share of the time in which to find a model of the parts that the query does not see."""
 
 
 class Relation(Enum):
@@ -65,103 +73,112 @@ class Verdict(Enum):
     UNDECIDED = "it was not settled: the time ran out, or the threshold lies too close to an end"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A verdict, and what was known of the interval when it was reached; `stage` says what settled it."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Printed):
+    """A verdict, and what was known of the interval when it was reached.
+
+    `stage` says what settled it, or why nothing did.
+    """
 
     query: Query
     relation: Relation
-    threshold: float
+    threshold: Fraction
     verdict: Verdict
     interval: Interval
     stage: str
-    seconds: float
+    seconds: float = field(compare=False)
+
+    @property
+    def statement(self) -> str:
+        """Return what was to be decided, in words."""
+        return f"{self.query} {self.relation.value} {_written(self.threshold)}"
 
     def __str__(self) -> str:
-        return f"{unparse_query(self.query)} {self.relation.value} {self.threshold:g}"
+        return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "statement": self.statement,
+            "query": str(self.query),
+            "relation": self.relation.value,
+            "threshold": float(self.threshold),
+            "verdict": self.verdict.name,
+            **self.interval.to_dict(),
+            "stage": self.stage,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
 
-        bar = Bar(str(self), self.interval, self.verdict.value, self.threshold)
+        bar = Bar(self.statement, self.interval, self.verdict.value, float(self.threshold))
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
 
-def read_statement(text: str) -> tuple[str, Relation, float]:
-    """Take a statement such as `P(q | e) >= 0.5` apart: what is asked, the relation, the threshold.
+def _written(number: Fraction) -> str:
+    """Write a number exactly: as a decimal where it is short, otherwise as a fraction."""
+    decimal = repr(float(number)).removesuffix(".0")
+    return decimal if Fraction(decimal) == number else str(number)
 
-    The number may be a fraction or a percentage, and may come first.
-    """
-    turned = TURNED.fullmatch(text)
-    found = turned or STATEMENT.fullmatch(text)
-    if found is None:
+
+def statement_of(stated: Sentence) -> tuple[Query, Relation, float]:
+    """Take a sentence with one bound apart, as a statement to be decided."""
+    is_at_least = stated.upper >= 1
+    if stated.is_linear or not (is_at_least or stated.lower <= 0):
         raise LanguageError(
-            "this is no comparison of a probability with a number by <= or >=",
-            place=replace(Place.within(text, _astray(text)), inside="the statement"),
-            advice="Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`.",
+            f"{said(stated)} is no comparison of one probability with one number",
+            advice="Decide P(a) >= 0.1 and P(a) <= 0.3 one by one.",
         )
-    is_at_least = (found["order"] in (">=", "=>", "≥", "⩾")) != (turned is not None)
-    threshold = Fraction(found["number"]) / (100 if found["percent"] else int(found["under"] or 1))
-    return found["asked"], Relation.AT_LEAST if is_at_least else Relation.AT_MOST, float(threshold)
-
-
-def _astray(text: str) -> int:
-    """Return where a statement goes wrong: at its number, or at what stands where <= or >= should."""
-    start = len(text) - len(text.lstrip())
-    behind = None if text[start : start + 1].isdigit() else BEHIND.match(text, text.rfind(")") + 1)
-    return start if behind is None else behind.end()
+    relation, bound = (Relation.AT_LEAST, stated.lower) if is_at_least else (Relation.AT_MOST, stated.upper)
+    return Query(stated.claim, stated.given), relation, float(bound)
 
 
 def decide(
     engine: Engine,
     asked: Query,
-    threshold: float,
+    threshold: Fraction | float,
     options: Options = Options(),
     *,
     relation: Relation = Relation.AT_LEAST,
 ) -> Decision:
     """Tell whether P(claim | given) certainly reaches a threshold, or certainly stays within it."""
-    if not 0.0 <= threshold <= 1.0:
+    if not 0 <= threshold <= 1:
         raise CredalogError(f"{threshold} is no probability", advice="Compare with a number between 0 and 1.")
-    if relation is Relation.AT_LEAST:
-        return _Task(engine, asked, threshold, options).decide()
-    # P(q | e) <= t says that P(not q | e) >= 1 - t.
-    mirrored = Query(Not(asked.claim), asked.given)
-    found = _Task(engine, mirrored, 1.0 - threshold, options).decide()
-    return replace(
-        found, query=asked, relation=relation, threshold=threshold, interval=_mirrored(found.interval)
-    )
+    # A float means the decimal its user typed.
+    exact = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
+    return _Comparison(engine, asked, exact, relation, options).decide()
 
 
-def _mirrored(interval: Interval) -> Interval:
-    lower = _complement(interval.upper, lambda value: max(0.0, round_down(value)))
-    upper = _complement(interval.lower, lambda value: min(1.0, round_up(value)))
-    return Interval(lower, upper)
+class _Comparison:
+    """One probability under comparison with a threshold.
 
+    `holding` is the end that makes the statement certain: the lower one where it says "at least". `rational`
+    are bounds proved without rounding.
+    """
 
-def _complement(end: Endpoint, outwards: Callable[[float], float]) -> Endpoint:
-    witnessed = None if end.witnessed is None else 1.0 - end.witnessed
-    return Endpoint(outwards(1.0 - end.bound), witnessed, end.warrant)
-
-
-class _Task:
-    """One threshold under test."""
-
-    def __init__(self, engine: Engine, asked: Query, threshold: float, options: Options) -> None:
+    def __init__(
+        self, engine: Engine, asked: Query, threshold: Fraction, relation: Relation, options: Options
+    ) -> None:
         self.engine = engine
         self.asked = asked
         self.threshold = threshold
+        self.relation = relation
         self.options = options
-        self.start = monotonic()
+        self.budget = Budget.of(options.timeout)
+        self.holding = End.LOWER if relation is Relation.AT_LEAST else End.UPPER
         self.part = engine.part(asked)
         self.interval = VACUOUS
+        self.rational: dict[End, Fraction] = {}
         self.witness: Witness | None = None
+        self.lacks_extension = False
         self.programs: dict[Reading, Bounding] = {}
 
     def decide(self) -> Decision:
         """Try one stage after the other until one settles it."""
         stages = (
             ("relaxation", self._relax),
+            ("rational arithmetic", self._prove_exactly),
             ("set propagation", self._propagate),
             ("search", self._search),
             ("exact bounds", self._exact),
@@ -171,25 +188,73 @@ class _Task:
             for name, stage in stages:
                 reached = name
                 stage()
-                if self._verdict is not Verdict.UNDECIDED:
+                if self._verdict is not Verdict.UNDECIDED or self.budget.is_spent:
                     break
         except KeyboardInterrupt:
             reached = "interrupted"
-        seconds = monotonic() - self.start
-        return Decision(
-            self.asked, Relation.AT_LEAST, self.threshold, self._verdict, self.interval, reached, seconds
-        )
+        if self._verdict is Verdict.UNDECIDED and self.lacks_extension:
+            reached = "no model of the rest of the network was found"
+        seconds = self.budget.elapsed
+        verdict = self._verdict
+        return Decision(self.asked, self.relation, self.threshold, verdict, self.interval, reached, seconds)
+
+    # ---- what is known --------------------------------------------------------------------------------
 
     @property
     def _verdict(self) -> Verdict:
-        lower, upper = self.interval.lower, self.interval.upper
-        if lower.bound >= self.threshold:
+        if self._excess(self._bound(self.holding)) >= 0:
             return Verdict.CERTAIN
-        if upper.bound < self.threshold:
+        if self._excess(self._bound(self.holding.opposite)) < 0:
             return Verdict.EXCLUDED
-        falls_short = lower.witnessed is not None and lower.witnessed < self.threshold
-        reaches = upper.witnessed is not None and upper.witnessed >= self.threshold
-        return Verdict.UNDETERMINED if falls_short and reaches else Verdict.UNDECIDED
+        return Verdict.UNDETERMINED if self._is_refuted and self._is_met else Verdict.UNDECIDED
+
+    def _excess(self, value: float | Fraction) -> Fraction:
+        """Return by how much a value satisfies the statement; negative where it does not."""
+        return int(self.holding.sign) * (Fraction(value) - self.threshold)
+
+    def _bound(self, end: End) -> Fraction:
+        """Return the tightest bound proved at an end, by floating point or in rational arithmetic."""
+        bounds = Fraction(self.interval[end].bound), self.rational.get(end, Fraction(end.trivial))
+        return max(bounds) if end is End.LOWER else min(bounds)
+
+    @property
+    def _is_refuted(self) -> bool:
+        """Tell whether some model certainly violates the statement."""
+        found = self.interval[self.holding]
+        return found.witnessed is not None and self._excess(found.witnessed) < -self._accuracy(found)
+
+    @property
+    def _is_met(self) -> bool:
+        """Tell whether some model satisfies the statement; at an end that is proved, up to its accuracy."""
+        end = self.holding.opposite
+        found, accuracy = self.interval[end], self._accuracy(self.interval[end])
+        if found.witnessed is None:
+            return False
+        excess = self._excess(found.witnessed)
+        return excess > accuracy or (excess >= -accuracy and self._bound(end) == self.threshold)
+
+    def _accuracy(self, found: Endpoint | None = None) -> float:
+        """Return how far a witness's value may be from that of a model: its check is graded likewise."""
+        model = None if found is None else found.model
+        mass = 0.0 if model is None else model.probability(self.asked.given)
+        mass = mass if self.asked.is_conditional else 1.0
+        rarity = float(min(self.threshold, 1 - self.threshold)) or 1.0
+        return FEASIBILITY * min(1.0 / mass if mass > 0.0 else inf, rarity / LENIENCE)
+
+    def _attain(self, witness: Witness | None) -> None:
+        """Learn from a model about both ends: the lower is at most its value, the upper at least."""
+        if witness is None or witness is self.witness or self.lacks_extension:
+            return
+        budget = self.budget.share(EXTENSION_SHARE)
+        extends = self.engine.extends(self.part.kept, self.options, budget)
+        if extends is False:
+            raise no_model()
+        self.lacks_extension = extends is None
+        if extends:
+            self.witness = witness
+            for end in End:
+                attained = replace(Endpoint.trivial(end), witnessed=witness.value, model=witness.distribution)
+                self.interval = self.interval.learning(attained, end)
 
     # ---- the stages -----------------------------------------------------------------------------------
 
@@ -201,9 +266,29 @@ class _Task:
             return
         for end in End:
             if self._verdict is Verdict.UNDECIDED:
-                bound, witness = program.glance(self.options.timeout, end=end)
-                self.interval = self.interval.learning(Endpoint(bound, None, Warrant.CHECKED), end)
+                bound, witness = program.glance(self.budget, end=end)
+                self.interval = self.interval.learning(bound, end)
                 self._attain(witness)
+
+    def _prove_exactly(self) -> None:
+        """Prove in rational arithmetic the bounds of relaxations that end at the threshold."""
+        for end in End:
+            proved = [p.exactly(self.threshold, self.budget, end=end) for p in self.programs.values()]
+            if abs(self.interval[end].bound - self.threshold) <= NEAR:
+                proved += self._stated(end)
+            found = [bound for bound in proved if bound is not None]
+            if found:
+                self.rational[end] = max(found) if end is End.LOWER else min(found)
+
+    def _stated(self, end: End) -> list[Fraction]:
+        """List what sentences about just this probability state of one end."""
+        asked = canonical(self.asked.claim), canonical(self.asked.given)
+        stating = (
+            s
+            for s in self.engine.network.sentences
+            if not s.is_linear and (canonical(s.claim), canonical(s.given)) == asked
+        )
+        return [s.lower if end is End.LOWER else s.upper for s in stating]
 
     def _propagate(self) -> None:
         """Ask for the interval where set propagation gives it exactly, which is quick."""
@@ -214,30 +299,23 @@ class _Task:
 
     def _search(self) -> None:
         """Search each end until a bound or a witness answers what is asked of it."""
-        until = self.start + SEARCH_SHARE * self.options.timeout
-        first = self._nearer_end
+        budget, first = self.budget.share(SEARCH_SHARE), self._nearer_end
         try:
-            self._search_end((monotonic() + until) / 2.0, end=first)
-            if self._verdict is Verdict.UNDECIDED and monotonic() < until:
-                self._search_end(until, end=first.opposite)
+            self._search_end(budget.share(0.5), end=first)
+            if self._verdict is Verdict.UNDECIDED and not budget.is_spent:
+                self._search_end(budget, end=first.opposite)
         except ProblemTooLarge:
             return
 
     @property
     def _nearer_end(self) -> End:
         """Return the end that the threshold is nearer to: the likelier to exclude something."""
-        lower, upper = self.interval.lower.bound, self.interval.upper.bound
-        return End.UPPER if upper - self.threshold < self.threshold - lower else End.LOWER
+        return min(End, key=lambda end: abs(self._bound(end) - self.threshold))
 
-    def _search_end(self, deadline: float, *, end: End) -> None:
+    def _search_end(self, budget: Budget, *, end: End) -> None:
         tolerance = FINER * self.options.tolerance
-        limits = Limits(
-            tolerance,
-            Budget.of(deadline - monotonic()),
-            report=self._report,
-            decided=self._answers(end),
-            gap=absolute_gap,
-        )
+        decided = self._answers(end)
+        limits = Limits(tolerance, budget, report=self._report, decided=decided, gap=absolute_gap)
         readings = readings_of(self.part.problem)
         finding = search_in_turn(readings, self._program, limits, end=end, known=self.witness)
         if finding.ending is Ending.EMPTY:
@@ -250,12 +328,12 @@ class _Task:
 
     def _answers(self, end: End) -> Callable[[float, float | None], bool]:
         """Return what tells a search that it has answered: no by its bound, or yes by a witness."""
-        threshold = self.threshold
+        accuracy, sign = self._accuracy(), 1 if end is self.holding else -1
 
         def decided(bound: float, witnessed: float | None) -> bool:
-            if end is End.UPPER:
-                return bound < threshold or (witnessed is not None and witnessed >= threshold)
-            return bound >= threshold or (witnessed is not None and witnessed < threshold)
+            settled = sign * self._excess(bound)
+            is_attained = witnessed is not None and sign * self._excess(witnessed) < -accuracy
+            return settled > 0 or (settled == 0 and end is self.holding) or is_attained
 
         return decided
 
@@ -264,35 +342,19 @@ class _Task:
         self._ask(self.options)
 
     def _ask(self, options: Options) -> None:
-        remaining = max(self.start + options.timeout - monotonic(), 1.0)
-        answer = self.engine.query(self.asked, replace(options, timeout=remaining))
+        answer = self.engine.query(self.asked, replace(options, timeout=self.budget.for_solver))
         self.interval = self.interval.joined(answer.interval)
         if answer.interrupted:
             raise KeyboardInterrupt
 
-    # ---- what is known --------------------------------------------------------------------------------
-
-    def _attain(self, witness: Witness | None) -> None:
-        """Learn from a model about both ends: the lower is at most its value, the upper at least."""
-        if witness is None or witness is self.witness:
-            return
-        if self.engine.extends(self.part.kept, self.options) is False:
-            raise no_model()
-        self.witness = witness
-        for end in End:
-            attained = replace(Endpoint.trivial(end), witnessed=witness.value, model=witness.distribution)
-            self.interval = self.interval.learning(attained, end)
-
     def _report(self, bound: float, witnessed: float | None) -> None:
         if self.options.report is not None:
-            self.options.report(Progress("threshold", bound, witnessed, monotonic() - self.start))
-
-    # ---- the programs ---------------------------------------------------------------------------------
+            self.options.report(Progress("threshold", bound, witnessed, self.budget.elapsed))
 
     def _program(self, reading: Reading) -> Bounding:
         """Encode the query in one reading, once."""
         if reading not in self.programs:
             encoding, objective = self.part.encode(self.asked, reading)
             program = Bounding(self.engine, self.part.problem, encoding, objective, Solver(encoding.program))
-            self.programs[reading] = program.with_mass_bounded(self.asked.given)
+            self.programs[reading] = program.with_mass_bounded(self.asked.given, self.budget)
         return self.programs[reading]

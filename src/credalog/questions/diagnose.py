@@ -1,6 +1,6 @@
 """Contradictions: whether a network has a model, which sentences conflict if not, and what would settle it.
 
-Enters: a network. Leaves: `Diagnosis`: a verdict that is either proved or says that nothing is; where there
+Input: a network. Output: `Diagnosis`: a verdict that is either proved or says that nothing is; where there
 is a model, that model; where there is none, a minimal set of sentences whose bounds conflict, and the
 cheapest widening of bounds that restores consistency.
 
@@ -12,36 +12,38 @@ could add independences, a subset of a consistent set could be inconsistent, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from credalog.errors import CredalogError, UnknownName
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
-from credalog.network.formulas import TRUE
+from credalog.network.formulas import TRUE, Formula
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.budget import Budget
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
-from credalog.questions.repair import Cheapest, cheapest, widened_for
-from credalog.questions.widening import Priced, span_of
+from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened_for
+from credalog.questions.widening import POSSIBLE, Priced, silenced, span_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
-from credalog.text import said
+from credalog.text import said, unparse_formula
 
 __all__ = [
     "Change",
     "Conflict",
+    "Consistency",
     "Culprit",
     "Diagnosis",
     "Repair",
-    "Verdict",
     "conflict",
     "diagnose",
     "repair",
@@ -59,15 +61,22 @@ QUICK = 0.15
 """The share of the remaining time that goes into a repair which may turn out not to be enough."""
 
 LEAST = 0.5
-"""No check is given less than so many seconds."""
+"""No check is given less than so many seconds, while there are."""
+
+VERDICT_SHARE = 0.5
+"""The share of the time for the verdict, and of what is left then for a minimal conflict."""
 
 
-class Verdict(Enum):
+class Consistency(Enum):
     """Say whether a network has a model, and how far that is known."""
 
     CONSISTENT = "a model was found and checked"
     INCONSISTENT = "it is proved that there is no model"
     UNDECIDED = "within the limits no model was found, and none was excluded"
+
+
+Verdict = Consistency
+"""The name under which the command line still imports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +91,14 @@ class Culprit:
     @property
     def bound(self) -> Sentence:
         """Return the sentence with only the bound that takes part in the conflict."""
-        low, high = span_of(self.sentence)
-        if not self.by_upper:
-            return replace(self.sentence, upper=max(high, self.sentence.upper))
-        if not self.by_lower:
-            return replace(self.sentence, lower=min(low, self.sentence.lower))
-        return self.sentence
+        nothing = silenced(self.sentence)
+        lower = self.sentence.lower if self.by_lower or not self.by_upper else nothing.lower
+        upper = self.sentence.upper if self.by_upper or not self.by_lower else nothing.upper
+        return replace(self.sentence, lower=lower, upper=upper)
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Conflict(Printed):
     """Sentences whose bounds no distribution with the network's independences satisfies together.
 
     That they conflict is proved. `is_minimal` says that every smaller set was shown to have a model;
@@ -117,6 +124,16 @@ class Conflict:
             f"{fewer if self.is_minimal else 'whether fewer of them do was not decided'}"
         )
 
+    def __str__(self) -> str:
+        return f"{self.summary}: {'; '.join(said(culprit.bound) for culprit in self.culprits)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentences, and which of their bounds take part."""
+        sentences = [
+            {**c.sentence.to_dict(), "by_lower": c.by_lower, "by_upper": c.by_upper} for c in self.culprits
+        ]
+        return {"is_minimal": self.is_minimal, "sentences": sentences}
+
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
 
@@ -124,8 +141,8 @@ class Conflict:
         return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Printed):
     """A sentence before and after a repair."""
 
     before: Sentence
@@ -136,24 +153,54 @@ class Change:
         """Return by how much both bounds together have given way."""
         return (self.before.lower - self.after.lower) + (self.after.upper - self.before.upper)
 
+    def __str__(self) -> str:
+        return f"{said(self.before)} becomes {said(self.after)}"
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence as it was, with its new bounds."""
+        bounds = {"lower": float(self.after.lower), "upper": float(self.after.upper)}
+        return {**self.before.to_dict(), **bounds}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Repair(Printed):
     """Changes after which the network has a model, their price, and the least that any repair costs.
 
     The price adds up the widenings, each times the weight of its sentence. `at_least` is proved. `is_checked`
     says that a model of the whole repaired network was found; otherwise only its conflicts are gone.
+    `possible` are the conditions of the sentences in conflict: a repair leaves each a little probability.
     """
 
     changes: tuple[Change, ...]
     price: float
     at_least: float
     is_checked: bool
+    possible: tuple[Formula, ...] = ()
 
     @property
     def gap(self) -> float:
         """Return how much cheaper another repair might be."""
         return max(0.0, self.price - self.at_least)
+
+    @property
+    def proviso(self) -> str:
+        """Say which conditions every repair leaves possible; nothing where there are none."""
+        conditions = ", ".join(map(unparse_formula, self.possible))
+        proviso = f"Only repairs count that leave a probability of {POSSIBLE:g} to {conditions}."
+        return proviso if conditions else ""
+
+    def __str__(self) -> str:
+        return f"a repair at a price of {self.price:.6g}: {'; '.join(map(str, self.changes))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes, their price, and what is proved of it."""
+        return {
+            "price": self.price,
+            "at_least": self.at_least,
+            "is_checked": self.is_checked,
+            "possible": [unparse_formula(given) for given in self.possible],
+            "changes": [change.to_dict() for change in self.changes],
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_words
@@ -167,23 +214,38 @@ class Repair:
             ("sentence", "says", "becomes", "wider by"),
             rows,
             heading=f"Widening bounds at a price of {self.price:.6g} settles it.",
-            note=f"No repair costs less than {self.at_least:.6g}.{doubt}",
+            note=f"No repair costs less than {self.at_least:.6g}.{doubt} {self.proviso}".strip(),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(Printed):
     """The verdict on a network with its evidence: a model, or a conflict and what would settle it.
 
     Where the user stopped the work, `is_interrupted` says so, and what was not found yet is missing.
     """
 
-    verdict: Verdict
+    verdict: Consistency
     model: Distribution | None = None
     conflict: Conflict | None = None
     repair: Repair | None = None
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     is_interrupted: bool = False
+
+    def __str__(self) -> str:
+        parts = (self.verdict.value, self.conflict, self.repair)
+        return ". ".join(str(part) for part in parts if part is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "verdict": self.verdict.name,
+            "model": None if self.model is None else as_tables(self.model),
+            "conflict": None if self.conflict is None else self.conflict.to_dict(),
+            "repair": None if self.repair is None else self.repair.to_dict(),
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         verdict = f"<p>{self.verdict.name.capitalize()}: {self.verdict.value} ({self.seconds:.2f} s).</p>"
@@ -196,41 +258,46 @@ def diagnose(
 ) -> Diagnosis:
     """Decide whether a network has a model, and if not, say why and what would help.
 
-    The weights are prices of widening, by label or file; infinity forbids it.
+    The weights are prices of widening, by label, file or line; infinity forbids it.
     """
-    start = monotonic()
-    stages = _diagnoses(network, options, weights or {})
-    known, is_interrupted = last_of(stages, Diagnosis(Verdict.UNDECIDED))
-    return replace(known, seconds=monotonic() - start, is_interrupted=is_interrupted)
+    budget = Budget.of(options.timeout)
+    stages = _diagnoses(network, options, _prices(network, weights or {}), budget)
+    known, is_interrupted = last_of(stages, Diagnosis(Consistency.UNDECIDED))
+    return replace(known, seconds=budget.elapsed, is_interrupted=is_interrupted)
 
 
-def _diagnoses(network: Network, options: Options, weights: Mapping[str, float]) -> Iterator[Diagnosis]:
+def _diagnoses(
+    network: Network, options: Options, prices: Sequence[float], budget: Budget
+) -> Iterator[Diagnosis]:
     """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
     engine = Engine(network, options.markov)
-    has_model = engine.is_consistent(options)
+    has_model = engine.is_consistent(options, budget.share(VERDICT_SHARE))
     if has_model is None:
-        yield Diagnosis(Verdict.UNDECIDED)
+        yield Diagnosis(Consistency.UNDECIDED)
     elif has_model:
-        yield Diagnosis(Verdict.CONSISTENT)
-        yield Diagnosis(Verdict.CONSISTENT, model=find_model(engine, options))
+        yield Diagnosis(Consistency.CONSISTENT)
+        yield Diagnosis(Consistency.CONSISTENT, model=find_model(engine, budget))
     else:
-        yield Diagnosis(Verdict.INCONSISTENT)
-        found = conflict(network, options)
-        yield Diagnosis(Verdict.INCONSISTENT, conflict=found)
-        for settled in _repairs(network, options, found, weights):
-            yield Diagnosis(Verdict.INCONSISTENT, conflict=found, repair=settled)
+        yield Diagnosis(Consistency.INCONSISTENT)
+        found = _minimal_conflict(_Checks(network, options, budget.share(VERDICT_SHARE)))
+        yield Diagnosis(Consistency.INCONSISTENT, conflict=found)
+        for settled in _Repairs(network, options, prices, budget).run(found):
+            yield Diagnosis(Consistency.INCONSISTENT, conflict=found, repair=settled)
 
 
 def conflict(network: Network, options: Options = Options()) -> Conflict | None:
     """Find a minimal conflict in a network; None where it is not proved inconsistent."""
-    checks = _Checks(network, options)
-    whole = tuple(enumerate(network.sentences))
-    if checks.verdict(whole, share=1.0) is not False:
-        return None
-    left = checks.filter(checks.hinted(whole))
+    checks = _Checks(network, options, Budget.of(options.timeout))
+    is_contradictory = checks.verdict(checks.whole, share=1.0) is False
+    return _minimal_conflict(checks) if is_contradictory else None
+
+
+def _minimal_conflict(checks: _Checks) -> Conflict:
+    """Find a minimal conflict in a network that is proved inconsistent."""
+    left = checks.filter(checks.hinted(checks.whole))
     is_minimal = checks.is_minimal
     sides = checks.filter(tuple(_sides(left)))
-    return Conflict(tuple(_culprits(network, sides)), is_minimal)
+    return Conflict(tuple(_culprits(checks.network, sides)), is_minimal)
 
 
 class _Checks:
@@ -239,28 +306,40 @@ class _Checks:
     `is_minimal` tells of the last set that was filtered whether every smaller one was shown to have a model.
     """
 
-    def __init__(self, network: Network, options: Options) -> None:
+    def __init__(self, network: Network, options: Options, budget: Budget) -> None:
         self.network = network
+        self.whole = tuple(enumerate(network.sentences))
         self.options = options
-        self.deadline = monotonic() + options.timeout
+        self.budget = budget
         self.is_minimal = True
 
     def verdict(self, numbered: Sequence[Numbered], share: float = SHARE) -> bool | None:
         """Tell whether some sentences have a model; None where that is not known."""
-        timeout = max(LEAST, share * (self.deadline - monotonic()))
+        if self.budget.is_spent:
+            return None
+        budget = self.budget.share(share, least=LEAST)
         part = replace(self.network, sentences=tuple(sentence for _, sentence in numbered))
         engine = Engine(part, self.options.markov, frame=self.network)
-        return engine.is_consistent(replace(self.options, timeout=timeout, report=None))
+        return engine.is_consistent(replace(self.options, report=None), budget)
 
     def filter(self, numbered: Sequence[Numbered]) -> tuple[Numbered, ...]:
         """Drop from an inconsistent set whatever can be dropped, in ever smaller groups.
 
         A group is dropped only where the rest is proved inconsistent, so the rest always is. A single
         sentence is kept where the rest without it has a model; every later, smaller rest then has one too,
-        which is why one pass makes the result minimal.
+        which is why one pass makes the result minimal. What could not be decided on the way is tried once
+        more, now that the set is small.
         """
-        needed, doubtful = list(numbered), list[Numbered]()
-        groups = [needed[:]]
+        needed, doubtful = self._filtered(list(numbered), [list(numbered)])
+        needed, doubtful = self._filtered(needed, [[one] for one in reversed(doubtful)])
+        self.is_minimal = not doubtful
+        return tuple(needed)
+
+    def _filtered(
+        self, needed: list[Numbered], groups: list[list[Numbered]]
+    ) -> tuple[list[Numbered], list[Numbered]]:
+        """Drop groups, the last first; return what is needed, and which of it may not be."""
+        doubtful = list[Numbered]()
         while groups:
             group = groups.pop()
             rest = [one for one in needed if one not in group]
@@ -272,19 +351,7 @@ class _Checks:
                 groups += [group[:middle], group[middle:]]
             elif verdict is None:
                 doubtful += group
-        return self._settled(needed, doubtful)
-
-    def _settled(self, needed: list[Numbered], doubtful: Sequence[Numbered]) -> tuple[Numbered, ...]:
-        """Decide once more, now that the set is small, what could not be decided on the way."""
-        self.is_minimal = True
-        for one in doubtful:
-            rest = [other for other in needed if other != one]
-            verdict = self.verdict(rest) if rest else True
-            if verdict is False:
-                needed = rest
-            elif verdict is None:
-                self.is_minimal = False
-        return tuple(needed)
+        return needed, doubtful
 
     def hinted(self, numbered: Sequence[Numbered]) -> Sequence[Numbered]:
         """Return the sentences on which a linear proof of inconsistency rests, if there is one."""
@@ -292,18 +359,19 @@ class _Checks:
         attribution = Attribution(engine)
         for part in parts_of(engine.problem):
             encoding = encode_tables(part) if part.statements else None
-            used = frozenset() if encoding is None else _support(encoding, attribution)
+            budget = self.budget.at_most(ROOT_SECONDS)
+            used = frozenset() if encoding is None else _support(encoding, attribution, budget)
             hint = [(number, sentence) for number, sentence in numbered if number in used]
             if hint and self.verdict(hint) is False:
                 return hint
         return numbered
 
 
-def _support(encoding: Encoding, attribution: Attribution) -> frozenset[int]:
+def _support(encoding: Encoding, attribution: Attribution, budget: Budget) -> frozenset[int]:
     """Return the sentences that a proof of infeasibility at the root uses, none without such a proof."""
     objective = encoding.objective(TRUE, TRUE)
     relaxation = Relaxation(encoding.program)
-    claim, _ = relaxation.minimize(objective, encoding.program.ratios.box, timeout=ROOT_SECONDS)
+    claim, _ = relaxation.minimize(objective, encoding.program.ratios.box, timeout=budget.for_solver)
     if claim.outcome is not Outcome.INFEASIBLE:
         return frozenset()
     return frozenset(attribution.weights(encoding, claim.multipliers))
@@ -312,11 +380,11 @@ def _support(encoding: Encoding, attribution: Attribution) -> frozenset[int]:
 def _sides(numbered: Sequence[Numbered]) -> Iterator[Numbered]:
     """Split each sentence into one for each bound that says something."""
     for number, sentence in numbered:
-        low, high = span_of(sentence)
-        if sentence.lower > low:
-            yield number, replace(sentence, upper=max(high, sentence.upper))
-        if sentence.upper < high:
-            yield number, replace(sentence, lower=min(low, sentence.lower))
+        nothing = silenced(sentence)
+        if sentence.lower > nothing.lower:
+            yield number, replace(sentence, upper=nothing.upper)
+        if sentence.upper < nothing.upper:
+            yield number, replace(sentence, lower=nothing.lower)
 
 
 def _culprits(network: Network, sides: Sequence[Numbered]) -> Iterator[Culprit]:
@@ -339,39 +407,36 @@ def repair(
 ) -> Repair | None:
     """Find the cheapest widening that gives a network a model; None where none was found.
 
-    The weights are prices of widening, by label or file; infinity forbids it. The cheapest repair of the
-    sentences of one conflict may leave another: these then join, until the repaired network has a model.
+    The weights are prices of widening, by label, file or line; infinity forbids it. The cheapest repair of
+    the sentences of one conflict may leave another: these then join, until the repaired network has a model.
     What some of the sentences cost at least, all of them do.
     """
-    found = conflict(network, options) if known is None else known
-    *_, best = (None, *_repairs(network, options, found, weights or {}))
+    budget, prices = Budget.of(options.timeout), _prices(network, weights or {})
+    share = budget.share(VERDICT_SHARE).remaining
+    found = conflict(network, replace(options, timeout=share)) if known is None else known
+    *_, best = (None, *_Repairs(network, options, prices, budget).run(found))
     return best
-
-
-def _repairs(
-    network: Network, options: Options, found: Conflict | None, weights: Mapping[str, float]
-) -> Iterator[Repair | None]:
-    """Yield ever better repairs of a conflict and of those that its repair leaves; the last is the best."""
-    if found is not None:
-        numbers = frozenset(culprit.number for culprit in found.culprits)
-        yield from _Repairs(network, options, _prices(network, weights)).run(numbers)
 
 
 class _Repairs:
     """The repair of a growing set of sentences; `best` settles the whole network, `at_least` is proved."""
 
-    def __init__(self, network: Network, options: Options, prices: Sequence[float]) -> None:
+    def __init__(self, network: Network, options: Options, prices: Sequence[float], budget: Budget) -> None:
         self.network = network
         self.options = options
         self.prices = prices
-        self.deadline = monotonic() + options.timeout
+        self.budget = budget
         self.engine = Engine(network, options.markov)
         self.everything = frozenset(range(len(network.sentences)))
+        self.possible: tuple[Formula, ...] = ()
         self.at_least = 0.0
         self.best: Repair | None = None
 
-    def run(self, numbers: frozenset[int]) -> Iterator[Repair | None]:
-        """Repair a conflict, quickly at first; where that is not enough, together with the next one."""
+    def run(self, conflict: Conflict | None) -> Iterator[Repair | None]:
+        """Yield ever better repairs of a conflict and of those that its repair leaves, the best last."""
+        if conflict is None:
+            return
+        numbers = frozenset(culprit.number for culprit in conflict.culprits)
         found = self._cheapest(numbers, QUICK)
         while True:
             self.at_least = max(self.at_least, found.bound)
@@ -381,7 +446,7 @@ class _Repairs:
             if numbers == self.everything or found.bound == inf:
                 yield self.best
                 return
-            is_late = monotonic() > self.deadline or left <= numbers
+            is_late = self.budget.is_spent or left <= numbers
             numbers = self.everything if is_late else numbers | left
             found = self._cheapest(numbers, QUICK)
         yield self.best
@@ -398,12 +463,15 @@ class _Repairs:
 
     def _cheapest(self, numbers: frozenset[int], share: float) -> Cheapest:
         chosen = [(self.network.sentences[n], self.prices[n]) for n in sorted(numbers)]
+        budget = self.budget.share(share, least=LEAST)
+        self.possible = conditions_of(self.network, (sentence for sentence, _ in chosen), budget)
         return cheapest(
             self.engine,
             [Priced(sentence, price) for sentence, price in chosen if price < inf],
             [sentence for sentence, price in chosen if price == inf],
+            self.possible,
             tolerance=self.options.tolerance,
-            deadline=monotonic() + max(LEAST, share * (self.deadline - monotonic())),
+            budget=budget,
         )
 
     def _conflict(self, numbers: frozenset[int], found: Cheapest) -> frozenset[int]:
@@ -411,11 +479,10 @@ class _Repairs:
         if found.distribution is None:
             return self.everything
         repaired = self._repaired(numbers, found.distribution)
-        checks = _Checks(repaired, self.options)
-        whole = tuple(enumerate(repaired.sentences))
-        verdict = checks.verdict(whole, share=1.0)
+        checks = _Checks(repaired, self.options, self.budget)
+        verdict = checks.verdict(checks.whole, share=1.0)
         if verdict is False:
-            return frozenset(number for number, _ in checks.filter(checks.hinted(whole)))
+            return frozenset(number for number, _ in checks.filter(checks.hinted(checks.whole)))
         result = self._result(repaired, is_checked=verdict is True)
         if self.best is None or result.price < self.best.price:
             self.best = result
@@ -432,16 +499,17 @@ class _Repairs:
         pairs = enumerate(zip(self.network.sentences, repaired.sentences, strict=True))
         changes = {n: Change(before, after) for n, (before, after) in pairs if before != after}
         price = sum(self.prices[n] * float(change.widening) for n, change in changes.items())
-        return Repair(tuple(changes.values()), price, min(self.at_least, price), is_checked)
+        return Repair(tuple(changes.values()), price, min(self.at_least, price), is_checked, self.possible)
 
 
 def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]:
-    """Return what widening each sentence by one costs: the weight of its label, else of its file, else 1."""
+    """Return what widening each sentence by one costs: the weight of its label, line or file, else 1."""
     known = {name for sentence in network.sentences for name in _names(sentence)}
     for name, weight in weights.items():
         if name not in known:
             raise UnknownName(
-                f"no sentence has the label or the file {name}", advice="Weights go by label or by file."
+                f"no sentence has the label, the place or the file {name}",
+                advice="Weights go by label, by place such as expert.lcn:3, or by file.",
             )
         if not weight > 0.0:
             raise CredalogError(f"the weight {weight} of {name} is not positive")
@@ -452,5 +520,9 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
 
 
 def _names(sentence: Sentence) -> tuple[str, ...]:
-    file = sentence.source.file if sentence.source is not None else ""
-    return tuple(name for name in (sentence.label, file, Path(file).name) if name)
+    """Return what a sentence may be called, the most particular first: its label, its place, its file."""
+    if sentence.source is None:
+        return (sentence.label,) if sentence.label else ()
+    short = replace(sentence.source, file=Path(sentence.source.file).name)
+    places = (str(sentence.source), str(short), sentence.source.file, short.file)
+    return tuple(name for name in (sentence.label, *places) if name)

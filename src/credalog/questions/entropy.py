@@ -1,6 +1,6 @@
 """The model of greatest entropy.
 
-Enters: a network. Leaves: `MaximumEntropy`: a checked model, its entropy, and a proved bound that no model's
+Input: a network. Output: `MaximumEntropy`: a checked model, its entropy, and a proved bound that no model's
 entropy passes. Where the two meet, the model is the one of greatest entropy.
 
 The entropy of a product of tables P(block | parents) is the sum of their conditional entropies, each the mean
@@ -16,18 +16,15 @@ of it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from heapq import heappop, heappush
-from itertools import count
-from math import inf
-from time import monotonic
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from math import floor, inf, log10, sqrt
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.errors import ProblemTooLarge, no_model
+from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, UnknownName, no_model
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
@@ -37,18 +34,27 @@ from credalog.methods.cliques.witness import distribution_at
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
-from credalog.network.sentences import Network
+from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import Budget
+from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
+from credalog.numbers.printed import Printed
+from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation
 from credalog.program.solvers.ipopt import spread
 from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
+from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution, Factor
+from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
 
 __all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
 
 Columns: TypeAlias = NDArray[np.intp]
+
+CONSISTENCY_SHARE = 0.25
+"""The share of the time that may go into asking whether there is a model at all."""
 
 STARTS = 6
 """From how many points the search begins at most, where the first leaves a gap."""
@@ -60,8 +66,8 @@ FLOOR = 1e-12
 """The least share of a row at which the gradient of the entropy is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaximumEntropy:
+@dataclass(frozen=True, slots=True, repr=False)
+class MaximumEntropy(Printed):
     """A model, its entropy in nats, and what no model's entropy passes.
 
     Without a distribution no model was found in time. EXACT says that the model's entropy is within the
@@ -73,7 +79,7 @@ class MaximumEntropy:
     entropy: float
     at_most: float
     status: Status
-    seconds: float
+    seconds: float = field(compare=False)
     is_interrupted: bool = False
 
     @property
@@ -82,8 +88,18 @@ class MaximumEntropy:
         return max(0.0, self.at_most - self.entropy)
 
     def probability(self, claim: Formula, given: Formula = TRUE) -> float:
-        """Return P(claim | given) under the model; not a number where P(given) = 0."""
-        assert self.distribution is not None
+        """Return P(claim | given) under the model."""
+        if self.distribution is None:
+            raise CredalogError("no model was found in time", advice="Allow more time: timeout=300.")
+        known = {variable for factor in self.distribution.factors for variable in factor.block}
+        for variable in query_of(Query(claim, given)).scope:
+            if variable not in known:
+                raise UnknownName(f"the model has no variable {variable.name}")
+        if self.distribution.probability(given) <= 0.0:
+            raise ImpossibleEvidence(
+                "the model of greatest entropy gives the condition probability zero",
+                advice="Ask for a probability without it.",
+            )
         return self.distribution.probability(claim, given)
 
     def __str__(self) -> str:
@@ -96,6 +112,29 @@ class MaximumEntropy:
             f"The best model found has an entropy of {self.entropy:.6f} nats; "
             f"no model has more than {self.at_most:.6f}."
         )
+
+    def digits(self, given: Formula = TRUE) -> int:
+        """Return how many decimals of P(... | given) the gap warrants.
+
+        By Pinsker's inequality, a model whose entropy is short of the greatest by g differs from that of
+        greatest entropy by at most sqrt(g / 2) in any probability, where the models form a convex set. Given
+        something, by that over its probability.
+        """
+        mass = self.probability(given)
+        away = sqrt(self.gap / 2.0) / mass if mass > 0.0 else 1.0
+        return min(DIGITS, max(2, floor(-log10(max(away, 10.0**-DIGITS)))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        found = self.distribution
+        return {
+            "status": "INTERRUPTED" if self.is_interrupted else self.status.name,
+            "entropy": None if found is None else self.entropy,
+            "at_most": self.at_most,
+            "is_interrupted": self.is_interrupted,
+            "seconds": self.seconds,
+            "tables": None if found is None else as_tables(found),
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import as_chances
@@ -112,26 +151,25 @@ class MaximumEntropy:
 
 def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEntropy:
     """Find the model of greatest entropy."""
-    start = monotonic()
+    budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
-    if engine.is_consistent(options) is False:
+    if engine.is_consistent(options, budget.share(CONSISTENCY_SHARE)) is False:
         raise no_model()
     numbered = list(parts_of(engine.problem))
-    deadline = start + options.timeout
-    parts = [_Part(engine, part, options.tolerance / len(numbered), deadline) for part in numbered]
-    at_most, is_interrupted = last_of(_bounds(engine, parts, options.tolerance, deadline), inf)
+    parts = [_Part(engine, part, options.tolerance / len(numbered)) for part in numbered]
+    at_most, is_interrupted = last_of(_bounds(engine, parts, options.tolerance, budget), inf)
     found = _together(parts, at_most, options.tolerance)
-    return replace(found, seconds=monotonic() - start, is_interrupted=is_interrupted)
+    return replace(found, seconds=budget.elapsed, is_interrupted=is_interrupted)
 
 
-def _bounds(engine: Engine, parts: Sequence[_Part], tolerance: float, deadline: float) -> Iterator[float]:
+def _bounds(engine: Engine, parts: Sequence[_Part], tolerance: float, budget: Budget) -> Iterator[float]:
     """Work on every part; yield what no entropy passes beside what is proved of the parts."""
-    for part in parts:
-        part.begin()
-    if not all(part.is_settled for part in parts) and engine.markov is not Markov.NONE:
-        yield _without_independences(engine, tolerance, deadline)
-    for part in parts:
-        part.close()
+    for number, part in enumerate(parts):
+        part.begin(budget.share(1.0 / (len(parts) - number)))
+    if not all(part.is_closed for part in parts) and engine.markov is not Markov.NONE:
+        yield _without_independences(engine, tolerance, budget.share(0.5))
+    for number, part in enumerate(parts):
+        part.close(budget.share(1.0 / (len(parts) - number)))
 
 
 def _together(parts: Sequence[_Part], at_most: float, tolerance: float) -> MaximumEntropy:
@@ -146,14 +184,14 @@ def _together(parts: Sequence[_Part], at_most: float, tolerance: float) -> Maxim
     return MaximumEntropy(whole, entropy, at_most, status, 0.0)
 
 
-def _without_independences(engine: Engine, tolerance: float, deadline: float) -> float:
+def _without_independences(engine: Engine, tolerance: float, budget: Budget) -> float:
     """Bound the entropy in Nilsson's logic, where it is a convex program; every model is one there too."""
     free = Engine(engine.network, Markov.NONE)
     try:
-        parts = [_Part(free, part, tolerance, deadline) for part in parts_of(free.problem)]
+        parts = [_Part(free, part, tolerance) for part in parts_of(free.problem)]
     except ProblemTooLarge:
         return inf
-    return sum(part.relax().bound for part in parts)
+    return sum(part.relax(budget).bound for part in parts)
 
 
 def entropy_of(distribution: Distribution) -> float:
@@ -180,79 +218,90 @@ class _Leaf:
 class _Part:
     """The search for the greatest entropy in one part of a network.
 
-    `best` is the best model found so far and `entropy` its entropy; `at_most` is proved.
+    `best` is the best model found so far and `entropy` its entropy.
     """
 
-    def __init__(self, engine: Engine, problem: Problem, tolerance: float, deadline: float) -> None:
+    def __init__(self, engine: Engine, problem: Problem, tolerance: float) -> None:
         self.engine = engine
         self.encoding = encode_tables(problem)
         self.tolerance = tolerance
-        self.deadline = deadline
         self.groups = tuple(_groups(self.encoding))
         self.objective = self.encoding.objective(TRUE, TRUE)
         self.relaxation = Relaxation(self.encoding.program)
         self.checker = Checker(self.encoding.program)
-        self.at_most = float(sum(np.log(size) for size in problem.structure.sizes))
+        self.uniform = float(sum(np.log(size) for size in problem.structure.sizes))
+        self.budget = Budget.of()
         self.best: Distribution | None = None
         self.entropy = -inf
-        self.root: _Leaf | None = None
+        self.tree: BranchAndBound[_Leaf] | None = None
 
     @property
-    def is_settled(self) -> bool:
-        """Tell whether model and bound meet, or the time is up."""
-        return self.at_most - self.entropy <= self.tolerance or monotonic() > self.deadline
+    def at_most(self) -> float:
+        """Return what is proved that no model's entropy passes."""
+        return self.uniform if self.tree is None else min(self.uniform, max(-self.tree.bound, self.entropy))
 
-    def relax(self) -> _Leaf:
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether model and bound meet."""
+        return self.at_most - self.entropy <= self.tolerance
+
+    def _is_over(self) -> bool:
+        return self.is_closed or self.budget.is_spent
+
+    def relax(self, budget: Budget) -> _Leaf:
         """Solve the convex relaxation of the whole part."""
+        self.budget = budget
         box = self.encoding.program.ratios.box
-        center = self.relaxation.center(self.objective, box, self._remaining)
+        center = self.relaxation.center(self.objective, box, budget.for_solver)
         start = np.ones(self.encoding.program.columns) if center is None else center
-        return self._leaf(box, start, self.at_most)
+        return self._leaf(box, start, self.uniform)
 
-    def begin(self) -> None:
+    def begin(self, budget: Budget) -> None:
         """Bound the entropy by the relaxation, and climb to a model from several starts."""
-        self.root = self.relax()
-        self.at_most = self.root.bound
-        for point in self._points(self.root.point):
+        if budget.is_spent:
+            return
+        root = self.relax(budget)
+        self.tree = BranchAndBound(root, -root.bound)
+        for point in self._points(root.point):
             self._offer(point)
-            if self.is_settled:
-                return
+            if self._is_over():
+                break
         if self.best is None:
-            found = model_of_part(self.engine, self.encoding.problem, self.deadline)
+            found = model_of_part(self.engine, self.encoding.problem, budget)
             if found is not None:
                 self._consider(found)
 
-    def close(self) -> None:
+    def close(self, budget: Budget) -> None:
         """Cut the ranges of ratios until bound and model meet, or the time is up."""
-        numbers = count()
-        leaves = [] if self.root is None else [(-self.root.bound, next(numbers), self.root)]
-        closed = -inf
-        while leaves and not self.is_settled:
-            _, _, leaf = heappop(leaves)
-            boxes = halves(self.encoding, leaf.box, leaf.point)
-            for child in (self._leaf(box, leaf.point, leaf.bound) for box in boxes):
-                self._offer(child.point)
-                heappush(leaves, (-child.bound, next(numbers), child))
-            closed = closed if boxes else max(closed, leaf.bound)
-            weakest = max(closed, -leaves[0][0] if leaves else -inf)
-            self.at_most = min(self.at_most, max(weakest, self.entropy))
+        self.budget = budget
+        if self.tree is not None:
+            self.tree.run(self._explore, until=self._is_over, enough=self._enough)
+
+    def _enough(self) -> float:
+        """Return the bound of leaves that need no cut: in them no model has noticeably more entropy."""
+        return -(self.entropy + self.tolerance)
+
+    def _explore(self, _: float, leaf: _Leaf) -> Explored[_Leaf]:
+        boxes = halves(self.encoding, leaf.box, leaf.point)
+        if not boxes:
+            return Explored(closed=-leaf.bound)
+        children = [self._leaf(box, leaf.point, leaf.bound) for box in boxes]
+        for child in children:
+            self._offer(child.point)
+        return Explored(tuple((-child.bound, child) for child in children))
 
     def _leaf(self, box: Box, start: Floats, known: float) -> _Leaf:
         """Solve the convex relaxation within a box and prove a bound there, at worst the one known."""
         relaxed = _relaxed(self.encoding.program, box)
-        found = spread(relaxed, self.groups, start, timeout=self._remaining)
+        found = spread(relaxed, self.groups, start, timeout=self.budget.for_solver)
         point = start if found is None else found
         return _Leaf(box, point, min(known, self._bound(point, box)))
-
-    @property
-    def _remaining(self) -> float:
-        return max(self.deadline - monotonic(), 0.1)
 
     def _points(self, relaxed: Floats) -> Iterator[Floats]:
         """Yield the relaxed optimum itself, then where climbing from each start ends."""
         yield relaxed
         for start in self._starts(relaxed):
-            climbed = spread(self.encoding.program, self.groups, start, timeout=self._remaining)
+            climbed = spread(self.encoding.program, self.groups, start, timeout=self.budget.for_solver)
             if climbed is not None:
                 yield climbed
 
@@ -263,7 +312,8 @@ class _Part:
         for _ in range(STARTS - 1):
             cost = rng.normal(size=self.encoding.program.columns)
             corner = replace(self.objective, numerator=cost)
-            claim, _ = self.relaxation.minimize(corner, self.encoding.program.ratios.box)
+            box, seconds = self.encoding.program.ratios.box, self.budget.for_solver
+            claim, _ = self.relaxation.minimize(corner, box, timeout=seconds)
             if claim.outcome is Outcome.OPTIMAL:
                 yield 0.5 * relaxed + 0.5 * claim.point
 
@@ -274,7 +324,7 @@ class _Part:
             table = np.maximum(point[group], FLOOR)
             cost[group] = -np.log(table / table.sum(axis=1, keepdims=True))
         tangent = Objective(cost, self.encoding.program.mass, self.objective.mass_bounds)
-        claim, _ = self.relaxation.maximize(tangent, box, timeout=self._remaining)
+        claim, _ = self.relaxation.maximize(tangent, box, timeout=self.budget.for_solver)
         match claim.outcome:
             case Outcome.OPTIMAL:
                 return self.checker.upper_bound(tangent, box, claim.multipliers)

@@ -1,34 +1,43 @@
 """What matters: which sentences hold an interval, and what another measurement would be worth.
 
-Enters: a network and a query. Leaves: `Explanation`, with the interval that dropping each sentence's bounds
+Input: a network and a query. Output: `Explanation`, with the interval that dropping each sentence's bounds
 would give; or `Measurement`, with the intervals that a promised measurement would leave.
 
 As in the diagnosis of contradictions only bounds are dropped or added; the dependency graph stays that of
-the network. So dropping a sentence can only widen an interval, and a measurement can only narrow it.
+the network: a dropped sentence keeps its stamp. So dropping a sentence can only widen an interval, and a
+measurement can only narrow it. Where an interval is not exact, only what is proved counts: a sentence holds
+an end if some model without it passes the bound of the whole network.
 
-Not every sentence is tried. One that shares nothing with the query cannot matter. Neither can one that the
-proof of an end does not use, for the same multipliers prove the same bound without it. Where the first linear
-relaxation is exact this leaves few; they are tried in the order of their multipliers.
+Not every sentence is tried. One that shares nothing with the query cannot matter, nor can one that
+d-separation shuts out. Neither can one that the proof of an attained end does not use, for the same
+multipliers prove the same bound without it. The others are tried in the order of their multipliers.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from math import nan
+from math import inf
+from typing import Any
 
-from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.network.formulas import Variable
+from credalog.network.graph import Markov, dependency_graph
+from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status
+from credalog.numbers.printed import Printed
 from credalog.program.program import Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
+from credalog.questions.bounding import bounding_reading
+from credalog.questions.widening import silenced
+from credalog.tables.credal import ask, credal_network
 
 __all__ = ["Explanation", "Influence", "Measurement", "Scenario", "explain", "measure"]
 
@@ -38,12 +47,18 @@ MOST = 20
 POSITIONS = 9
 """At how many places, spread evenly over its range, a measurement is imagined to fall."""
 
+FIRST_SHARE = 0.4
+"""The share of the time for the interval of the whole network; the others share what is left evenly."""
 
-@dataclass(frozen=True, slots=True)
-class Influence:
+FINEST = 10**9
+"""The largest denominator of a place where a measurement is imagined."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Influence(Printed):
     """A sentence, the answer once its bounds are dropped, and how far that moves each end outwards.
 
-    A move within the tolerance of the answers counts as none.
+    The moves are proved by models; one within the tolerance of the answers counts as none.
     """
 
     sentence: Sentence
@@ -51,14 +66,32 @@ class Influence:
     lower_move: float
     upper_move: float
 
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether the interval without the sentence is not exact: it may move the ends farther."""
+        return self.answer.status is not Status.EXACT
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+    def __str__(self) -> str:
+        return f"without {self.sentence.name} {self.answer}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence, how far it moves each end, and the answer without it."""
+        return {
+            **self.sentence.to_dict(),
+            "lower_move": self.lower_move,
+            "upper_move": self.upper_move,
+            "without": self.answer.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Printed):
     """An answer, what each sentence tried does for it, and the sentences that were not tried.
 
     `influences` stand in the order of the network. `silent` sentences cannot matter: they share nothing with
     the query, or the proofs of both ends do without them. `untried` might matter, most likely little.
-    Where the user stopped the work, `is_interrupted` says so, and all that was left to try is untried.
+    Where the user stopped the work, `is_interrupted` says so, and all that was left to try is untried, as
+    where the time was up.
     """
 
     answer: Answer
@@ -79,6 +112,31 @@ class Explanation:
         moving = (one for one in self.influences if one.upper_move > 0.0)
         return tuple(sorted(moving, key=lambda one: -one.upper_move))
 
+    @property
+    def doubt(self) -> str:
+        """Say what was not found exactly in time; nothing where everything was."""
+        inexact = ", ".join(one.sentence.name for one in self.influences if one.is_bounded)
+        whole = "" if self.answer.status is Status.EXACT else "The interval itself is not exact. "
+        without = f"Without {inexact} the interval is only bounded: more may be held than is shown."
+        return (whole + without if inexact else whole).strip()
+
+    def __str__(self) -> str:
+        ends = {"lower": self.holding_lower, "upper": self.holding_upper}
+        names = {end: ", ".join(one.sentence.name for one in holding) for end, holding in ends.items()}
+        held = (f"the {end} end is held by {names[end] or 'no single sentence'}" for end in ends)
+        return f"{self.answer}; {'; '.join(held)}{f'. {self.doubt}' if self.doubt else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "answer": self.answer.to_dict(),
+            "influences": [one.to_dict() for one in self.influences],
+            "silent": [sentence.to_dict() for sentence in self.silent],
+            "untried": [sentence.to_dict() for sentence in self.untried],
+            "is_interrupted": self.is_interrupted,
+            "doubt": self.doubt,
+        }
+
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
         from credalog.text import unparse_query
@@ -86,8 +144,12 @@ class Explanation:
         bars = [Bar(unparse_query(self.answer.query), self.answer.interval, "as it stands")]
         moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
         moving.sort(key=lambda one: -max(one.lower_move, one.upper_move))
-        bars += [Bar(f"without {one.sentence.name}", one.answer.interval) for one in moving]
-        return as_html(bars, note=f"{len(self.silent)} other sentences cannot matter.")
+        remarks = ("only bounded" if one.is_bounded else "" for one in moving)
+        bars += [
+            Bar(f"without {one.sentence.name}", one.answer.interval, remark)
+            for one, remark in zip(moving, remarks, strict=True)
+        ]
+        return as_html(bars, note=f"{len(self.silent)} other sentences cannot matter. {self.doubt}".strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +159,14 @@ class Scenario:
     value: float
     answer: Answer | None
 
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether the interval is not exact: the measurement may narrow it farther."""
+        return self.answer is not None and self.answer.status is not Status.EXACT
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement(Printed):
     """What is known of a query now, and what would be if a probability were measured to a precision.
 
     `known` is what is known of the measured probability. `at_most` is a proved bound on the width of the
@@ -119,80 +186,178 @@ class Measurement:
 
     @property
     def best(self) -> float:
-        """Return the least width met; not a number where no scenario is possible."""
-        return min(self.widths, default=nan)
+        """Return the least width met."""
+        return min(self.widths)
 
     @property
     def worst(self) -> float:
-        """Return the greatest width met; not a number where no scenario is possible."""
-        return max(self.widths, default=nan)
+        """Return the greatest width met."""
+        return max(self.widths)
+
+    @property
+    def doubt(self) -> str:
+        """Say how many intervals were not found exactly in time; nothing where all were."""
+        inexact = sum(scenario.is_bounded for scenario in self.scenarios)
+        places = (
+            f"At {inexact} of {len(self.scenarios)} places the interval is only bounded: it may be narrower."
+        )
+        return places if inexact else ""
+
+    def __str__(self) -> str:
+        now, known = self.before.upper - self.before.lower, self.known
+        outlook = (
+            f"would be {self.best:.6f} to {self.worst:.6f} at the places tried, and never more than "
+            f"{self.at_most:.6f}"
+            if self.widths
+            else "cannot be foretold: no model was found with the measurement at any of the places tried"
+        )
+        return (
+            f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes; a width is None where no scenario is possible."""
+        return {
+            "measured": self.known.to_dict(),
+            "within": float(self.within),
+            "width_before": self.before.upper - self.before.lower,
+            "width_best": self.best if self.widths else None,
+            "width_worst": self.worst if self.widths else None,
+            "width_at_most": self.at_most,
+            "scenarios": [
+                {"value": s.value, "answer": None if s.answer is None else s.answer.to_dict()}
+                for s in self.scenarios
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        from credalog.show.html import Bar, as_html
+
+        bars = [Bar(str(self.before.query), self.before.interval, "as it stands")]
+        bars += [
+            Bar(f"{self.known.query} = {s.value:.4g}", s.answer.interval)
+            for s in self.scenarios
+            if s.answer is not None
+        ]
+        return as_html(bars, note=f"{self}.")
 
 
 def explain(network: Network, asked: Query, options: Options = Options(), *, most: int = MOST) -> Explanation:
-    """Find the sentences that hold the ends of a query's interval; the timeout is for each interval."""
+    """Find the sentences that hold the ends of a query's interval; the timeout is for all of it."""
+    budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
-    answer = engine.query(asked, options)
+    answer = engine.query(asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
         return Explanation(answer, (), (), network.sentences, is_interrupted=True)
-    weights = _promise(engine, answer, options)
+    weights = _promise(engine, answer, options.tolerance, budget)
     order = sorted(weights, key=lambda number: (-weights[number], number))
-    chosen = sorted(order[:most])
-    influences = tuple(_influences(network, chosen, answer, options))
+    dropping = _Dropping(network, asked, options, budget)
+    is_interrupted = dropping.run(order[:most])
+    answer = _narrowed(answer, dropping.answers.values(), options.tolerance)
     silent = tuple(s for n, s in enumerate(network.sentences) if n not in weights)
-    left = sorted((*order[most:], *chosen[len(influences) :]))
-    untried = tuple(network.sentences[n] for n in left)
-    return Explanation(answer, influences, silent, untried, len(influences) < len(chosen))
+    untried = tuple(s for n, s in enumerate(network.sentences) if n in weights and n not in dropping.answers)
+    influences = tuple(
+        _influence(network.sentences[number], without, answer, options.tolerance)
+        for number, without in sorted(dropping.answers.items())
+    )
+    return Explanation(answer, influences, silent, untried, is_interrupted)
 
 
-def _promise(engine: Engine, answer: Answer, options: Options) -> Mapping[int, float]:
+def _within(options: Options, budget: Budget) -> Options:
+    return replace(options, timeout=budget.for_solver)
+
+
+def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> Mapping[int, float]:
     """Return the sentences that may hold an end, by number, and how promising each is.
 
-    Where the relaxation falls short of an end, all that bears on the query may matter.
+    Where the relaxation falls short of an end, or that is not attained, all that bears on it may matter.
     """
-    asked = answer.query
-    part = engine.part(asked)
-    reading = part.problem.reading
-    if reading is Reading.LITERAL and part.problem.structure.core:
-        reading = Reading.OUTER
-    encoding, objective = part.encode(asked, reading)
+    part = engine.part(answer.query)
+    bearing = dict.fromkeys(_bearing(engine, answer.query), 0.0)
+    try:
+        encoding, objective = part.encode(answer.query, bounding_reading(part.problem))
+    except ProblemTooLarge:
+        return bearing
     relaxation, attribution = Relaxation(encoding.program), Attribution(engine)
     box = encoding.program.ratios.box
     found: dict[int, float] = defaultdict(float)
-    bearing = _bearing(engine.network.sentences, part.problem.variables)
-    for solve, end in ((relaxation.minimize, answer.lower), (relaxation.maximize, answer.upper)):
-        claim, _ = solve(objective, box, timeout=options.timeout)
-        for number, weight in attribution.weights(encoding, claim.multipliers).items():
-            found[number] += weight
-        is_exact = claim.outcome is Outcome.OPTIMAL and abs(claim.value - end) <= options.tolerance
-        for number in () if is_exact else bearing:
-            found[number] += 0.0
+    for end in End:
+        solve = relaxation.minimize if end is End.LOWER else relaxation.maximize
+        claim, _ = solve(objective, box, timeout=budget.for_solver)
+        used = attribution.weights(encoding, claim.multipliers).items()
+        attained = answer.interval[end].witnessed
+        value = claim.value if claim.outcome is Outcome.OPTIMAL else inf
+        is_exact = attained is not None and abs(value - attained) <= tolerance
+        for number, weight in (*used, *(() if is_exact else bearing.items())):
+            if number in bearing:
+                found[number] += weight
     return found
 
 
-def _bearing(sentences: Sequence[Sentence], variables: Iterable[Variable]) -> list[int]:
-    """Return the numbers of the sentences about some variables."""
-    near = frozenset(variables)
-    return [n for n, sentence in enumerate(sentences) if near.issuperset(sentence.scope)]
+def _bearing(engine: Engine, asked: Query) -> list[int]:
+    """Return the numbers of the sentences that are about what bears on a query.
+
+    In a credal network these are the ones on families that are not d-separated from it.
+    """
+    network, is_free = engine.network, engine.markov is Markov.NONE
+    credal = None if is_free else credal_network(network, engine.graph)
+    put = None if credal is None else ask(credal, asked)
+    if credal is None or put is None:
+        near = frozenset(engine.part(asked).problem.variables)
+        return [n for n, sentence in enumerate(network.sentences) if near.issuperset(sentence.scope)]
+    whole, question = put
+    relevant = frozenset(relevance(whole.parents, [question.target], question.observed).families)
+    places = enumerate(credal.assessment.places)
+    return [number for number, found in places if any(x in relevant for x, _ in found)]
 
 
-def _influences(
-    network: Network, numbers: Iterable[int], answer: Answer, options: Options
-) -> Iterator[Influence]:
-    """Drop one sentence after the other until the user has had enough."""
-    try:
-        for number in numbers:
-            yield _influence(network, number, answer, options)
-    except KeyboardInterrupt:
-        return
+class _Dropping:
+    """The answers to a query without each of some sentences, by number, as far as the time allows."""
+
+    def __init__(self, network: Network, asked: Query, options: Options, budget: Budget) -> None:
+        self.network = network
+        self.asked = asked
+        self.options = options
+        self.budget = budget
+        self.answers: dict[int, Answer] = {}
+
+    def run(self, numbers: list[int]) -> bool:
+        """Drop one sentence after the other; tell whether the user had enough before the end."""
+        try:
+            for left, number in zip(range(len(numbers), 0, -1), numbers, strict=True):
+                if self.budget.is_spent:
+                    break
+                self.answers[number] = self._without(number, self.budget.share(1.0 / left))
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    def _without(self, number: int, budget: Budget) -> Answer:
+        sentences = list(self.network.sentences)
+        sentences[number] = silenced(sentences[number])
+        engine = Engine(replace(self.network, sentences=tuple(sentences)), self.options.markov)
+        return _finished(engine.query(self.asked, _within(self.options, budget)))
 
 
-def _influence(network: Network, number: int, answer: Answer, options: Options) -> Influence:
-    sentences = network.sentences
-    rest = replace(network, sentences=sentences[:number] + sentences[number + 1 :])
-    without = _finished(Engine(rest, options.markov, frame=network).query(answer.query, options))
-    moves = answer.lower - without.lower, without.upper - answer.upper
-    lower, upper = (move if move > options.tolerance else 0.0 for move in moves)
-    return Influence(sentences[number], without, lower, upper)
+def _influence(sentence: Sentence, without: Answer, answer: Answer, tolerance: float) -> Influence:
+    return Influence(sentence, without, *(_move(answer, without, end, tolerance) for end in End))
+
+
+def _move(answer: Answer, without: Answer, end: End, tolerance: float) -> float:
+    """Return how far a model without a sentence passes a bound; none within the tolerance."""
+    attained = without.interval[end].witnessed
+    move = 0.0 if attained is None else end.sign * (answer.interval[end].bound - attained)
+    return move if move > tolerance else 0.0
+
+
+def _narrowed(answer: Answer, wider: Iterable[Answer], tolerance: float) -> Answer:
+    """Return an answer within what is proved of all models of others, which it cannot pass."""
+    interval = answer.interval
+    for other in wider:
+        proved = (replace(other.interval[end], witnessed=None, model=None) for end in End)
+        interval = interval.joined(Interval(*proved))
+    return replace(answer, interval=interval, status=interval.status(tolerance))
 
 
 def _finished(answer: Answer) -> Answer:
@@ -214,20 +379,37 @@ def measure(
     """Imagine that P(measured) is found up to a precision, and bound the query in each case."""
     if within < 0 or positions < 2:
         raise CredalogError("a measurement needs a precision of at least 0 and at least two positions")
+    budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
-    before, known = (_finished(engine.query(query, options)) for query in (asked, measured))
-    promise = _Promise(network, before, known, within, options)
-    places = [promise.place(i, positions) for i in range(positions)]
-    scenarios = tuple(Scenario(float(p), promise.answer(p, p)) for p in places)
+    before = _finished(engine.query(asked, _within(options, budget.share(FIRST_SHARE))))
+    known = _finished(engine.query(measured, _within(options, budget.share(FIRST_SHARE))))
+    imagined = _Imagined(network, before, known, within, options)
+    places = [imagined.place(i, positions) for i in range(positions)]
     # A window around two neighbouring places holds every window between them.
-    hulls = [promise.answer(p, q) for p, q in pairwise(places)]
-    widths = (answer.upper - answer.lower for answer in hulls if answer is not None)
-    now = before.upper - before.lower
-    return Measurement(before, known, within, scenarios, min(now, max(widths, default=now)))
+    windows = [*((p, p) for p in places), *pairwise(places)]
+    shares = (budget.share(1.0 / left) for left in range(len(windows), 0, -1))
+    answers = [imagined.answer(*window, share) for window, share in zip(windows, shares, strict=True)]
+    hulls = [answer.upper - answer.lower for answer in answers[positions:] if answer is not None]
+    scenarios = tuple(Scenario(float(p), answer) for p, answer in zip(places, answers, strict=False))
+    _require_model(asked, scenarios, hulls)
+    return Measurement(before, known, within, scenarios, min(before.upper - before.lower, max(hulls)))
+
+
+def _require_model(asked: Query, scenarios: Iterable[Scenario], hulls: list[float]) -> None:
+    """Refuse a measurement that no model allows wherever it falls, or at none of the places tried."""
+    if not hulls and asked.is_conditional:
+        raise ImpossibleEvidence("every model gives the evidence probability zero")
+    if not hulls:
+        raise no_model()
+    if all(scenario.answer is None for scenario in scenarios):
+        raise CredalogError(
+            "no model allows the measurement to fall at any of the places tried",
+            advice="Allow for a coarser measurement, or try more positions.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Promise:
+class _Imagined:
     """A measurement that has not been made yet."""
 
     network: Network
@@ -237,18 +419,39 @@ class _Promise:
     options: Options
 
     def place(self, i: int, positions: int) -> Fraction:
-        """Return the i-th of some places spread over what is known of the measured probability."""
-        low, high = Fraction(self.known.lower), Fraction(self.known.upper)
+        """Return the i-th of some places spread over what is attained, or else known, by the measured."""
+        low, high = (_reached(self.known.interval[end]) for end in End)
         return low + (high - low) * i / (positions - 1)
 
-    def answer(self, least: Fraction, most: Fraction) -> Answer | None:
+    def answer(self, least: Fraction, most: Fraction, budget: Budget) -> Answer | None:
         """Bound the query if the measurement falls between two places; None where no model allows that."""
-        measured = self.known.query
-        lower, upper = max(Fraction(0), least - self.within), min(Fraction(1), most + self.within)
-        found = Sentence(((Fraction(1), measured.claim),), measured.given, lower, upper, label="measured")
-        network = replace(self.network, sentences=(*self.network.sentences, found))
-        engine = Engine(network, self.options.markov, frame=self.network)
+        if budget.is_spent:
+            return self._narrowed(replace(self.before, interval=VACUOUS))
         try:
-            return _finished(engine.query(self.before.query, self.options))
+            answer = self._engine(least, most).query(self.before.query, _within(self.options, budget))
         except (InconsistentNetwork, ImpossibleEvidence):
             return None
+        return self._narrowed(_finished(answer))
+
+    def _narrowed(self, answer: Answer) -> Answer | None:
+        joined = _narrowed(answer, [self.before], self.options.tolerance)
+        return None if joined.interval.is_empty else joined
+
+    def _engine(self, least: Fraction, most: Fraction) -> Engine:
+        """Return the engine of the network with the measurement; the graph stays that of the network."""
+        measured = self.known.query
+        lower, upper = max(Fraction(0), least - self.within), min(Fraction(1), most + self.within)
+        claims = ((Fraction(1), measured.claim),)
+        found = Sentence(claims, measured.given, lower, upper, measured.is_conditional, "measured")
+        network = replace(self.network, sentences=(*self.network.sentences, found))
+        stays = _parents(network) == _parents(self.network)
+        return Engine(network, self.options.markov, frame=None if stays else self.network)
+
+
+def _parents(network: Network) -> tuple[tuple[int, ...], ...]:
+    return dependency_graph(network).parent_indices
+
+
+def _reached(found: Endpoint) -> Fraction:
+    value = found.bound if found.witnessed is None else found.witnessed
+    return Fraction(value).limit_denominator(FINEST)

@@ -1,6 +1,6 @@
 """Best explanations: the assignments whose posterior intervals are the best, by a chosen criterion.
 
-Enters: an engine, variables Y and evidence e. Leaves: `BestAssignments`: the best assignments y with the
+Input: an engine, variables Y and evidence e. Output: `BestAssignments`: the best assignments y with the
 intervals of P(y | e), and whether it is proved that no other is better.
 
 Best-first search on partial assignments. The score of y is alpha * upper + (1 - alpha) * lower: maximax is
@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from heapq import heappop, heappush
-from itertools import count
-from time import monotonic
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
 
 from credalog.errors import CredalogError, UnknownName, no_model
 from credalog.methods.answer import Options, Progress
@@ -27,10 +26,15 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, 
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
+from credalog.program.branch import BranchAndBound, Explored
 from credalog.questions.assignments import Assigned, Assignments
 
 __all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
+
+States: TypeAlias = tuple[int, ...]
+"""The states of the first variables to be assigned."""
 
 MOST_TIES = 16
 """How many assignments are listed at most beyond those asked for, where they tie or are undominated."""
@@ -44,8 +48,7 @@ FIRST_SECONDS = 0.5
 OPENING_SHARE = 0.2
 """The share of the time that may go into asking whether there is a model at all."""
 
-
-LISTING_SECONDS = 1.0
+LISTING_SECONDS = 0.5
 """How long the intervals of what is listed may be completed after the time is up."""
 
 
@@ -65,8 +68,8 @@ class Criterion(Enum):
     """Whichever lies wholly above the other; what no other lies above is undominated, and all are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedAssignment:
+@dataclass(frozen=True, slots=True, repr=False)
+class RankedAssignment(Printed):
     """One assignment, the interval of its posterior probability, and between which values its score lies."""
 
     assignment: tuple[Is, ...]
@@ -82,9 +85,17 @@ class RankedAssignment:
     def __str__(self) -> str:
         return ", ".join(_literal(atom) for atom in self.assignment)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name, the score and the interval."""
+        return {
+            "assignment": {v.name: value for v, value in self.values.items()},
+            "score": [self.score_lower, self.score_upper],
+            **self.interval.to_dict(),
+        }
 
-@dataclass(frozen=True, slots=True)
-class BestAssignments:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BestAssignments(Printed):
     """The best assignments, best first; `bound` is the score that no assignment passes.
 
     `is_proved` says that what is listed first is the best within the tolerance (with dominance: that nothing
@@ -100,8 +111,8 @@ class BestAssignments:
     is_proved: bool
     is_complete: bool
     is_interrupted: bool
-    nodes: int
-    seconds: float
+    nodes: int = field(compare=False)
+    seconds: float = field(compare=False)
 
     @property
     def best(self) -> RankedAssignment | None:
@@ -128,6 +139,27 @@ class BestAssignments:
             return f"the first is not proved to be the best: another may score {self.gap:.2g} more"
         more = "" if self.is_complete else ", and more assignments may tie with the last one listed"
         return f"the first is proved to be the best by {self.criterion.value}{more}"
+
+    def __str__(self) -> str:
+        first = f"{self.best}, in {self.best.interval}: " if self.best is not None else ""
+        return f"{first}{self.summary} ({self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "criterion": self.criterion.value,
+            "alpha": self.alpha,
+            "variables": [v.name for v in self.variables],
+            "evidence": str(self.given),
+            "assignments": [one.to_dict() for one in self.ranked],
+            "bound": self.bound,
+            "gap": self.gap,
+            "is_proved": self.is_proved,
+            "is_complete": self.is_complete,
+            "is_interrupted": self.is_interrupted,
+            "nodes": self.nodes,
+            "seconds": self.seconds,
+        }
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
@@ -173,21 +205,25 @@ def best_assignments(
     Scores within `options.tolerance` of each other, relative to the best, count as tied. `alpha` is the
     optimism of the Hurwicz criterion.
     """
-    start = monotonic()
+    if top < 1:
+        raise CredalogError(f"{top} assignments are to be listed", advice="Ask for at least one.")
+    if not 0.0 <= alpha <= 1.0:
+        raise CredalogError(f"the optimism {alpha} is no share", advice="Choose alpha between 0 and 1.")
+    budget = Budget.of(options.timeout)
     chosen = _chosen(engine, variables, given)
-    _open(engine, chosen, given, options)
-    consistent = engine.is_consistent(replace(options, timeout=OPENING_SHARE * options.timeout))
+    _open(engine, chosen, given, replace(options, timeout=OPENING_SHARE * options.timeout))
+    consistent = engine.is_consistent(options, budget.share(OPENING_SHARE))
     if consistent is False:
         raise no_model()
     numbers = [engine.network.variables.index(v) for v in chosen]
-    assignments = Assignments(engine, numbers, given, is_consistent=bool(consistent))
-    task = _Task(assignments, options, start)
+    assignments = Assignments(engine, numbers, given, budget, is_consistent=bool(consistent))
+    ranking = _Ranking(assignments, options, budget)
     if criterion is Criterion.DOMINANCE:
-        found = task.undominated(top)
+        found = ranking.undominated(top)
     else:
         weight = {Criterion.MAXIMAX: 1.0, Criterion.MAXIMIN: 0.0}.get(criterion, alpha)
-        found = task.best(weight, top)
-    return replace(found, variables=chosen, criterion=criterion, seconds=monotonic() - start)
+        found = ranking.best(weight, top)
+    return replace(found, variables=chosen, criterion=criterion, seconds=budget.elapsed)
 
 
 def _chosen(engine: Engine, variables: Iterable[Variable] | None, given: Formula) -> tuple[Variable, ...]:
@@ -212,67 +248,57 @@ def _chosen(engine: Engine, variables: Iterable[Variable] | None, given: Formula
 def _open(engine: Engine, chosen: tuple[Variable, ...], given: Formula, options: Options) -> None:
     """Ask a first posterior: where no model allows the evidence, this says so."""
     if given != TRUE:
-        short = replace(options, timeout=OPENING_SHARE * options.timeout, tolerance=1.0, report=None)
         first = chosen[0] if chosen else scope(given)[0]
-        answer = engine.query(Query(Is(first, first.values[-1]), given), short)
+        quick = replace(options, tolerance=1.0, report=None)
+        answer = engine.query(Query(Is(first, first.values[-1]), given), quick)
         if answer.interrupted:
             raise KeyboardInterrupt
 
 
-@dataclass(order=True, slots=True)
-class _Node:
-    """A partial assignment: the states of the first variables. The best bound is first, then the deepest."""
+class _Node(NamedTuple):
+    """A partial assignment: the states of the first variables, and how often it was judged."""
 
-    priority: tuple[float, int, int]
-    states: tuple[int, ...] = field(compare=False)
-    is_relaxed: bool = field(compare=False, default=False)
-    visits: int = field(compare=False, default=0)
-
-    @property
-    def bound(self) -> float:
-        """Return the score that no completion passes."""
-        return -self.priority[0]
+    states: States
+    visits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A complete assignment and between which values its score lies."""
 
-    states: tuple[int, ...]
+    states: States
     low: float
     high: float
 
 
-class _Task:
-    """One search for explanations under way."""
+class _Ranking:
+    """One question for best assignments under way."""
 
-    def __init__(self, assignments: Assignments, options: Options, start: float) -> None:
+    def __init__(self, assignments: Assignments, options: Options, budget: Budget) -> None:
         self.assignments = assignments
         self.options = options
-        self.start = start
-        self.deadline = start + options.timeout
-        self.listing_deadline = self.deadline
+        self.budget = budget
         self.nodes = 0
         self.is_interrupted = False
 
     def best(self, alpha: float, top: int) -> BestAssignments:
         """Find the best assignments and those that tie with the last of them."""
-        search = _Search(self, alpha, top)
+        search = _BestFirst(self, alpha, top)
         self._run(search)
         return self._result(search, search.ranked())
 
     def undominated(self, top: int) -> BestAssignments:
         """List the assignments whose upper end reaches the greatest lower end of all."""
-        cautious = _Search(self, 0.0, 1)
+        cautious = _BestFirst(self, 0.0, 1)
         self._run(cautious)
         floor = max((c.low for c in cautious.candidates.values()), default=0.0)
-        search = _Search(self, 1.0, top, floor=floor)
+        search = _BestFirst(self, 1.0, top, floor=floor)
         self._run(search)
         result = self._result(search, search.ranked())
         proved = result.is_complete and not self.is_interrupted
         return replace(result, is_proved=proved)
 
-    def _run(self, search: _Search) -> None:
+    def _run(self, search: _BestFirst) -> None:
         if self.is_interrupted:
             return
         try:
@@ -281,23 +307,18 @@ class _Task:
             self.is_interrupted = True
 
     @property
-    def remaining(self) -> float:
-        """Return the seconds that are left."""
-        return max(self.deadline - monotonic(), 0.0)
-
-    @property
     def is_over(self) -> bool:
         """Tell whether the time is up."""
-        return self.is_interrupted or monotonic() >= self.deadline
+        return self.is_interrupted or self.budget.is_spent
 
     def report(self, bound: float, best: float | None) -> None:
         """Tell whoever listens how far the search has come."""
         if self.options.report is not None:
-            self.options.report(Progress("map", bound, best, monotonic() - self.start))
+            self.options.report(Progress("map", bound, best, self.budget.elapsed))
 
-    def _result(self, search: _Search, ranked: list[_Candidate]) -> BestAssignments:
-        self.listing_deadline = monotonic() + max(LISTING_SECONDS, self.remaining)
-        listed = tuple(self._ranked(candidate) for candidate in ranked)
+    def _result(self, search: _BestFirst, ranked: list[_Candidate]) -> BestAssignments:
+        budget = Budget.of(max(LISTING_SECONDS, self.budget.remaining))
+        listed = tuple(self._ranked(candidate, budget) for candidate in ranked)
         return BestAssignments(
             variables=(),
             given=self.assignments.given,
@@ -312,44 +333,40 @@ class _Task:
             seconds=0.0,
         )
 
-    def _ranked(self, candidate: _Candidate) -> RankedAssignment:
+    def _ranked(self, candidate: _Candidate, budget: Budget) -> RankedAssignment:
         """Complete the interval of an assignment, as exactly as the time that is left allows."""
         assigned = self.assigned(candidate.states)
-        ends = [self._end(assigned, candidate, end=end) for end in End]
+        tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
+        ends = [self._end(assigned, tolerance, budget, end=end) for end in End]
         variables = self.assignments.problem.variables
         atoms = tuple(Is(variables[x], variables[x].values[s]) for x, s in sorted(assigned.items()))
         return RankedAssignment(atoms, Interval(*ends), candidate.low, candidate.high)
 
-    def _end(self, assigned: Assigned, candidate: _Candidate, *, end: End) -> Endpoint:
-        tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
-        if not self.is_interrupted and monotonic() < self.listing_deadline:
+    def _end(self, assigned: Assigned, tolerance: float, budget: Budget, *, end: End) -> Endpoint:
+        if not self.is_interrupted and not budget.is_spent:
             try:
-                limits = Limits(
-                    tolerance, Budget.of((self.listing_deadline - monotonic()) / 2.0), gap=absolute_gap
-                )
+                limits = Limits(tolerance, budget.share(0.5), gap=absolute_gap)
                 return self.assignments.end(assigned, limits, end=end)
             except KeyboardInterrupt:
                 self.is_interrupted = True
         return self.assignments.known_end(assigned, end=end)
 
-    def assigned(self, states: tuple[int, ...]) -> dict[int, int]:
+    def assigned(self, states: States) -> dict[int, int]:
         """Return the states of the first variables, by number."""
         return dict(zip(self.assignments.order, states, strict=False))
 
 
-class _Search:
+class _BestFirst:
     """Best-first search for the assignments of greatest score; with a floor, for all that reach it."""
 
-    def __init__(self, task: _Task, alpha: float, top: int, *, floor: float | None = None) -> None:
-        self.task = task
-        self.assignments = task.assignments
+    def __init__(self, ranking: _Ranking, alpha: float, top: int, *, floor: float | None = None) -> None:
+        self.ranking = ranking
+        self.assignments = ranking.assignments
         self.alpha = alpha
         self.top = top
         self.floor = floor
-        self.numbers = count()
-        self.candidates: dict[tuple[int, ...], _Candidate] = {}
-        self.open: list[_Node] = []
-        self._push((), 1.0)
+        self.candidates: dict[States, _Candidate] = {}
+        self.tree = BranchAndBound(_Node(()), -1.0)
 
     # ---- how far it has come --------------------------------------------------------------------------
 
@@ -366,7 +383,7 @@ class _Search:
     def bound(self) -> float:
         """Return the score that no assignment passes."""
         found = [c.high for c in self.candidates.values()]
-        return max([*found, *(node.bound for node in self.open[:1])], default=0.0)
+        return max([0.0, *found, -self.tree.bound])
 
     @property
     def is_proved(self) -> bool:
@@ -378,8 +395,7 @@ class _Search:
         """Tell whether no assignment that is not listed may tie with the last one listed."""
         listed = {c.states for c in self.ranked()}
         others = [c.high for c in self.candidates.values() if c.states not in listed]
-        rest = max([*others, *(node.bound for node in self.open[:1])], default=-1.0)
-        return rest < self._threshold()
+        return max([-self.tree.bound, *others]) < self._threshold()
 
     def _highest(self) -> float:
         return max((c.low for c in self.candidates.values()), default=0.0)
@@ -390,7 +406,7 @@ class _Search:
         return lows[self.top - 1] if len(lows) >= self.top else 0.0
 
     def _slack(self) -> float:
-        return max(NEGLIGIBLE, self.task.options.tolerance * self._highest())
+        return max(NEGLIGIBLE, self.ranking.options.tolerance * self._highest())
 
     def _threshold(self) -> float:
         """Return the score below which an assignment is of no interest."""
@@ -409,90 +425,83 @@ class _Search:
 
     def run(self) -> None:
         """Take the most promising assignment until none can be better than what is known."""
-        self._dive()
-        while self.open and not self.task.is_over and not self._is_finished(self.open[0].bound):
-            self._take()
-            self.task.report(self.bound, self._highest() if self.candidates else None)
+        self._complete_greedily()
+        self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
 
-    def _dive(self) -> None:
+    def _complete_greedily(self) -> None:
         """Complete one assignment greedily, so that something is known early."""
-        states: tuple[int, ...] = ()
+        states: States = ()
         while len(states) < len(self.assignments.order):
-            states = min(self._children(states)).states
-        self._judge(_Node((-1.0, 0, 0), states))
+            states = min(self._children(-1.0, states))[1].states
+        for bound, node in self._judge(-1.0, _Node(states)):
+            self.tree.push(bound, node)
 
-    def _take(self) -> None:
-        node = heappop(self.open)
-        self.task.nodes += 1
-        try:
-            self._treat(node)
-        except KeyboardInterrupt:
-            # What was under way stays open, so that the bound still holds.
-            heappush(self.open, node)
-            raise
+    def _is_over(self) -> bool:
+        self.ranking.report(self.bound, self._highest() if self.candidates else None)
+        return self.ranking.is_over or self._is_finished(-self.tree.bound)
 
-    def _treat(self, node: _Node) -> None:
-        """Sharpen the bound of a node; if it still is the best, complete or judge it."""
+    def _explore(self, bound: float, node: _Node) -> Explored[_Node]:
+        """Sharpen the bound of a node and complete it by one variable, and go on with a child as good as it.
+
+        To plunge like this leaves the deepest of equals on top: the first complete one comes soon.
+        """
+        others: list[tuple[float, _Node]] = []
+        while True:
+            children = self._treat(bound, node)
+            if not children or children[0][0] > bound or len(children[0][1].states) == len(node.states):
+                return Explored((*children, *others))
+            (bound, node), *rest = children
+            others = [*rest, *others]
+
+    def _treat(self, bound: float, node: _Node) -> list[tuple[float, _Node]]:
+        """Return what takes the place of a node, the best first: itself, if its bound is sharper now."""
+        self.ranking.nodes += 1
         if node.states in self.candidates and node.visits == 0:
-            return
-        if not node.is_relaxed:
-            self.assignments.relax(self.task.assigned(node.states), self.task.remaining)
-        bound = min(node.bound, self._score_bound(node.states))
+            return []
+        self.assignments.relax(self.ranking.assigned(node.states))
+        sharper = max(bound, -self._score_bound(node.states))
         if (known := self.candidates.get(node.states)) is not None:
-            self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, bound)))
-        if bound < node.bound and self.open and bound < self.open[0].bound:
-            self._push(node.states, bound, is_relaxed=True, visits=node.visits)
-        elif len(node.states) == len(self.assignments.order):
-            self._judge(node)
-        else:
-            for child in self._children(node.states, bound):
-                heappush(self.open, child)
+            self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, -sharper)))
+        if sharper > bound:
+            return [(sharper, node)]
+        if len(node.states) == len(self.assignments.order):
+            return self._judge(bound, node)
+        return sorted(self._children(bound, node.states))
 
-    def _push(
-        self, states: tuple[int, ...], bound: float, *, is_relaxed: bool = False, visits: int = 0
-    ) -> None:
-        priority = (-bound, -len(states), next(self.numbers))
-        heappush(self.open, _Node(priority, states, is_relaxed, visits))
+    def _children(self, bound: float, states: States) -> list[tuple[float, _Node]]:
+        sizes, x = self.assignments.problem.structure.sizes, self.assignments.order[len(states)]
+        below = [(*states, state) for state in range(sizes[x])]
+        return [(max(bound, -self._score_bound(child)), _Node(child)) for child in below]
 
-    def _children(self, states: tuple[int, ...], bound: float = 1.0) -> list[_Node]:
-        x = self.assignments.order[len(states)]
-        children = []
-        for state in range(self.assignments.problem.structure.sizes[x]):
-            below = (*states, state)
-            priority = (-min(bound, self._score_bound(below)), -len(below), next(self.numbers))
-            children.append(_Node(priority, below))
-        return children
-
-    def _score_bound(self, states: tuple[int, ...]) -> float:
-        assigned = self.task.assigned(states)
+    def _score_bound(self, states: States) -> float:
+        assigned = self.ranking.assigned(states)
         upper = self.assignments.upper(assigned)
         lower = self.assignments.lower(assigned) if self.alpha < 1.0 else 0.0
         return self.alpha * upper + (1.0 - self.alpha) * lower
 
     # ---- complete assignments -------------------------------------------------------------------------
 
-    def _judge(self, node: _Node) -> None:
+    def _judge(self, bound: float, node: _Node) -> list[tuple[float, _Node]]:
         """Find the score of a complete assignment; come back to it later if the time was too short."""
-        began, seconds = monotonic(), FIRST_SECONDS * 4.0**node.visits
-        cap = min(node.bound, self._score_bound(node.states))
-        low, high = self._score(self.task.assigned(node.states), seconds)
+        budget = self.ranking.budget.at_most(FIRST_SECONDS * 4.0**node.visits)
+        cap = min(-bound, self._score_bound(node.states))
+        low, high = self._score(self.ranking.assigned(node.states), budget)
         high = max(low, min(high, cap))
         self.candidates[node.states] = _Candidate(node.states, low, high)
-        was_short = monotonic() - began >= seconds and not self.task.is_over
-        if was_short and high - low > self._slack() and high >= self._threshold():
-            self._push(node.states, high, is_relaxed=True, visits=node.visits + 1)
+        was_short = budget.is_spent and not self.ranking.is_over
+        is_worth_more = was_short and high - low > self._slack() and high >= self._threshold()
+        return [(-high, _Node(node.states, node.visits + 1))] if is_worth_more else []
 
-    def _score(self, assigned: Assigned, seconds: float) -> tuple[float, float]:
+    def _score(self, assigned: Assigned, budget: Budget) -> tuple[float, float]:
         """Return between which values the score of a complete assignment lies."""
-        deadline = min(self.task.deadline, monotonic() + seconds)
         low = high = 0.0
         for end, weight in ((End.UPPER, self.alpha), (End.LOWER, 1.0 - self.alpha)):
             if weight > 0.0:
-                least, most = _range(self._end(assigned, deadline, end=end), end)
+                least, most = _range(self._end(assigned, budget, end=end), end)
                 low, high = low + weight * least, high + weight * most
         return low, high
 
-    def _end(self, assigned: Assigned, deadline: float, *, end: End) -> Endpoint:
+    def _end(self, assigned: Assigned, budget: Budget, *, end: End) -> Endpoint:
         """Find one end, if it is worth it; a model found for a lower end bounds all other lower ends."""
         tolerance = max(NEGLIGIBLE, 0.25 * self._slack())
         alone = self.alpha in (0.0, 1.0)
@@ -502,7 +511,7 @@ class _Search:
             most = bound if end is End.UPPER else witnessed
             return alone and most is not None and most < cutoff
 
-        limits = Limits(tolerance, Budget.of(deadline - monotonic()), decided=decided, gap=absolute_gap)
+        limits = Limits(tolerance, budget, decided=decided, gap=absolute_gap)
         found = self.assignments.end(assigned, limits, end=end)
         if end is End.LOWER:
             self.assignments.learn(assigned)

@@ -1,6 +1,6 @@
 """Models of a whole network: distributions over all its variables that satisfy everything said.
 
-Enters: an `Engine`. Leaves: the parts that share nothing, each with the program of all its tables; and a
+Input: an `Engine`. Output: the parts that share nothing, each with the program of all its tables; and a
 `Distribution` that is a model, checked by the second pair of eyes.
 
 Where the core is too large for one table, a part is encoded in its outer reading: whatever is proved of that
@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
-from time import monotonic
 
-from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding, encode
 from credalog.methods.cliques.ends import CORE_LIMIT
@@ -57,25 +55,24 @@ def _reading(problem: Problem) -> Reading:
     return Reading.OUTER if large else problem.reading
 
 
-def find_model(engine: Engine, options: Options) -> Distribution | None:
+def find_model(engine: Engine, budget: Budget) -> Distribution | None:
     """Look for a model of the whole network; None where none was found in time."""
-    deadline = monotonic() + options.timeout
     factors: list[Factor] = []
     for part in parts_of(engine.problem):
-        found = model_of_part(engine, part, deadline)
+        found = model_of_part(engine, part, budget)
         if found is None:
             return None
         factors.extend(found.factors)
     return Distribution(tuple(factors))
 
 
-def model_of_part(engine: Engine, part: Problem, deadline: float) -> Distribution | None:
+def model_of_part(engine: Engine, part: Problem, budget: Budget) -> Distribution | None:
     """Look for a model of one part of a network; a core is easiest to fill in its chain-graph reading."""
     has_core = part.reading is Reading.LITERAL and part.structure.core
     for reading in (Reading.CHAIN, None) if has_core else (None,):
         encoding = encode_tables(part, reading=reading)
-        until = (monotonic() + deadline) / 2.0 if reading is Reading.CHAIN else deadline
-        limits = Limits(TOLERANCE, Budget.of(until - monotonic()))
+        share = budget.share(0.5) if reading is Reading.CHAIN else budget
+        limits = Limits(TOLERANCE, share)
         found = search(encoding, encoding.objective(TRUE, TRUE), limits, end=End.UPPER)
         if found.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt

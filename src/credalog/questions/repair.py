@@ -1,42 +1,46 @@
 """The cheapest repair: which bounds must give way, by how much, before a network has a model.
 
-Enters: sentences with prices, under the dependency graph of the network they come from. Leaves: `Cheapest`: a
+Input: sentences with prices, under the dependency graph of the network they come from. Output: `Cheapest`: a
 distribution whose admission costs little, and a proved bound below which no repair can cost.
 
 A repair chooses a distribution with all the network's independences and pays for each sentence the distance
-of its probability from its bounds. Going downhill (sequential linear programming) finds a cheap one. Its
+of its probability from its bounds. It leaves every condition possible that no fact excludes: a conflict about
+P(q | r) is not settled by P(r) = 0. Going downhill (sequential linear programming) finds a cheap one. Its
 price in turn limits how far each single sentence can give way in any cheaper repair, which bounds the
 conditional probabilities, and branch and bound on these proves the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from heapq import heappop, heappush
 from itertools import count
 from math import ceil, inf
-from time import monotonic
-from typing import TypeAlias
 
 import numpy as np
 
+from credalog.errors import InconsistentNetwork
+from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
+from credalog.methods.cliques.descent import descend
+from credalog.methods.cliques.proofs import Prover
 from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
+from credalog.network.formulas import TRUE, Formula, scope
+from credalog.network.graph import Markov
 from credalog.network.problem import Problem, problem_of, relevant_part
-from credalog.network.sentences import Sentence
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
+from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Outcome
-from credalog.program.solvers.highs import Linearization, Relaxation
+from credalog.program.solvers.highs import Linearization
 from credalog.questions.models import encode_tables, is_model
-from credalog.questions.widening import Priced, Widening, span_of, widenings_of
+from credalog.questions.widening import POSSIBLE, Priced, Widening, span_of, widenings_of
 from credalog.tables.distribution import Distribution
-from credalog.trusted.certify import Checker
 
-_Work: TypeAlias = "Callable[[_Leaf], float]"
-
-__all__ = ["Cheapest", "GRAIN", "cheapest", "widened", "widened_for"]
+__all__ = ["Cheapest", "GRAIN", "cheapest", "conditions_of", "widened", "widened_for"]
 
 GRAIN = Fraction(1, 10_000)
 """Bounds are widened in steps of this size: people can write them, and models have room."""
@@ -47,8 +51,8 @@ NOISE = 1e-7
 STEPS = 30
 """How many linear programs a descent may solve."""
 
-SMALLEST_RADIUS = 1e-6
-"""A descent whose steps have become smaller than this has converged."""
+LEAST_GAIN = 1e-9
+"""A step that saves less than this is not taken."""
 
 STARTS = 4
 """From how many points a descent begins at most, each time the program is rebuilt."""
@@ -92,14 +96,36 @@ def _whole_steps(widening: float) -> Fraction:
     return Fraction(0) if widening <= NOISE else ceil(Fraction(widening) / GRAIN) * GRAIN
 
 
+def conditions_of(network: Network, sentences: Iterable[Sentence], budget: Budget) -> tuple[Formula, ...]:
+    """Return the conditions of some sentences that no fact excludes: a sentence without condition, at 0 or 1.
+
+    Where the facts contradict each other, nothing can be said to be possible.
+    """
+    facts = (s for s in network.sentences if s.given == TRUE and not s.is_linear)
+    certain = replace(network, sentences=tuple(s for s in facts if s.lower >= 1 or s.upper <= 0))
+    engine = Engine(replace(certain, independences=()), Markov.NONE)
+    conditions = dict.fromkeys(s.given for s in sentences if s.given != TRUE)
+    try:
+        answers = [(g, engine.query(Query(g), Options(timeout=budget.for_solver))) for g in conditions]
+    except InconsistentNetwork:
+        return ()
+    return tuple(given for given, answer in answers if answer.upper > 0.5)
+
+
 def cheapest(
-    engine: Engine, priced: Sequence[Priced], kept: Sequence[Sentence], *, tolerance: float, deadline: float
+    engine: Engine,
+    priced: Sequence[Priced],
+    kept: Sequence[Sentence],
+    conditions: Sequence[Formula],
+    *,
+    tolerance: float,
+    budget: Budget,
 ) -> Cheapest:
-    """Find the cheapest widening of some sentences beside others that are kept as they are."""
-    return _Repair(engine, priced, kept, tolerance, deadline).run()
+    """Find the cheapest widening of some sentences beside others that are kept, all conditions possible."""
+    return _RepairSearch(engine, priced, kept, conditions, tolerance, budget).run()
 
 
-class _Repair:
+class _RepairSearch:
     """The search for one cheapest repair; `best` is the cheapest that was checked so far."""
 
     def __init__(
@@ -107,14 +133,16 @@ class _Repair:
         engine: Engine,
         priced: Sequence[Priced],
         kept: Sequence[Sentence],
+        conditions: Sequence[Formula],
         tolerance: float,
-        deadline: float,
+        budget: Budget,
     ) -> None:
         self.engine = engine
         self.priced = priced
         self.kept = kept
+        self.conditions = conditions
         self.tolerance = tolerance
-        self.deadline = deadline
+        self.budget = budget
         self.best: Distribution | None = None
         self.price = inf
 
@@ -129,18 +157,18 @@ class _Repair:
             bound = max(bound, self._round(self.price, self._prove))
         return Cheapest(self.best, self.price, min(bound, self.price) if self.best is not None else bound)
 
-    def _round(self, budget: float, work: _Work) -> float:
-        # A little more than the budget, so that a repair at exactly this price is not cut off.
-        budget = budget * (1.0 + 1e-9) + 1e-12
-        problem = self._problem(budget)
+    def _round(self, price: float, work: Callable[[_PricedProgram], float]) -> float:
+        # A little more than the price, so that a repair at exactly this price is not cut off.
+        most = price * (1.0 + 1e-9) + 1e-12
+        problem = self._problem(most)
         numbers = {v: i for i, v in enumerate(problem.variables)}
-        scopes = [[numbers[v] for v in one.sentence.scope] for one in self.priced]
-        widening = Widening(encode_tables(problem, scopes), self.priced, budget)
-        return work(_Leaf(widening, budget))
+        shown = [*(one.sentence.scope for one in self.priced), *map(scope, self.conditions)]
+        encoding = encode_tables(problem, [[numbers[v] for v in variables] for variables in shown])
+        return work(_PricedProgram(Widening(encoding, self.priced, self.conditions, most), most, self.budget))
 
-    def _problem(self, budget: float) -> Problem:
-        """Return, in numbers, the network whose sentences give way as far as the budget pays for it."""
-        loose = [] if budget == inf else [_affordable(one, budget) for one in self.priced]
+    def _problem(self, most: float) -> Problem:
+        """Return, in numbers, the network whose sentences give way as far as a price pays for it."""
+        loose = [] if most == inf else [_affordable(one, most) for one in self.priced]
         whole = replace(self.engine.network, sentences=(*self.kept, *loose))
         everything = problem_of(whole, self.engine.graph, self.engine.markov)
         index = {v: i for i, v in enumerate(everything.variables)}
@@ -151,66 +179,66 @@ class _Repair:
     def _sentences(self) -> list[Sentence]:
         return [*self.kept, *(one.sentence for one in self.priced)]
 
-    def _descend_from(self, leaf: _Leaf) -> float:
-        """Bound a leaf; go downhill from where its relaxation ends, and would end at other prices."""
-        bound, point = leaf.relax(leaf.box, self.deadline)
+    def _descend_from(self, program: _PricedProgram) -> float:
+        """Bound a program; go downhill from where its relaxation ends, and would end at other prices."""
+        bound, point = program.relax(program.box)
         rng = np.random.default_rng(0)
         for _ in range(STARTS):
             if point is not None:
-                self._descend(leaf, point)
-            if self.price <= bound + self.tolerance or monotonic() > self.deadline:
+                self._descend(program, point)
+            if self.price <= bound + self.tolerance or self.budget.is_spent:
                 break
-            point = leaf.elsewhere(rng, self.deadline)
+            point = program.repriced(rng)
         return bound
 
-    def _descend(self, leaf: _Leaf, point: Floats) -> None:
-        here = self._offer(leaf, point)
-        radius = 0.5
-        for _ in range(STEPS):
-            if radius < SMALLEST_RADIUS or monotonic() > self.deadline:
-                return
-            found = leaf.step(here[1], radius, self.deadline)
-            there = (inf, point) if found is None else self._offer(leaf, found)
-            if there[0] < here[0] - 1e-9:
-                here, radius = there, min(1.0, 2.0 * radius)
-            else:
-                radius *= 0.25
+    def _descend(self, program: _PricedProgram, point: Floats) -> None:
+        def step(here: tuple[float, Floats], radius: float) -> tuple[float, Floats] | None:
+            found = program.step(here[1], radius)
+            return None if found is None else self._offer(program, found)
 
-    def _offer(self, leaf: _Leaf, point: Floats) -> tuple[float, Floats]:
-        """Read a distribution off a point; return its price and its own point."""
-        distribution, point = leaf.distribution(point, self.deadline)
-        price = leaf.widening.cost(distribution)
-        if price < self.price and self._is_admitted(distribution):
+        start = self._offer(program, point)
+        path = descend(
+            start,
+            step=step,
+            merit=lambda here: here[0],
+            steps=STEPS,
+            budget=self.budget,
+            least_gain=LEAST_GAIN,
+        )
+        for _ in path:
+            pass
+
+    def _offer(self, program: _PricedProgram, point: Floats) -> tuple[float, Floats]:
+        """Read a distribution off a point; return its price, with what conditions lack, and its own point."""
+        distribution, point = program.distribution(point)
+        price = program.widening.cost(distribution)
+        lacking = sum(max(0.0, POSSIBLE - distribution.probability(given)) for given in self.conditions)
+        if price < self.price and lacking <= LEAST_GAIN and self._is_admitted(distribution):
             self.best, self.price = distribution, price
-        return price, point
+        return price + Linearization.PRICE * lacking, point
 
     def _is_admitted(self, distribution: Distribution) -> bool:
         """Check that the sentences, once widened, and all independences hold."""
         loose = [widened_for(distribution, one.sentence) for one in self.priced]
         return is_model(distribution, self.engine, [*self.kept, *loose])
 
-    def _prove(self, leaf: _Leaf) -> float:
+    def _prove(self, program: _PricedProgram) -> float:
         """Cut the range of ratios until no leaf leaves room for a cheaper repair."""
-        numbers = count()
-        open_leaves: list[tuple[float, int, Box]] = [(-inf, next(numbers), leaf.box)]
-        closed = inf
-        while open_leaves and open_leaves[0][0] < self.price - self.tolerance:
-            if monotonic() > self.deadline:
-                break
-            known, number, box = heappop(open_leaves)
-            bound, point = leaf.relax(box, self.deadline)
+        tree, numbers = BranchAndBound(program.box), count()
+
+        def explore(known: float, box: Box) -> Explored[Box]:
+            bound, point = program.relax(box)
             bound = max(known, bound)
             if point is None:
-                closed = min(closed, bound)
-                continue
+                return Explored(closed=bound)
             # Every point may be a cheap repair itself; to go downhill from each of them would not pay.
-            (self._offer if number % DESCENTS else self._descend)(leaf, point)
-            cut = halves(leaf.encoding, box, point)
-            if not cut:
-                closed = min(closed, bound)
-            for child in cut:
-                heappush(open_leaves, (bound, next(numbers), child))
-        return min(closed, *(known for known, _, _ in open_leaves), self.price)
+            (self._offer if next(numbers) % DESCENTS else self._descend)(program, point)
+            boxes = halves(program.encoding, box, point)
+            return Explored(tuple((bound, child) for child in boxes), inf if boxes else bound)
+
+        is_over, enough = (lambda: self.budget.is_spent), (lambda: self.price - self.tolerance)
+        tree.run(explore, until=is_over, enough=enough)
+        return min(tree.bound, self.price)
 
 
 def _affordable(one: Priced, budget: float) -> Sentence:
@@ -218,18 +246,17 @@ def _affordable(one: Priced, budget: float) -> Sentence:
     return widened(one.sentence, (most, most))
 
 
-class _Leaf:
+class _PricedProgram:
     """A program of widenings, ready to be relaxed and linearized."""
 
-    def __init__(self, widening: Widening, budget: float) -> None:
+    def __init__(self, widening: Widening, most: float, budget: Budget) -> None:
         self.widening = widening
         self.encoding = widening.encoding
-        self.objective = widening.objective(budget)
-        self._relaxation = Relaxation(self.encoding.program)
-        self._checker = Checker(self.encoding.program)
-        cliques = self.encoding.factorization.cliques
+        self.budget = budget
+        self.objective = widening.objective(most)
+        self._prover = Prover(self.encoding.program, self.objective, End.LOWER, budget)
         self._has_inner_conditions = bool(self.encoding.problem.declared) or any(
-            len(clique.block) > 1 for clique in cliques
+            len(clique.block) > 1 for clique in self.encoding.factorization.cliques
         )
         self._linearization = Linearization(
             self.encoding.program, elastic_contexts=self._has_inner_conditions
@@ -239,50 +266,33 @@ class _Leaf:
     def _narrowed(self, box: Box) -> Box:
         """Bound the probability of every condition by the relaxation."""
         for ratio, probability in self.widening.conditions:
-            low, high = 0.0, 1.0
-            claim, _ = self._relaxation.minimize(probability, box)
-            if claim.outcome is Outcome.OPTIMAL:
-                low = max(low, self._checker.lower_bound(probability, box, claim.multipliers))
-            claim, _ = self._relaxation.maximize(probability, box)
-            if claim.outcome is Outcome.OPTIMAL:
-                high = min(high, self._checker.upper_bound(probability, box, claim.multipliers))
+            low, high = (self._prover.range_end(probability, box, end) for end in End)
             box = box.restrict(ratio, low, max(low, high))
         return box
 
-    def relax(self, box: Box, deadline: float) -> tuple[float, Floats | None]:
+    def relax(self, box: Box) -> tuple[float, Floats | None]:
         """Return a proved bound on the price within a box, and the relaxed point if there is one."""
-        remaining = max(deadline - monotonic(), 0.1)
-        claim, _ = self._relaxation.minimize(self.objective, box, timeout=remaining)
-        match claim.outcome:
-            case Outcome.INFEASIBLE:
-                empty = self._checker.proves_empty(self.objective, box, claim.multipliers)
-                return (inf if empty else 0.0), None
-            case Outcome.STOPPED:
-                return 0.0, None
-            case Outcome.OPTIMAL:
-                bound = self._checker.lower_bound(self.objective, box, claim.multipliers)
-                return max(0.0, bound), claim.point
+        claim, _ = self._prover.relax(box, None)
+        bound = self._prover.bound(claim, box, 0.0)
+        return bound, claim.point if claim.outcome is Outcome.OPTIMAL else None
 
-    def elsewhere(self, rng: np.random.Generator, deadline: float) -> Floats | None:
+    def repriced(self, rng: np.random.Generator) -> Floats | None:
         """Return where the relaxation would end if prices were up to ten times higher or lower."""
         prices = self.objective.numerator * 10.0 ** rng.uniform(-1.0, 1.0, self.encoding.program.columns)
         objective = replace(self.objective, numerator=prices)
-        remaining = max(deadline - monotonic(), 0.1)
-        claim, _ = self._relaxation.minimize(objective, self.box, timeout=remaining)
+        claim, _ = self._prover.relaxation.minimize(objective, self.box, timeout=self.budget.for_solver)
         return claim.point if claim.outcome is Outcome.OPTIMAL else None
 
-    def step(self, point: Floats, radius: float, deadline: float) -> Floats | None:
+    def step(self, point: Floats, radius: float) -> Floats | None:
         """Return the cheapest point of the program linearized here."""
-        ratios = ratio_values(self.encoding, point)
-        remaining = max(deadline - monotonic(), 0.1)
-        step = self._linearization.step
-        cost = self.objective.numerator
-        return step(cost, self.objective, point, ratios, radius=radius, timeout=remaining)
+        ratios, cost = ratio_values(self.encoding, point), self.objective.numerator
+        seconds = self.budget.for_solver
+        return self._linearization.step(cost, self.objective, point, ratios, radius=radius, timeout=seconds)
 
-    def distribution(self, point: Floats, deadline: float) -> tuple[Distribution, Floats]:
+    def distribution(self, point: Floats) -> tuple[Distribution, Floats]:
         """Return the distribution nearest to a point, and the point it is at."""
         if self._has_inner_conditions:
-            held = self.step(point, 0.0, deadline)
+            held = self.step(point, 0.0)
             point = point if held is None else held
         distribution = distribution_at(self.encoding, point)
         return distribution, self.widening.complete(tables_of(self.encoding, distribution), distribution)

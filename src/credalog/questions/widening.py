@@ -1,6 +1,6 @@
 """The program of a cheapest widening: how far bounds must give way before a model exists.
 
-Enters: the encoding of a network's tables, the sentences that may be widened and the price of each. Leaves:
+Input: the encoding of a network's tables, the sentences that may be widened and the price of each. Output:
 `Widening`, a program with one more column for every bound that may give way, and the way from any
 distribution to what it would cost to admit it.
 
@@ -8,7 +8,8 @@ Let delta be the widening of the lower bound l of P(q | r). Its row is P(q and r
 s = delta * P(r). Where r is certain, s is delta itself. Otherwise delta is one more ratio of the program:
 that of s to P(r), and that of a column d to the total mass. Its mirror image, the ratio P(r), is that of P(r)
 to the total mass and that of s to d; with both, the relaxation tightens from two sides. The objective adds
-up the columns d at their prices, so that its least value is a proved bound like any other.
+up the columns d at their prices, so that its least value is a proved bound like any other. A condition that
+is to stay possible has a row P(r) >= POSSIBLE.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from math import inf
 
 import numpy as np
@@ -23,15 +25,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.network.formulas import Variable, scope, truth_table
+from credalog.network.formulas import Formula, Variable, scope, truth_table
 from credalog.network.sentences import Sentence
 from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.tables.distribution import Distribution
 from credalog.trusted.rounding import round_up
 
-__all__ = ["Priced", "Widening", "span_of", "widenings_of"]
+__all__ = ["POSSIBLE", "Priced", "Widening", "silenced", "span_of", "widenings_of"]
 
 Columns = NDArray[np.intp]
+
+TRACE = 1e-12
+"""What the rounding of coefficients may add up to."""
+
+POSSIBLE = 0.01
+"""The least probability that a repair leaves to a condition; an impossible one would settle anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,12 @@ def span_of(sentence: Sentence) -> tuple[Fraction, Fraction]:
     low = sum((min(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
     high = sum((max(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
     return low, high
+
+
+def silenced(sentence: Sentence) -> Sentence:
+    """Return a sentence with bounds that say nothing: only its stamp in the graph is left."""
+    low, high = span_of(sentence)
+    return replace(sentence, lower=min(low, sentence.lower), upper=max(high, sentence.upper))
 
 
 def widenings_of(distribution: Distribution, sentence: Sentence) -> tuple[float, float]:
@@ -90,14 +104,17 @@ class _Bound:
 class Widening:
     """The program in which the bounds of some sentences give way at a price."""
 
-    def __init__(self, encoding: Encoding, priced: Sequence[Priced], budget: float) -> None:
+    def __init__(
+        self, encoding: Encoding, priced: Sequence[Priced], possible: Sequence[Formula], most: float
+    ) -> None:
         self.priced = tuple(priced)
         self._tables = encoding
         self._bounds = tuple(self._place(priced))
-        self.encoding = replace(encoding, program=self._program(budget))
+        self._possible = tuple(possible)
+        self.encoding = replace(encoding, program=self._program(most))
 
-    def objective(self, budget: float) -> Objective:
-        """Return the total price of all widenings, of which none costs more than the budget."""
+    def objective(self, most: float) -> Objective:
+        """Return the total price of all widenings, of which none costs more than some price."""
         program = self.encoding.program
         cost = np.zeros(program.columns)
         bounds = np.ones(len(program.tables))
@@ -105,7 +122,7 @@ class Widening:
         for bound in self._bounds:
             cost[bound.step] = bound.price
         for i in range(first, len(bounds)):
-            bounds[i] = min(1.0, round_up(budget / self._price_of_table(i - first)))
+            bounds[i] = min(1.0, round_up(most / self._price_of_table(i - first)))
         return Objective(cost, program.mass, bounds)
 
     def cost(self, distribution: Distribution) -> float:
@@ -133,7 +150,7 @@ class Widening:
         """Give each bound that excludes anything its columns."""
         column = self._tables.program.columns
         for number, one in enumerate(priced):
-            given, totals, is_certain = _seen(self._tables, one.sentence)
+            given, totals, is_certain = _given_columns(self._tables, one.sentence)
             low, high = span_of(one.sentence)
             unit = float(high - low)
             for is_upper, value in ((False, one.sentence.lower), (True, one.sentence.upper)):
@@ -145,7 +162,7 @@ class Widening:
                 yield _Bound(number, is_upper, unit, one.weight * unit, column, scaled, given, coefficients)
                 column += 1 if is_certain else 2
 
-    def _program(self, budget: float) -> Program:
+    def _program(self, most: float) -> Program:
         before = self._tables.program
         width = before.columns + self._added
         rows = sp.csr_array(sp.vstack([_wider(before.inequalities, width), self._rows(width)]))
@@ -155,72 +172,115 @@ class Widening:
             before.tables + added,
             rows,
             _wider(before.equalities, width),
-            self._ratios(width, budget),
-            before.inequality_origin + (-1,) * (len(self._bounds) + len(self._loose)),
+            self._ratios(width, most),
+            before.inequality_origin + (-1,) * (rows.shape[0] - len(before.inequality_origin)),
             before.equality_origin,
         )
 
     def _rows(self, width: int) -> sp.csr_array:
         """Let each bound give way; scaled by P(r), which is at most 1, a widening does not grow."""
-        rows = np.zeros((len(self._bounds) + len(self._loose), width))
-        for i, bound in enumerate(self._bounds):
-            rows[i, bound.given] = bound.coefficients
-            rows[i, bound.step if bound.scaled is None else bound.scaled] = bound.unit
-        for i, (bound, scaled) in enumerate(self._loose, len(self._bounds)):
-            rows[i, bound.step], rows[i, scaled] = 1.0, -1.0
-        return sp.csr_array(rows)
+        mass = np.concatenate([self._tables.program.mass, np.zeros(self._added)])
+        rows = []
+        for bound in self._bounds:
+            row = _row(width, [bound.step if bound.scaled is None else bound.scaled]) * bound.unit
+            row[bound.given] = bound.coefficients
+            rows.append(row)
+        rows += [_row(width, [bound.step]) - _row(width, [scaled]) for bound, scaled in self._loose]
+        for given in self._possible:
+            rows.append(_row(width, _columns_of(self._tables, given, scope(given))[0]) - POSSIBLE * mass)
+        rows += [self._together(width, *pair) - gap * mass for *pair, gap in self._opposed()]
+        return sp.csr_array(np.array(rows).reshape(-1, width))
+
+    def _together(self, width: int, first: _Bound, second: _Bound) -> Floats:
+        return first.unit * _row(width, [first.step]) + second.unit * _row(width, [second.step])
+
+    def _opposed(self) -> Iterator[tuple[_Bound, _Bound, float]]:
+        """Yield pairs of bounds l > u on one P(q | r), where r stays possible, and l - u.
+
+        Their rows add up to (l - u) P(r) <= s + s', which may be divided by P(r): so much they cost together.
+        """
+        possible = [b for b, _ in self._loose if self.priced[b.number].sentence.given in self._possible]
+        for first, second in combinations(possible, 2):
+            if first.given.tolist() == second.given.tolist():
+                gaps = -(first.coefficients + second.coefficients)
+                if gaps.min() > 0.0 and np.ptp(gaps) <= TRACE:
+                    yield first, second, float(gaps.min()) - TRACE
 
     @property
     def _loose(self) -> list[tuple[_Bound, int]]:
         """List the conditional bounds, each with its scaled column."""
         return [(bound, bound.scaled) for bound in self._bounds if bound.scaled is not None]
 
-    def _ratios(self, width: int, budget: float) -> Ratios:
-        """Add two ratios per conditional bound; no ratio is known to end at a vertex any more."""
-        before, loose = self._tables.program.ratios, self._loose
-        parts, wholes = np.zeros((4 * len(loose), width)), np.zeros((4 * len(loose), width))
+    @property
+    def _conditions(self) -> list[tuple[int, ...]]:
+        """List the different conditions of conditional bounds, each by its columns."""
+        return list(dict.fromkeys(tuple(bound.given.tolist()) for bound, _ in self._loose))
+
+    def _ratios(self, width: int, most: float) -> Ratios:
+        """Add a ratio per conditional bound and one per condition; none is known to end at a vertex now."""
+        before, loose, conditions = self._tables.program.ratios, self._loose, self._conditions
         mass = np.concatenate([self._tables.program.mass, np.zeros(self._added)])
+        contexts = []
         for i, (bound, scaled) in enumerate(loose):
-            delta, mirror = 4 * i, 4 * i + 2
-            parts[delta, scaled], parts[delta + 1, bound.step] = 1.0, 1.0
-            wholes[delta, bound.given], wholes[delta + 1] = 1.0, mass
-            parts[mirror, bound.given], parts[mirror + 1, scaled] = 1.0, 1.0
-            wholes[mirror], wholes[mirror + 1, bound.step] = mass, 1.0
-        first, last = len(before.lower), len(before.lower) + 2 * len(loose)
+            mirror = len(loose) + conditions.index(tuple(bound.given.tolist()))
+            given = _row(width, bound.given)
+            contexts += [(i, _row(width, [scaled]), given), (i, _row(width, [bound.step]), mass)]
+            contexts += [(mirror, given, mass), (mirror, _row(width, [scaled]), _row(width, [bound.step]))]
+        of, parts, wholes = zip(*contexts, strict=True) if contexts else ((), (), ())
+        first, added = len(before.lower), len(loose) + len(conditions)
         return Ratios(
-            np.concatenate([before.lower, np.zeros(2 * len(loose))]),
-            np.concatenate([before.upper, *([_share(budget, bound), 1.0] for bound, _ in loose)]),
-            np.zeros(last, dtype=bool),
-            np.concatenate([before.of, np.repeat(np.arange(first, last, dtype=np.intp), 2)]),
-            sp.csr_array(sp.vstack([_wider(before.numerator, width), sp.csr_array(parts)])),
-            sp.csr_array(sp.vstack([_wider(before.denominator, width), sp.csr_array(wholes)])),
+            np.concatenate([before.lower, np.zeros(added)]),
+            np.concatenate([before.upper, [_share(most, b) for b, _ in loose], np.ones(len(conditions))]),
+            np.zeros(first + added, dtype=bool),
+            np.concatenate([before.of, np.array(of, dtype=np.intp) + first]),
+            _stacked(before.numerator, parts, width),
+            _stacked(before.denominator, wholes, width),
         )
 
     @property
     def conditions(self) -> Iterator[tuple[int, Objective]]:
         """Yield the ratios that are probabilities of conditions, each with that probability to be bounded."""
-        first = len(self._tables.program.ratios.lower)
-        for i, (bound, _) in enumerate(self._loose):
-            row = np.zeros(self.encoding.program.columns)
-            row[bound.given] = 1.0
-            yield first + 2 * i + 1, replace(self.objective(inf), numerator=row)
+        first = len(self._tables.program.ratios.lower) + len(self._loose)
+        for number, columns in enumerate(self._conditions, first):
+            row = _row(self.encoding.program.columns, columns)
+            yield number, replace(self.objective(inf), numerator=row)
 
 
-def _share(budget: float, bound: _Bound) -> float:
-    return 1.0 if budget == inf else min(1.0, round_up(budget / bound.price))
+def _row(width: int, columns: Columns | Sequence[int]) -> Floats:
+    row = np.zeros(width)
+    row[np.asarray(columns, dtype=np.intp)] = 1.0
+    return row
 
 
-def _seen(encoding: Encoding, sentence: Sentence) -> tuple[Columns, list[Fraction], bool]:
-    """Return the columns in which the condition holds, what the claims add up to, and if it always holds."""
+def _stacked(matrix: sp.csr_array, rows: Sequence[Floats], width: int) -> sp.csr_array:
+    """Put more rows below a matrix that is made wider."""
+    added = sp.csr_array(np.array(rows, dtype=float).reshape(-1, width))
+    return sp.csr_array(sp.vstack([_wider(matrix, width), added]))
+
+
+def _share(most: float, bound: _Bound) -> float:
+    return 1.0 if most == inf else min(1.0, round_up(most / bound.price))
+
+
+def _columns_of(
+    encoding: Encoding, given: Formula, shown: Iterable[Variable]
+) -> tuple[Columns, list[Variable], NDArray[np.bool_]]:
+    """Return the columns in which a condition holds, on a clique that shows some variables."""
     variables = encoding.problem.variables
     numbers = {v: i for i, v in enumerate(variables)}
-    clique = encoding.factorization.smallest_covering(numbers[v] for v in sentence.scope)
-    over: list[Variable] = [variables[x] for x in encoding.factorization.cliques[clique].scope]
-    given = truth_table(sentence.given, over)
-    totals = np.full(int(given.sum()), Fraction(0), dtype=object)
+    clique = encoding.factorization.smallest_covering(numbers[v] for v in shown)
+    over = [variables[x] for x in encoding.factorization.cliques[clique].scope]
+    holds = truth_table(given, over)
+    return encoding.columns[clique][holds], over, holds
+
+
+def _given_columns(encoding: Encoding, sentence: Sentence) -> tuple[Columns, list[Fraction], bool]:
+    """Return the columns in which the condition holds, what the claims add up to, and if it always holds."""
+    columns, over, given = _columns_of(encoding, sentence.given, sentence.scope)
+    totals = np.full(len(columns), Fraction(0), dtype=object)
     for weight, claim in sentence.claims:
         totals[truth_table(claim, over)[given]] += weight
-    return encoding.columns[clique][given], list(totals), bool(given.all())
+    return columns, list(totals), bool(given.all())
 
 
 def _wider(matrix: sp.csr_array, width: int) -> sp.csr_array:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import hypot
 from typing import TYPE_CHECKING, TypeAlias
 
-from credalog.errors import MissingLibrary, ProblemTooLarge
+from credalog.errors import Ask, MissingLibrary, ProblemTooLarge
 from credalog.network.formulas import Variable
 from credalog.network.graph import Combination, DependencyGraph, Node, strong_components
 from credalog.show.layout import Layout, Point, lay_out
@@ -24,7 +24,7 @@ from credalog.text import unparse_formula
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DRAWABLE", "as_dot", "as_png", "as_svg", "as_text", "label"]
+__all__ = ["DRAWABLE", "as_dot", "as_png", "as_svg", "as_text", "counts", "label"]
 
 Edge: TypeAlias = tuple[int, int]
 
@@ -69,7 +69,7 @@ def _sketch(graph: DependencyGraph) -> _Sketch:
 def as_text(graph: DependencyGraph) -> str:
     """List every node with the edges that leave it, ties as `<->`, then the parents of every variable."""
     sketch = _sketch(graph)
-    lines = [_counts(graph), ""]
+    lines = [counts(graph), ""]
     arrows, ties = _by_source(sketch.arrows), _by_source((*sketch.ties, *((t, s) for s, t in sketch.ties)))
     for node, name in enumerate(sketch.labels):
         shown = name if node < sketch.atomic else f"[{name}]"
@@ -81,7 +81,8 @@ def as_text(graph: DependencyGraph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _counts(graph: DependencyGraph) -> str:
+def counts(graph: DependencyGraph) -> str:
+    """Say how many variables, formulas and edges a graph has."""
     counted = (("variable", graph.variables), ("formula", graph.formulas), ("edge", graph.edges))
     return ", ".join(f"{len(found):,} {word}{'' if len(found) == 1 else 's'}" for word, found in counted)
 
@@ -158,7 +159,8 @@ def _picture(graph: DependencyGraph) -> _Picture:
     if len(graph.nodes) > DRAWABLE:
         raise ProblemTooLarge(
             f"a picture of {len(graph.nodes):,} nodes could not be read (the limit is {DRAWABLE})",
-            advice="Write it with --dot and use a program made for large graphs, or draw a smaller domain.",
+            advice="Write it with {} for a program made for large graphs, or draw a smaller domain.",
+            remedies=(Ask("graph FILE --dot", "credalog.show.drawing.as_dot(graph)"),),
         )
     sketch = _sketch(graph)
     # An ellipse needs more room round its text than a box.

@@ -1,6 +1,6 @@
 """Results as pictures and tables for notebooks.
 
-Enters: labelled intervals or probabilities, or rows of words. Leaves: an HTML table. An interval is a bar in
+Input: labelled intervals or probabilities, or rows of words. Output: an HTML table. An interval is a bar in
 it, from 0 to 1: dark where values are attained, light where they are only not excluded. Everything is inline,
 so that it survives being mailed.
 """
@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from math import ceil, floor
 
+from credalog.numbers.decimals import decimal
 from credalog.numbers.interval import Endpoint, Interval
 
-__all__ = ["Bar", "as_chances", "as_html", "as_words", "decimal", "picture"]
+__all__ = ["Bar", "as_chances", "as_html", "as_words", "picture"]
 
 WIDTH, HEIGHT = 240, 14
 DECIMALS = 4
-NOISE = 1e-8
-"""A bound this near to a shown decimal is shown as that decimal; any other is rounded outwards."""
-
 MOST = 200
 """So many rows of a table are shown."""
 
@@ -85,8 +82,8 @@ def _row(bar: Bar) -> Sequence[str]:
     lower, upper = bar.interval.lower, bar.interval.upper
     return (
         _words(bar.label),
-        f'<td title="{escape(_warranty(lower))}">{decimal(lower.bound, down=True)}</td>',
-        f'<td title="{escape(_warranty(upper))}">{decimal(upper.bound, down=False)}</td>',
+        f'<td title="{escape(_warranty(lower))}">{decimal(lower.bound, down=True, digits=DECIMALS)}</td>',
+        f'<td title="{escape(_warranty(upper))}">{decimal(upper.bound, down=False, digits=DECIMALS)}</td>',
         f"<td>{picture(bar.interval, threshold=bar.threshold)}</td>",
         _words(bar.remark),
     )
@@ -95,14 +92,6 @@ def _row(bar: Bar) -> Sequence[str]:
 def _warranty(end: Endpoint) -> str:
     attained = "no model was found" if end.witnessed is None else f"a model attains {end.witnessed:.9g}"
     return f"{end.bound:.9g}, {end.warrant.value}; {attained}"
-
-
-def decimal(value: float, *, down: bool, digits: int = DECIMALS) -> str:
-    """Write a bound so that what is written still holds: a lower one rounded down, an upper one up."""
-    scaled = value * 10**digits
-    near = round(scaled)
-    outwards = floor(scaled) if down else ceil(scaled)
-    return f"{(near if abs(scaled - near) <= NOISE * 10**digits else outwards) / 10**digits:.{digits}f}"
 
 
 def picture(interval: Interval, *, threshold: float | None = None) -> str:

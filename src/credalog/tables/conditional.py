@@ -1,6 +1,6 @@
 """A distribution written down: one conditional table per variable, and the sentences that say the same.
 
-Enters: a `Distribution`. Leaves: `Factor`s of single variables, and a network of point sentences, a Bayesian
+Input: a `Distribution`. Output: `Factor`s of single variables, and a network of point sentences, a Bayesian
 network, of which the distribution is the only model. A block of several variables is taken apart by the chain
 rule: each of its variables is given the block's parents and the variables before it.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from math import floor
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from credalog.network.formulas import Formula, Is, conjunction
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.tables.distribution import Distribution, Factor, Floats
 
-__all__ = ["chances", "conditional_tables", "point_network"]
+__all__ = ["as_tables", "chances", "conditional_tables", "point_network"]
 
 DENOMINATOR = 10**12
 """Probabilities are written with twelve decimals."""
@@ -41,6 +42,19 @@ def _normalized(table: Floats) -> Floats:
     alike = np.full_like(table, 1.0 / table.shape[-1])
     divided: Floats = np.divide(table, sums, out=alike, where=sums > 0.0)
     return divided
+
+
+def as_tables(distribution: Distribution) -> list[dict[str, Any]]:
+    """Return the conditional tables as lists and names."""
+    return [
+        {
+            "variable": table.block[0].name,
+            "values": list(table.block[0].values),
+            "parents": [parent.name for parent in table.parents],
+            "table": table.table.tolist(),
+        }
+        for table in conditional_tables(distribution)
+    ]
 
 
 def chances(distribution: Distribution) -> Iterator[tuple[Query, float]]:

@@ -1,6 +1,6 @@
 """Cones of non-negative vectors, kept as small sets of rays that span them.
 
-Enters: rays, the rows of an array. Leaves: the numbers of rays that suffice.
+Input: rays, the rows of an array. Output: the numbers of rays that suffice.
 
 What is dropped is proved superfluous, not believed so. Qhull proposes the extreme rays in floating point;
 then each other ray p must be a combination q of those kept, with non-negative coefficients computed here,
@@ -16,6 +16,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.numbers.budget import Budget
+
 __all__ = ["Array", "extreme_rays"]
 
 Array: TypeAlias = NDArray[np.float64]
@@ -27,8 +29,20 @@ FLAT = 1e-10
 TIE = 1e-7
 """Facets met at distances that differ by less than this share count as pieces of one face."""
 
-CHUNK = 4096
-"""How many rays are tested against the hull at once; bounds the memory of the test."""
+LARGEST = {2: 1 << 14, 3: 1 << 14, 4: 1 << 12, 5: 1 << 10, 6: 1 << 8, 7: 1 << 7}
+"""How many rays one hull may have, by its dimension: a second's work. Beyond seven none is built."""
+
+COMPARING = 1e-14
+"""More than the rounding in the comparison of a ray with a combination of others."""
+
+NOTHING = 1e-12
+"""A weight in a convex combination that is no more than rounding."""
+
+TRIES = 64
+"""In how many pieces of one face a ray is sought before it is kept instead."""
+
+CELLS = 1 << 22
+"""How many pairs of a ray and a facet are compared at once."""
 
 
 class _Hull(NamedTuple):
@@ -39,25 +53,37 @@ class _Hull(NamedTuple):
     planes: Array
 
 
-def extreme_rays(rays: Array, *, tolerance: float) -> Indices:
-    """Return the numbers of rays, none of them zero, that span the cone of all, ascending."""
+def extreme_rays(rays: Array, *, tolerance: float, budget: Budget) -> Indices:
+    """Return the numbers of rays, none of them zero, that span the cone of all, ascending.
+
+    Where there are many, groups are pruned first and then what is left of all, at half the tolerance each.
+    """
     points = _normalized(rays)
     if len(points) <= 1 or points.shape[1] == 1:
         return np.arange(min(1, len(points)))
     if points.shape[1] == 2:
-        candidates = np.unique([points[:, 0].argmin(), points[:, 0].argmax()])
-        return _with_uncovered(points, candidates, _covered_between(points, candidates, tolerance))
+        # In the plane the quotient orders all rays; its own rounding is far below any tolerance.
+        with np.errstate(divide="ignore"):
+            quotient = points[:, 0] / points[:, 1]
+        return np.unique([quotient.argmin(), quotient.argmax()])
+    most = LARGEST.get(points.shape[1] - 1, 0)
+    if not most:
+        return np.sort(np.unique(points, axis=0, return_index=True)[1])
+    if len(points) <= most:
+        return _extreme(points, tolerance, budget)
+    groups = np.array_split(np.arange(len(points)), -(-len(points) // most))
+    kept = np.concatenate([group[_extreme(points[group], tolerance / 2, budget)] for group in groups])
+    return kept[_extreme(points[kept], tolerance / 2, budget)] if len(kept) <= most else kept
+
+
+def _extreme(points: Array, tolerance: float, budget: Budget) -> Indices:
+    """Prune the rays of one group."""
+    budget.require_time()
     coordinates = _coordinates(points)
     hull = _propose(coordinates)
     if hull is None:
         return np.arange(len(points))
-    covered = np.concatenate(
-        [
-            _covered(points, coordinates, hull, slice(start, start + CHUNK), tolerance)
-            for start in range(0, len(points), CHUNK)
-        ]
-    )
-    return _with_uncovered(points, hull.vertices, covered)
+    return _with_uncovered(points, hull.vertices, _covered(points, coordinates, hull, tolerance, budget))
 
 
 def _with_uncovered(points: Array, kept: Indices, covered: NDArray[np.bool_]) -> Indices:
@@ -74,10 +100,11 @@ def _normalized(rays: Array) -> Array:
 
 
 def _coordinates(points: Array) -> Array:
-    """Express the points in as many coordinates as their affine hull has dimensions."""
+    """Express the points in as many coordinates as their affine hull has dimensions, all of one extent."""
     centered = points - points.mean(axis=0)
     _, extents, axes = np.linalg.svd(centered, full_matrices=False)
-    return np.asarray(centered @ axes[extents > FLAT * max(extents[0], FLAT)].T)
+    used = extents > FLAT * max(extents[0], FLAT)
+    return np.asarray(centered @ axes[used].T / extents[used])
 
 
 def _propose(coordinates: Array) -> _Hull | None:
@@ -101,7 +128,7 @@ def _propose(coordinates: Array) -> _Hull | None:
 
 
 def _covered(
-    points: Array, coordinates: Array, hull: _Hull, chosen: slice, tolerance: float
+    points: Array, coordinates: Array, hull: _Hull, tolerance: float, budget: Budget
 ) -> NDArray[np.bool_]:
     """Tell which points are combinations of a facet's vertices and the centre of all vertices.
 
@@ -111,47 +138,54 @@ def _covered(
     middle = coordinates[hull.vertices].mean(axis=0)
     normals, offsets = hull.planes[:, :-1], hull.planes[:, -1]
     depth = np.maximum(-(normals @ middle + offsets), np.finfo(float).tiny)
-    nearness = (coordinates[chosen] - middle) @ normals.T / depth
     centre = np.broadcast_to(points[hull.vertices].mean(axis=0), (len(hull.simplices), 1, points.shape[1]))
-    bases = np.concatenate([centre, points[hull.simplices]], axis=1)
-    inverses = np.linalg.pinv(bases)
-    return _in_some_simplex(points[chosen], nearness, _Simplices(bases, inverses), tolerance)
+    vectors = np.concatenate([centre, points[hull.simplices]], axis=1)
+    simplices = _Simplices(vectors, np.linalg.pinv(coordinates[hull.simplices] - middle))
+    covered = []
+    for rows in np.array_split(np.arange(len(points)), 1 + len(points) * len(normals) // CELLS):
+        budget.require_time()
+        places = coordinates[rows] - middle
+        nearness = places @ normals.T / depth
+        covered.append(_in_some_simplex(points[rows], places, nearness, simplices, tolerance))
+    return np.concatenate(covered)
 
 
 class _Simplices(NamedTuple):
-    """Vectors of each simplex, in rows, and their pseudo-inverses."""
+    """The vectors of each simplex, the centre first, and what turns a place into weights of the others."""
 
-    bases: Array
+    vectors: Array
     inverses: Array
 
 
 def _in_some_simplex(
-    points: Array, nearness: Array, simplices: _Simplices, tolerance: float
+    points: Array, places: Array, nearness: Array, simplices: _Simplices, tolerance: float
 ) -> NDArray[np.bool_]:
     """Try the nearest simplices of each point until one holds it or the next is clearly another face's."""
     covered = np.zeros(len(points), dtype=np.bool_)
     best = nearness.max(axis=1)
     open_ = np.arange(len(points))
-    while len(open_):
+    for _ in range(TRIES):
         facet = nearness[open_].argmax(axis=1)
         tied = nearness[open_, facet] >= best[open_] - TIE * np.abs(best[open_])
         open_, facet = open_[tied], facet[tied]
-        inside = _combines(points[open_], facet, simplices, tolerance)
+        inside = _combines(points[open_], places[open_], facet, simplices, tolerance)
         covered[open_[inside]] = True
         nearness[open_, facet] = -np.inf
         open_ = open_[~inside]
     return covered
 
 
-def _combines(points: Array, which: Indices, simplices: _Simplices, tolerance: float) -> NDArray[np.bool_]:
-    """Test each point against non-negative combinations of the vectors of its own simplex."""
-    weights = np.maximum(np.einsum("pi,pij->pj", points, simplices.inverses[which]), 0.0)
-    found = np.einsum("pj,pji->pi", weights, simplices.bases[which])
-    return np.asarray((np.abs(found - points) <= tolerance * points).all(axis=1))
+def _combines(
+    points: Array, places: Array, which: Indices, simplices: _Simplices, tolerance: float
+) -> NDArray[np.bool_]:
+    """Test each point against a convex combination of the vectors of its own simplex.
 
-
-def _covered_between(points: Array, ends: Indices, tolerance: float) -> NDArray[np.bool_]:
-    """Test points on a line against the combinations of its two ends."""
-    bases = points[ends][None]
-    simplices = _Simplices(bases, np.asarray(np.linalg.pinv(bases)))
-    return _combines(points, np.zeros(len(points), dtype=np.intp), simplices, tolerance)
+    Weights that add up to one make it accurate even where all points nearly coincide; those that are no more
+    than rounding are dropped, so that what is zero in all vectors but theirs stays zero.
+    """
+    weights = np.einsum("pi,pij->pj", places, simplices.inverses[which])
+    weights = np.concatenate([1.0 - weights.sum(axis=1, keepdims=True), weights], axis=1)
+    weights[weights < NOTHING] = 0.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    found = np.einsum("pj,pji->pi", weights, simplices.vectors[which])
+    return np.asarray((np.abs(found - points) <= (tolerance - COMPARING) * points).all(axis=1))

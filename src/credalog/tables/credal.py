@@ -1,29 +1,27 @@
 """Credal networks: LCNs in which every sentence restricts one theta(x | parent configuration).
 
-Enters: a `Network`, its dependency graph and a `Query`. Leaves: `CredalNetwork`, with the vertices of every
-local credal set; `Question`, the query as numbers; the tables of vertices as arrays; and the probability
-that one choice of vertices gives to the query, by plain variable elimination.
+Input: a `Network`, its dependency graph and a `Query`. Output: `CredalNetwork`, with the vertices of every
+local credal set; `Question`, the query as numbers; the tables of vertices as arrays; and the model that one
+choice of vertices selects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, reduce
-from math import prod
-from typing import NamedTuple, TypeAlias
+from functools import cached_property, lru_cache
+from math import comb, prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.network.formulas import (
-    And,
     Formula,
     Is,
     Variable,
-    World,
     conjunction,
     literals_of,
     scope,
@@ -32,38 +30,36 @@ from credalog.network.formulas import (
 from credalog.network.graph import DependencyGraph, strong_components
 from credalog.network.polytopes import (
     Configuration,
-    LocalAssessment,
     LocalPolytope,
     Row,
     Vertex,
     local_polytopes,
+    single_value_bounds,
     vacuous,
     vertices,
 )
 from credalog.network.relevance import ancestors, relevance
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import Interval
+from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
-from credalog.tables.distribution import Distribution
-from credalog.tables.distribution import Factor as ConditionalTable
+from credalog.tables.distribution import Distribution, Factor, observations
+from credalog.tables.elimination import MAX_CELLS, Potential
+from credalog.tables.interval_sets import interval_centre, interval_vertices
 
 __all__ = [
     "Choice",
-    "Extremes",
+    "Extreme",
     "CredalNetwork",
     "Question",
     "Table",
     "ask",
-    "central_tables",
-    "chosen_tables",
     "credal_network",
     "distribution",
-    "eliminate",
     "question",
 ]
 
-MAX_CELLS = 1 << 22
-"""The largest table of numbers that is built for one family or one step of elimination."""
+MAX_VERTICES = 1 << 13
+"""The most vertices of one local credal set that are enumerated."""
 
 
 class Choice(NamedTuple):
@@ -75,12 +71,11 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Extremes:
-    """An interval and, for each end, the vertices that attain its witnessed value, if any do."""
+class Extreme:
+    """A proved end of an interval, and the vertices that come closest to it, if any give the evidence."""
 
-    interval: Interval
-    lower: tuple[Choice, ...] | None
-    upper: tuple[Choice, ...] | None
+    endpoint: Endpoint
+    choices: tuple[Choice, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +105,10 @@ class Table:
         rest = iter(states)
         return tuple(int(next(rest)) if state is None else state for state in self.full)
 
+    def configurations(self, sizes: Sequence[int]) -> list[Configuration]:
+        """List all configurations that agree with the observed parents."""
+        return [self.configuration(states) for states in np.ndindex(*(sizes[p] for p in self.parents))]
+
     def choices(self, picks: NDArray[np.intp]) -> list[Choice]:
         """Name the vertices picked in every configuration of the unobserved parents."""
         shape = self.vertices.shape[:-2]
@@ -134,8 +133,9 @@ class CredalNetwork:
     """
 
     network: Network
+    graph: DependencyGraph
     parents: tuple[tuple[int, ...], ...]
-    assessment: LocalAssessment
+    polytopes: tuple[Mapping[Configuration, LocalPolytope], ...]
     indicators: int = 0
 
     @cached_property
@@ -143,10 +143,22 @@ class CredalNetwork:
         """Return the number of values of each variable."""
         return tuple(len(variable.values) for variable in self.network.variables)
 
+    def _polytope(self, x: int, configuration: Configuration) -> LocalPolytope:
+        return self.polytopes[x].get(configuration) or vacuous(self.sizes[x])
+
     def vertices(self, x: int, configuration: Configuration) -> tuple[Vertex, ...]:
         """Return the vertices of one local credal set."""
-        polytope = self.assessment.polytopes[x].get(configuration)
-        return vertices(vacuous(self.sizes[x]) if polytope is None else polytope)
+        found = _vertices(self._polytope(x, configuration))
+        if found is None:
+            raise ProblemTooLarge(f"{self.network.variables[x]} has a credal set with too many vertices")
+        return found
+
+    def centre(self, x: int, configuration: Configuration) -> Array:
+        """Return a distribution inside one local credal set: it gives zero only to what always has zero."""
+        bounds = single_value_bounds(self._polytope(x, configuration))
+        if bounds is None:
+            return np.asarray(np.array(self.vertices(x, configuration), dtype=np.float64).mean(axis=0))
+        return np.array(interval_centre(*bounds), dtype=np.float64)
 
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
@@ -159,24 +171,49 @@ class CredalNetwork:
         variables = (*self.network.variables, Variable(f"indicator {len(self.sizes)}"))
         return CredalNetwork(
             Network(variables, self.network.sentences),
+            self.graph,
             (*self.parents, tuple(index[x] for x in mentioned)),
-            LocalAssessment((*self.assessment.polytopes, polytopes), self.assessment.places, ()),
+            (*self.polytopes, polytopes),
             self.indicators + 1,
         )
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
         """Lay out the vertices of a family, its observed parents fixed."""
-        full = tuple(observed.get(p) for p in self.parents[x])
-        free = tuple(p for p in self.parents[x] if p not in observed)
-        shape = tuple(self.sizes[p] for p in free)
-        if prod(shape) * self.sizes[x] > MAX_CELLS:
-            raise ProblemTooLarge(f"{self.network.variables[x]} has too many parent configurations")
-        table = Table(x, free, np.empty(0), full)
-        lists = [self.vertices(x, table.configuration(states)) for states in np.ndindex(*shape)]
+        empty = self._without_vertices(x, observed)
+        lists = [self.vertices(x, configuration) for configuration in empty.configurations(self.sizes)]
         longest = max(map(len, lists))
+        if len(lists) * longest * self.sizes[x] > MAX_CELLS:
+            raise ProblemTooLarge(f"{self.network.variables[x]} has too many vertices")
         padded = [[*found, *[found[0]] * (longest - len(found))] for found in lists]
-        values = np.array(padded, dtype=np.float64).reshape(*shape, longest, self.sizes[x])
-        return Table(x, free, values, full)
+        shape = [self.sizes[p] for p in empty.parents]
+        return replace(
+            empty, vertices=np.array(padded, dtype=np.float64).reshape(*shape, longest, self.sizes[x])
+        )
+
+    def central_table(self, x: int, observed: Mapping[int, int]) -> Potential[int]:
+        """Return a distribution inside each credal set of a family, its observed parents fixed."""
+        empty = self._without_vertices(x, observed)
+        rows = [self.centre(x, configuration) for configuration in empty.configurations(self.sizes)]
+        shape = [self.sizes[p] for p in empty.parents]
+        return Potential((*empty.parents, x), np.array(rows).reshape(*shape, self.sizes[x]))
+
+    def _without_vertices(self, x: int, observed: Mapping[int, int]) -> Table:
+        free = tuple(p for p in self.parents[x] if p not in observed)
+        if prod(self.sizes[p] for p in free) * self.sizes[x] > MAX_CELLS:
+            raise ProblemTooLarge(f"{self.network.variables[x]} has too many parent configurations")
+        return Table(x, free, np.empty(0), tuple(observed.get(p) for p in self.parents[x]))
+
+
+@lru_cache(maxsize=65536)
+def _vertices(polytope: LocalPolytope) -> tuple[Vertex, ...] | None:
+    """Enumerate the vertices of a credal set; None where they are, or may be, too many."""
+    bounds = single_value_bounds(polytope)
+    if bounds is not None:
+        return interval_vertices(*bounds, most=MAX_VERTICES)
+    dimensions, rows = polytope.size - 1, polytope.size + 2 * len(polytope.rows)
+    # McMullen's upper bound theorem.
+    most = sum(comb(rows - 1 - d, rows - dimensions) for d in (dimensions // 2, (dimensions - 1) // 2))
+    return None if most > MAX_VERTICES else vertices(polytope)
 
 
 def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | None:
@@ -186,7 +223,7 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     assessment = local_polytopes(network, graph)
     if assessment.rest or any(p.is_empty for found in assessment.polytopes for p in found.values()):
         return None
-    return CredalNetwork(network, graph.parent_indices, assessment)
+    return CredalNetwork(network, graph, graph.parent_indices, assessment.polytopes)
 
 
 def question(network: Network, query: Query) -> Question | None:
@@ -206,7 +243,7 @@ def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] |
     A formula of several variables becomes a variable of its own, a child of those with probabilities 0 and 1:
     the network returned has these in addition.
     """
-    world, formulas = _evidence(query.given)
+    world, formulas = observations(query.given)
     asked = scope(query.claim)
     if not asked or any(prod(len(x.values) for x in scope(f)) > MAX_CELLS for f in (*formulas, query.claim)):
         return None
@@ -222,23 +259,10 @@ def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] |
     return credal, Question(simple.target, simple.event, observed)
 
 
-def _evidence(given: Formula) -> tuple[World, list[Formula]]:
-    """Split a condition into literals and other conjuncts; what contradicts a literal is one of these."""
-    world: World = {}
-    formulas = []
-    for part in given.operands if isinstance(given, And) else (given,):
-        literals = literals_of(part)
-        if literals is None or any(world.get(x, value) != value for x, value in literals.items()):
-            formulas.append(part)
-        else:
-            world.update(literals)
-    return world, formulas
-
-
 def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choice]) -> Distribution:
     """Return the model that a choice of vertices selects, over all ancestors of the query and the evidence.
 
-    Variables that do not take part get the mean of their vertices, which leaves the evidence possible.
+    Variables that take no part are at the centre of their credal sets, which leaves the evidence possible.
     """
     chosen = {(choice.variable, choice.configuration): choice.vertex for choice in choices}
     families = set(relevance(credal.parents, [asked.target], asked.observed).families)
@@ -252,78 +276,14 @@ def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choic
 
 def _chosen_factor(
     credal: CredalNetwork, x: int, chosen: Mapping[tuple[int, Configuration], int], takes_part: bool
-) -> ConditionalTable:
+) -> Factor:
     variables = credal.network.variables
     shape = [credal.sizes[p] for p in credal.parents[x]]
     table = np.empty((*shape, credal.sizes[x]))
     for configuration in np.ndindex(*shape):
-        corners = np.array(credal.vertices(x, configuration), dtype=np.float64)
-        vertex = chosen.get((x, configuration), 0 if takes_part else None)
-        table[configuration] = corners.mean(axis=0) if vertex is None else corners[vertex]
+        vertex = chosen.get((x, configuration), 0) if takes_part else None
+        table[configuration] = (
+            credal.centre(x, configuration) if vertex is None else credal.vertices(x, configuration)[vertex]
+        )
     parents = tuple(variables[p] for p in credal.parents[x])
-    return ConditionalTable((variables[x],), parents, table)
-
-
-Factor: TypeAlias = tuple[tuple[int, ...], Array]
-
-
-def chosen_tables(tables: Iterable[Table], choices: Iterable[Choice]) -> list[Factor]:
-    """Return the conditional tables that a choice of vertices selects; the first vertex where none is."""
-    chosen = {(choice.variable, choice.configuration): choice.vertex for choice in choices}
-    factors = []
-    for table in tables:
-        shape = table.vertices.shape[:-2]
-        picks = [chosen.get((table.child, table.configuration(s)), 0) for s in np.ndindex(*shape)]
-        index = np.array(picks).reshape(*shape, 1, 1)
-        theta = np.take_along_axis(table.vertices, index, axis=-2)[..., 0, :]
-        factors.append(((*table.parents, table.child), theta))
-    return factors
-
-
-def central_tables(tables: Iterable[Table]) -> list[Factor]:
-    """Return the mean of the vertices of every credal set: it gives zero only to what always has zero."""
-    return [((*table.parents, table.child), table.vertices.mean(axis=-2)) for table in tables]
-
-
-def eliminate(factors: Sequence[Factor], observed: Mapping[int, int], *, keep: int | None = None) -> Array:
-    """Sum all variables but one out of a product of tables; the result is scaled to at most one."""
-    rest = [_restrict(factor, observed) for factor in factors]
-    while True:
-        neighbours = _neighbours(rest)
-        open_ = [x for x in neighbours if x != keep]
-        if not open_:
-            break
-        x = min(open_, key=lambda x: (prod(neighbours[x].values()), x))
-        touching = [factor for factor in rest if x in factor[0]]
-        rest = [factor for factor in rest if x not in factor[0]]
-        rest.append(_sum_out(touching, x, neighbours[x]))
-    return reduce(np.multiply, [values for _, values in rest])
-
-
-def _restrict(factor: Factor, observed: Mapping[int, int]) -> Factor:
-    members, values = factor
-    index = tuple(observed.get(x, slice(None)) for x in members)
-    return tuple(x for x in members if x not in observed), values[index]
-
-
-def _neighbours(factors: Sequence[Factor]) -> dict[int, dict[int, int]]:
-    """Return for each variable the sizes of all variables that share a factor with it."""
-    found: dict[int, dict[int, int]] = {}
-    for members, values in factors:
-        sizes = dict(zip(members, values.shape, strict=True))
-        for x in members:
-            found.setdefault(x, {}).update(sizes)
-    return found
-
-
-def _sum_out(factors: Sequence[Factor], x: int, sizes: Mapping[int, int]) -> Factor:
-    if prod(sizes.values()) > MAX_CELLS:
-        raise ProblemTooLarge(f"elimination needs a table of {prod(sizes.values())} numbers")
-    letters = {member: i for i, member in enumerate(sizes)}
-    kept = tuple(member for member in sizes if member != x)
-    operands: list[object] = []
-    for members, values in factors:
-        operands += [values, [letters[member] for member in members]]
-    summed = np.asarray(np.einsum(*operands, [letters[member] for member in kept]))  # type: ignore[call-overload]
-    # Only quotients are asked for, so every step may be scaled to stay clear of underflow.
-    return kept, summed / (summed.max() or 1.0)
+    return Factor((variables[x],), parents, table)

@@ -1,13 +1,13 @@
 """Text <-> theory: the `.lcn` language.
 
-Enters: text, and data for a theory's open domains. Leaves: a `Theory` (`read`, `read_file`, `extended`),
+Input: text, and data for a theory's open domains. Output: a `Theory` (`read`, `read_file`, `extended`),
 a query or a formula on its own, and text again (`unparse`).
 """
 
 from credalog.text.data import Data, extended
-from credalog.text.parse import read, read_file, read_formula, read_query
+from credalog.text.lifting import check_depth, declarations_of, rule_of, theory_of, with_rules
+from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
 from credalog.text.unparse import (
-    lifted_independence,
     said,
     unparse,
     unparse_formula,
@@ -18,16 +18,21 @@ from credalog.text.unparse import (
 
 __all__ = [
     "Data",
+    "check_depth",
+    "declarations_of",
     "extended",
-    "lifted_independence",
     "read",
     "read_file",
     "read_formula",
     "read_query",
+    "read_threshold",
+    "rule_of",
     "said",
+    "theory_of",
     "unparse",
     "unparse_formula",
     "unparse_network",
     "unparse_query",
     "unparse_sentence",
+    "with_rules",
 ]

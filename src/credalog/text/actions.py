@@ -1,6 +1,6 @@
 """What each rule of the grammar means.
 
-Enters: the tokens and values below a rule. Leaves: the value of the rule, up to whole statements of a
+Input: the tokens and values below a rule. Output: the value of the rule, up to whole statements of a
 `Theory`. A method's name is the rule's name in grammar.lark.
 """
 
@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from credalog.network.sentences import Source
+from credalog.errors import LanguageError
+from credalog.network.sentences import Source, exact
 from credalog.text.linear import normal_form
 from credalog.theory import (
     YES,
@@ -46,10 +47,16 @@ from credalog.theory import (
     unquoted,
 )
 
-__all__ = ["Actions", "Fact", "Include"]
+__all__ = ["NO_THRESHOLD", "THRESHOLD_ADVICE", "Actions", "Fact", "Include", "Threshold"]
+
+NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
+THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
 
 LONGEST_RANGE = 10_000_000
 """No domain written as a range has more elements than this."""
+
+LONGEST_INTEGER = 18
+"""No integer with which the language counts has more digits than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,15 @@ class Fact:
     name: str
     arguments: tuple[str, ...]
     value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The statement that a probability is at least, or at most, a number."""
+
+    asked: QueryRule
+    order: Order
+    number: Fraction
 
 
 class _Probability(NamedTuple):
@@ -88,17 +104,27 @@ _ONE, _ZERO = Fraction(1), Fraction(0)
 
 
 @lru_cache(maxsize=100_000)
-def _exact(written: str) -> Fraction:
-    return Fraction(written[:-1]) / 100 if written.endswith("%") else Fraction(written)
-
-
-@lru_cache(maxsize=100_000)
 def _constant(over: str, under: str | None) -> _Sum:
     if under is None:
         return _Sum((), _exact(over))
     if not _exact(under):
         raise Misstatement("a fraction is divided by zero", lexeme=under)
     return _Sum((), _exact(over) / _exact(under))
+
+
+def _exact(numeral: str) -> Fraction:
+    try:
+        return exact(numeral)
+    except LanguageError as error:
+        raise Misstatement(error.message, lexeme=numeral, advice=error.advice) from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise Misstatement(
+            "an integer is too long", lexeme=digits, advice="Name elements by shorter numbers."
+        )
+    return int(digits)
 
 
 @lru_cache(maxsize=1_000_000)
@@ -130,6 +156,9 @@ class Actions:
 
     def question(self, asked: _Probability) -> QueryRule:
         return QueryRule(asked.claim, asked.given, source=self.source)
+
+    def threshold(self, left: _Side, order: str, right: _Side) -> Threshold:
+        return _threshold(_added([_as_sum(left), _turned(_as_sum(right))]), _plain(order))
 
     def condition(self, formula: Pattern) -> Pattern:
         return formula
@@ -184,7 +213,13 @@ class Actions:
         return _distinct(_given(elements))
 
     def interval(self, first: str, last: str) -> tuple[str, ...]:
-        numbers = range(int(first), int(last) + 1)
+        numbers = range(_whole(first), _whole(last) + 1)
+        if not numbers:
+            raise Misstatement(
+                f"the range {first}..{last} is empty",
+                lexeme=first.lstrip("-"),
+                advice="Write the smaller number first, as in 1..6.",
+            )
         if len(numbers) > LONGEST_RANGE:
             raise Misstatement(
                 f"a range of {len(numbers)} elements is too long",
@@ -227,7 +262,8 @@ class Actions:
         return Fact(name, tuple(arguments), value)
 
     def integer(self, sign: str | None, digits: str) -> str:
-        return str(int(digits) if sign in (None, "+") else -int(digits))
+        # An element is what was written: 007 is not 7.
+        return digits if sign in (None, "+") else f"-{digits}"
 
     # ---- formulas -----------------------------------------------------------------------------------
 
@@ -271,7 +307,7 @@ class Actions:
         return Comparison(Order(_plain(order)), left, right)
 
     def shifted(self, term: Term, sign: str, steps: str) -> Shifted:
-        return Shifted(term, int(steps) if sign == "+" else -int(steps))
+        return Shifted(term, _whole(steps) if sign == "+" else -_whole(steps))
 
     symbol = staticmethod(_name)
 
@@ -361,6 +397,17 @@ def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: 
     if middle.constant:
         lower, upper = lower - middle.constant, upper - middle.constant
     return _assessment(middle, lower, upper)
+
+
+def _threshold(difference: _Sum, order: str) -> Threshold:
+    if order not in ("<=", ">=") or len(difference.terms) != 1:
+        raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
+    ((weight, asked),) = difference.terms
+    if not weight:
+        raise Misstatement("the probability is multiplied by zero")
+    flips = {"<=": ">=", ">=": "<="}
+    relation = Order(order if weight > 0 else flips[order])
+    return Threshold(QueryRule(asked.claim, asked.given), relation, -difference.constant / weight)
 
 
 def _no_interval(orders: tuple[str, str]) -> Misstatement:

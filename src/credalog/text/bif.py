@@ -1,6 +1,6 @@
 """Read Bayesian networks in the Interchange Format (BIF).
 
-Enters: the text of a file. Leaves: a `Network` that says P(x = value | parent values) = p for every entry.
+Input: the text of a file. Output: a `Network` that says P(x = value | parent values) = p for every entry.
 
 A `table` counts in the order of the variables listed, the last changing fastest, so that the child, listed
 first, changes slowest; an entry `(values) numbers` gives the child's distribution for one parent
@@ -18,7 +18,16 @@ from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.formulas import Variable
 from credalog.network.polytopes import Vertex
 from credalog.network.sentences import Network
-from credalog.text.families import CredalSet, Family, configurations, hull, network_of, normalized
+from credalog.text.families import (
+    CredalSet,
+    Family,
+    configurations,
+    configurations_count,
+    hull,
+    network_of,
+    normalized,
+    printed,
+)
 
 __all__ = ["read_bif"]
 
@@ -30,7 +39,6 @@ _TOKEN = re.compile(
       | (?P<stray>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +205,7 @@ def _sets(tokens: _Tokens, child: Variable, parents: tuple[Variable, ...]) -> tu
     points: dict[tuple[str, ...], CredalSet] = {}
     default: CredalSet | None = None
     place = tokens.here
+    configurations_count(parents, place)
     tokens.expect("{")
     while not tokens.accept("}"):
         if tokens.accept("table"):
@@ -233,7 +242,7 @@ def _point(tokens: _Tokens, child: Variable) -> CredalSet:
 
 def _table(tokens: _Tokens, child: Variable, parents: tuple[Variable, ...]) -> list[CredalSet]:
     place = tokens.here
-    count = sum(1 for _ in configurations(parents))
+    count = configurations_count(parents, place)
     numbers = _numbers(tokens, count * len(child.values))
     points: list[Vertex] = [normalized(numbers[i::count], place) for i in range(count)]
     return [CredalSet(hull([point]), place.line) for point in points]
@@ -243,8 +252,6 @@ def _numbers(tokens: _Tokens, count: int) -> list[Fraction]:
     place = tokens.here
     words = tokens.words("a number")
     tokens.expect(";")
-    wrong = next((word for word in words if not _NUMBER.fullmatch(word)), None)
-    if wrong is not None or len(words) != count:
-        found = f"{wrong!r}" if wrong is not None else f"{len(words)} numbers"
-        raise LanguageError(f"expected {count} numbers, found {found}", place=place)
-    return [Fraction(word) for word in words]
+    if len(words) != count:
+        raise LanguageError(f"expected {count} numbers, found {len(words)}", place=place)
+    return [printed(word, place) for word in words]

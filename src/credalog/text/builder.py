@@ -1,33 +1,129 @@
 """Sentences written in Python as they are on paper.
 
-Enters: formulas. Leaves: sentences and queries. `P(a & b, given=c) >= 0.3` and `P(a) + 2 * P(b) <= 0.7`
-are sentences; `P(a, given=b)` alone is a question.
+Input: formulas. Output: sentences and queries. `P(a & b, given=c) >= 0.3` and `P(a) + 2 * P(b) <= 0.7`
+are sentences; `P(a, given=b)` alone is a question. What has no meaning is refused, and the error says what to
+write instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Never, TypeAlias
+from typing import Never, TypeAlias, cast, get_args
 
 from credalog.errors import LanguageError
-from credalog.network.formulas import TRUE, Formula
-from credalog.network.sentences import Query, Sentence
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, proposition
+from credalog.network.sentences import Number, Query, Sentence, exact
 from credalog.text.linear import normal_form
 
-__all__ = ["Expression", "P", "Stated"]
+__all__ = [
+    "Expression",
+    "Given",
+    "Observed",
+    "P",
+    "Stated",
+    "condition",
+    "literal",
+    "query_of",
+    "sentence_of",
+]
 
-Number: TypeAlias = Fraction | float | str
+Observed: TypeAlias = Mapping[str, str | bool] | Mapping[Variable, str | bool]
+"""What was observed, variable by variable: {"a": True, "Color": "red"}."""
+
+Given: TypeAlias = Formula | Observed | None
+"""A condition; None is no condition."""
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def P(claim: Formula, given: Formula = TRUE) -> Expression:  # noqa: N802 -- the paper's letter
+def P(claim: Formula | Variable, given: Given = None) -> Expression:  # noqa: N802 -- the paper's letter
     """Return the probability of a claim, as an expression to compare or to ask for."""
-    return Expression(((_ONE, claim),), given)
+    return Expression(((_ONE, _formula(claim)),), condition(given))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def condition(given: Given) -> Formula:
+    """Return what is given as one formula."""
+    if isinstance(given, (list, tuple, set, frozenset)):
+        raise LanguageError(
+            f"{given!r} is no condition", advice='Give one formula, a & ~b, or values by name: {"a": True}.'
+        )
+    if given is None:
+        return TRUE
+    if isinstance(given, Mapping):
+        return conjunction(literal(_variable(name), value) for name, value in given.items())
+    return _formula(given)
+
+
+def _formula(claim: object) -> Formula:
+    """Return a formula as it is, and a proposition's variable as the proposition."""
+    if isinstance(claim, get_args(Formula)):
+        return cast("Formula", claim)
+    if isinstance(claim, Variable) and claim.is_proposition:
+        return Is(claim)
+    if isinstance(claim, Variable):
+        value = claim.values[0]
+        advice = f'Say which value it takes: P({claim.name}.is_("{value}")).'
+    elif isinstance(claim, bool):
+        advice = 'Python has compared already. Write variable.is_("red") instead of variable == "red".'
+    elif isinstance(claim, str):
+        advice = (
+            f'Text is read by parse("P({claim}) >= 0.1") and lcn.query("P({claim})"); '
+            'in Python write P(a & b) with a, b = propositions("a b").'
+        )
+    else:
+        advice = 'Write P(a), with a = proposition("a").'
+    raise LanguageError(f"{claim!r} is no formula", advice=advice)
+
+
+def _variable(named: str | Variable) -> Variable:
+    return named if isinstance(named, Variable) else proposition(named).variable
+
+
+def literal(variable: Variable, value: str | bool) -> Formula:
+    """Return the observation that a variable has a value."""
+    if not isinstance(value, bool):
+        return Is(variable, str(value))
+    if not variable.is_proposition:
+        raise LanguageError(
+            f"{variable.name} is neither true nor false", advice=f"It is {' or '.join(variable.values)}."
+        )
+    return Is(variable) if value else ~Is(variable)
+
+
+def query_of(asked: object) -> Query:
+    """Return the question that is asked in Python; a formula alone asks for its probability."""
+    if isinstance(asked, Query):
+        return Query(_formula(asked.claim), _formula(asked.given))
+    if isinstance(asked, Expression):
+        return asked.query()
+    if isinstance(asked, (Variable, *get_args(Formula))):
+        return Query(_formula(asked))
+    if isinstance(asked, Stated):
+        advice = "Ask for P(a) alone, or decide(...) whether it passes a threshold."
+    else:
+        advice = 'Ask "P(a | b)", P(a, given=b), or a formula.'
+    raise LanguageError(f"{asked!r} is no question", advice=advice)
+
+
+def sentence_of(stated: object) -> Sentence:
+    """Return a sentence that was stated in Python."""
+    if isinstance(stated, Sentence):
+        claims = tuple((weight, _formula(claim)) for weight, claim in stated.claims)
+        return replace(stated, claims=claims, given=_formula(stated.given))
+    if isinstance(stated, Stated):
+        return stated.sentence
+    if isinstance(stated, Expression):
+        advice = "A probability alone is a question. Compare it with a number: P(a) >= 0.3."
+    elif isinstance(stated, (list, tuple, set, frozenset)):
+        advice = "Give the sentences one by one: LCN.of(*sentences)."
+    else:
+        advice = "A sentence is P(a) >= 0.3, P(a, given=b).between(0.1, 0.2), or text."
+    raise LanguageError(f"{type(stated).__name__} {stated!r} is no sentence", advice=advice)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Expression:
     """Weighted probabilities under one condition, plus a constant.
 
@@ -40,7 +136,7 @@ class Expression:
 
     def between(self, lower: Number, upper: Number) -> Stated:
         """State that the expression lies between two bounds."""
-        return _stated(self, _exact(lower), _exact(upper))
+        return _stated(self, exact(lower), exact(upper))
 
     def __ge__(self, other: Expression | Number) -> Stated:
         return _stated(self - other, _ZERO, None)
@@ -53,9 +149,24 @@ class Expression:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __lt__(self, other: object) -> Never:
+        raise LanguageError("bounds are never strict", advice="Write <= instead of <.")
+
+    def __gt__(self, other: object) -> Never:
+        raise LanguageError("bounds are never strict", advice="Write >= instead of >.")
+
+    def __ne__(self, other: object) -> Never:
+        raise LanguageError("a probability cannot be stated to differ", advice="Use <=, >= or ==.")
+
+    def __bool__(self) -> Never:
+        raise LanguageError(
+            "a probability is neither true nor false",
+            advice="Join formulas inside: P(a & b), not P(a) and P(b).",
+        )
+
     def __add__(self, other: Expression | Number) -> Expression:
         if not isinstance(other, Expression):
-            return replace(self, constant=self.constant + _exact(other))
+            return replace(self, constant=self.constant + exact(other))
         if self.terms and other.terms and self.given != other.given:
             raise LanguageError(
                 "the probabilities of one sentence have different conditions",
@@ -65,15 +176,29 @@ class Expression:
         return Expression(self.terms + other.terms, given, self.constant + other.constant)
 
     def __mul__(self, factor: Number) -> Expression:
-        exact = _exact(factor)
-        terms = tuple((weight * exact, claim) for weight, claim in self.terms)
-        return Expression(terms, self.given, self.constant * exact)
+        if isinstance(factor, Expression):
+            raise LanguageError(
+                "a product of probabilities is not linear",
+                advice="State an independence in text: independent a, b.",
+            )
+        by = exact(factor)
+        terms = tuple((weight * by, claim) for weight, claim in self.terms)
+        return Expression(terms, self.given, self.constant * by)
+
+    def __truediv__(self, divisor: Number) -> Expression:
+        if isinstance(divisor, Expression):
+            raise LanguageError(
+                "a quotient of probabilities is not linear", advice="Write a condition: P(a, given=b)."
+            )
+        if not exact(divisor):
+            raise LanguageError("a probability cannot be divided by 0")
+        return self * (1 / exact(divisor))
 
     def __neg__(self) -> Expression:
         return self * -1
 
     def __sub__(self, other: Expression | Number) -> Expression:
-        return self + (-other if isinstance(other, Expression) else -_exact(other))
+        return self + (-other if isinstance(other, Expression) else -exact(other))
 
     def __rsub__(self, other: Number) -> Expression:
         return -self + other
@@ -84,11 +209,19 @@ class Expression:
     def query(self) -> Query:
         """Return the question that a single probability asks."""
         if len(self.terms) != 1 or self.terms[0][0] != 1 or self.constant:
-            raise LanguageError("only a single probability P(...) can be asked for")
+            raise LanguageError(
+                "only a single probability can be asked for", advice="Ask for P(a) and P(b) one by one."
+            )
         return Query(self.terms[0][1], self.given)
 
+    def __repr__(self) -> str:
+        probabilities = (Query(claim, self.given) for _, claim in self.terms)
+        weighted = zip(self.terms, probabilities, strict=True)
+        parts = [f"{'' if weight == 1 else f'{weight} * '}{asked}" for (weight, _), asked in weighted]
+        return " + ".join([*parts, *([str(self.constant)] if self.constant else [])])
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Stated:
     """A sentence as it was stated in Python."""
 
@@ -96,6 +229,8 @@ class Stated:
 
     def named(self, label: str) -> Stated:
         """Return the same with a label."""
+        if not isinstance(label, str):
+            raise LanguageError(f"the label {label!r} is no text", advice='Write .named("expert 1").')
         return Stated(replace(self.sentence, label=label))
 
     def without_dependence(self) -> Stated:
@@ -105,13 +240,12 @@ class Stated:
     def __bool__(self) -> Never:
         # Python reads l <= P(a) <= u as (l <= P(a)) and (P(a) <= u), and would keep the second only.
         raise LanguageError(
-            "a sentence is neither true nor false", advice="Write P(a).between(l, u) for two bounds at once."
+            "a sentence is neither true nor false in Python",
+            advice="Write P(a).between(0.1, 0.3) for two bounds at once, and other sentences one by one.",
         )
 
-
-def _exact(number: Number) -> Fraction:
-    # A float means the decimal its user typed, not its binary expansion.
-    return number if isinstance(number, Fraction) else Fraction(str(number))
+    def __repr__(self) -> str:
+        return str(self.sentence)
 
 
 def _stated(expression: Expression, lower: Fraction | None, upper: Fraction | None) -> Stated:

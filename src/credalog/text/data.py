@@ -1,7 +1,7 @@
 """Extend a theory's domains, relations and functions by data.
 
-Enters: a mapping from names to elements, facts or tables; or the path of a JSON file that holds such a
-mapping, or of a CSV file named after what it extends. Leaves: the extended `Theory`.
+Input: a mapping from names to elements, facts or tables; or the path of a JSON file that holds such a
+mapping, or of a CSV file named after what it extends. Output: the extended `Theory`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,27 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from io import StringIO
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from credalog.errors import LanguageError, Place, UnknownName, unreadable
+from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Source
-from credalog.theory import Declaration, Domain, Function, Predicate, RandomFunction, Relation, Theory
+from credalog.text.statements import text_of
+from credalog.theory import (
+    Declaration,
+    Domain,
+    Function,
+    Misstatement,
+    Predicate,
+    RandomFunction,
+    Relation,
+    Theory,
+)
 
 __all__ = ["Data", "extended"]
 
@@ -36,6 +48,8 @@ class _Addition:
     rows: Rows
     text: str = ""
     source: Source | None = None
+    has_heading: bool = False
+    """Whether a first row that only repeats the sorts is none of the data."""
 
     def place(self, row: Sequence[str] = ()) -> Place | None:
         """Point at a row, a row of JSON or a line of CSV, or else at the beginning."""
@@ -98,7 +112,7 @@ def _extended(declaration: Declaration, addition: _Addition) -> Declaration:
 
 
 def _rows(addition: _Addition, sorts: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the rows, a cell for each sort; a first row that only repeats the sorts is a heading."""
+    """Return the rows, a cell for each sort; in CSV, a first row that only repeats the sorts is a heading."""
     name, rows = addition.name, addition.rows
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise LanguageError(
@@ -107,6 +121,8 @@ def _rows(addition: _Addition, sorts: tuple[str, ...]) -> list[tuple[str, ...]]:
             advice="Give a list of elements or of rows.",
         )
     table = [_cells(row, addition) for row in (rows.items() if isinstance(rows, Mapping) else rows)]
+    if addition.has_heading and table and table[0] == sorts:
+        table = table[1:]
     for row in table:
         if len(row) != len(sorts):
             raise LanguageError(
@@ -114,16 +130,17 @@ def _rows(addition: _Addition, sorts: tuple[str, ...]) -> list[tuple[str, ...]]:
                 place=addition.place(row),
                 advice=f"A row holds {', '.join(sorts)}.",
             )
-    return table[1:] if table and table[0] == sorts else table
+    return table
 
 
 def _cells(row: Row, addition: _Addition) -> tuple[str, ...]:
     cells = (row,) if isinstance(row, str | int) or not isinstance(row, Sequence) else tuple(row)
-    strangers = [cell for cell in cells if not isinstance(cell, str | int)]
-    if strangers:
+    strangers = [cell for cell in cells if not isinstance(cell, str | int) or isinstance(cell, bool)]
+    if strangers or "" in cells:
+        found = repr(strangers[0]) if strangers else "an empty element"
         raise LanguageError(
-            f"the data for {addition.name} contain {strangers[0]!r}",
-            place=addition.place([str(strangers[0])]),
+            f"the data for {addition.name} contain {found}",
+            place=addition.place([str(cell) for cell in strangers[:1] or cells]),
             advice="Elements are words or integers.",
         )
     return tuple(map(str, cells))
@@ -140,24 +157,55 @@ def _files(paths: str | Path | Sequence[str | Path]) -> list[_Addition]:
 
 def _file(path: Path) -> list[_Addition]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LanguageError(unreadable(path, error)) from None
+        text = text_of(path)
+    except Misstatement as error:
+        raise error.at(None) from None
+    source = Source(str(path), 1)
     if path.suffix.lower() == ".csv":
-        rows = [tuple(cell.strip() for cell in row) for row in csv.reader(text.splitlines()) if row]
-        return [_Addition(path.stem, rows, text, Source(str(path), 1))]
+        return [_Addition(path.stem, _csv(text, source), text, source, has_heading=True)]
     loaded = _json(text, path)
     return [
         _Addition(name, rows, text, Source(str(path), _line(name, text))) for name, rows in loaded.items()
     ]
 
 
-def _json(text: str, path: Path) -> Mapping[str, Rows]:
+def _csv(text: str, source: Source) -> list[tuple[str, ...]]:
+    """Return the rows of a CSV file without blank ones."""
+    if found := re.search(r'^(?:[^"\n;]|"(?:[^"]|"")*")*(?P<here>;)', text, re.MULTILINE):
+        raise LanguageError(
+            "a semicolon stands between the cells of a row",
+            place=Place.within(text, found.start("here"), file=source.file),
+            advice='Separate cells by commas; a cell that contains a semicolon stands in quotes: "a;b".',
+        )
+    reader = csv.reader(StringIO(text, newline=""), strict=True)
     try:
-        loaded = json.loads(text)
+        rows = [tuple(cell.strip() for cell in row) for row in reader]
+    except csv.Error as error:
+        place = Place.within(text, _offset(text, reader.line_num), file=source.file)
+        raise LanguageError(
+            f"{source.file} is not CSV: {error}", place=place, advice="Close each quote that is opened."
+        ) from None
+    return [row for row in rows if any(row)]
+
+
+def _json(text: str, path: Path) -> Mapping[str, Rows]:
+    def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        counts = Counter(key for key, _ in pairs)
+        if repeated := next((key for key, count in counts.items() if count > 1), None):
+            raise LanguageError(
+                f"{path} says {repeated} twice in one object",
+                place=Place.within(text, text.rfind(f'"{repeated}"'), file=str(path)),
+                advice="Join the two entries.",
+            )
+        return dict(pairs)
+
+    try:
+        loaded = json.loads(text, object_pairs_hook=without_repetition)
     except json.JSONDecodeError as error:
         place = Place.within(text, error.pos, file=str(path))
         raise LanguageError(f"{path} is not JSON: {error.msg.lower()}", place=place) from None
+    except RecursionError:
+        raise LanguageError(f"{path} is nested too deeply") from None
     if not isinstance(loaded, dict):
         raise LanguageError(
             f"{path} is not a JSON object",

@@ -1,6 +1,6 @@
 """Families of a credal network: a variable, its parents, and a credal set per parent configuration.
 
-Enters: what a file says about each family, as vertices or as rows. Leaves: a `Network` whose sentences
+Input: what a file says about each family, as vertices or as rows. Output: a `Network` whose sentences
 restrict exactly those credal sets, and whose dependency graph has exactly those parents.
 
 Rounding. Files print decimals, so a distribution may sum to 0.999 or 1.001. It is divided by its sum, in
@@ -13,18 +13,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
+from math import prod
 
-from credalog.errors import LanguageError, Place
+from credalog.errors import LanguageError, Place, ProblemTooLarge
 from credalog.network.formulas import Variable, conjunction
 from credalog.network.polytopes import LocalPolytope, Row, Vertex, facets
-from credalog.network.sentences import Network, Sentence, Source
+from credalog.network.sentences import Network, Sentence, Source, exact
 
-__all__ = ["CredalSet", "Family", "configurations", "hull", "network_of", "normalized"]
+__all__ = [
+    "CredalSet",
+    "Family",
+    "MOST_VALUES",
+    "configurations",
+    "configurations_count",
+    "hull",
+    "network_of",
+    "normalized",
+    "printed",
+]
 
 SUM_TOLERANCE = Fraction(1, 50)
 """How far the printed probabilities of one distribution may be from summing to one."""
+
+
+MOST_VALUES = 1_000_000
+"""How many values all variables of a file may have together."""
+
+MOST_CONFIGURATIONS = 10_000_000
+"""How many parent configurations a variable may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,30 @@ class Family:
 def configurations(parents: Sequence[Variable]) -> Iterator[tuple[str, ...]]:
     """Yield the joint values of the parents, those of the last parent changing fastest."""
     return product(*(parent.values for parent in parents))
+
+
+def configurations_count(parents: Sequence[Variable], place: Place) -> int:
+    """Return the number of joint values of the parents; refuse what no table could list."""
+    count = prod(len(parent.values) for parent in parents)
+    if count > MOST_CONFIGURATIONS:
+        raise ProblemTooLarge(
+            f"the table would have {count:,} rows, one for each configuration of {len(parents)} parents",
+            place=place,
+            advice=f"At most {MOST_CONFIGURATIONS:,} can be read.",
+        )
+    return count
+
+
+_exact = lru_cache(maxsize=100_000)(exact)
+"""Tables repeat few numbers many times."""
+
+
+def printed(text: str, place: Place) -> Fraction:
+    """Return the exact number that a file prints."""
+    try:
+        return _exact(text)
+    except LanguageError as error:
+        raise LanguageError(error.message, place=place, advice=error.advice) from None
 
 
 def normalized(numbers: Sequence[Fraction], place: Place) -> Vertex:
@@ -120,7 +163,13 @@ def _sentences(family: Family, file: str) -> Iterator[Sentence]:
                 for weight, value in zip(row.coefficients, family.child.values, strict=True)
                 if weight
             )
-            yield Sentence(claims, given, row.lower, row.upper, source=Source(file, credal.line))
+            lower, upper = row.lower, row.upper
+            if len(claims) == 1:
+                # The paper's form: one claim of weight 1.
+                ((weight, claim),) = claims
+                claims = ((Fraction(1), claim),)
+                lower, upper = sorted((lower / weight, upper / weight))
+            yield Sentence(claims, given, lower, upper, source=Source(file, credal.line))
 
 
 def _silent_rows(family: Family) -> tuple[Row, ...]:

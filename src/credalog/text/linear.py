@@ -1,6 +1,6 @@
 """The normal form of a linear sentence.
 
-Enters: weighted claims and the bounds on their sum, as written. Leaves: claims without repetition, and
+Input: weighted claims and the bounds on their sum, as written. Output: claims without repetition, and
 both bounds; a single claim has weight 1, the paper's form. Text and Python build sentences through here.
 """
 
@@ -40,7 +40,7 @@ def normal_form(
     high = greatest if upper is None else upper
     if low > greatest or high < least:
         raise Misstatement(
-            f"the sum lies between {float(least):g} and {float(greatest):g}, whatever the distribution",
+            f"the sum lies between {_shown(least)} and {_shown(greatest)}, whatever the distribution",
             advice="Correct the bounds.",
         )
     if low > high:
@@ -77,16 +77,23 @@ def _of_one_claim(
     return NormalForm(((_ONE, claim),), low, high)
 
 
+def _shown(number: Fraction) -> str:
+    """Write a number shortly, however large it is."""
+    if abs(number) < 10**15:
+        return f"{float(number):g}"
+    return f"{'-' if number < 0 else ''}1e+{len(str(abs(int(number)))) - 1}"
+
+
 def _no_probability(bound: Fraction) -> Misstatement:
     advice = "A probability lies between 0 and 1."
     if 1 < bound <= 100:
-        advice += f" For per cent, write {float(bound):g}%."
-    return Misstatement(f"{float(bound):g} is not a probability", lexeme=f"{float(bound):g}", advice=advice)
+        advice += f" For per cent, write {_shown(bound)}%."
+    return Misstatement(f"{_shown(bound)} is not a probability", lexeme=f"{_shown(bound)}", advice=advice)
 
 
 def _crossed(lower: Fraction, upper: Fraction) -> Misstatement:
     return Misstatement(
-        f"the lower bound {float(lower):g} exceeds the upper bound {float(upper):g}",
-        lexeme=f"{float(lower):g}",
+        f"the lower bound {_shown(lower)} exceeds the upper bound {_shown(upper)}",
+        lexeme=f"{_shown(lower)}",
         advice="Exchange the two bounds, or correct one of them.",
     )

@@ -1,6 +1,6 @@
 """From a parser's complaint to a sentence that helps.
 
-Enters: a statement that the grammar refused, and where. Leaves: a `LanguageError` with the place, what
+Input: a statement that the grammar refused, and where. Output: a `LanguageError` with the place, what
 is wrong, and what to write instead. `MISTAKES` is a collection: each entry has the form by which a
 mistake is recognised and examples of it, which the tests try one by one.
 """
@@ -14,8 +14,8 @@ from difflib import get_close_matches
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from credalog.errors import LanguageError
-from credalog.text.shapes import QUESTION, STATEMENT
-from credalog.text.statements import Statement
+from credalog.text.actions import NO_THRESHOLD, THRESHOLD_ADVICE
+from credalog.text.statements import QUESTION, STATEMENT, THRESHOLD, Statement
 
 __all__ = ["MISTAKES", "Mistake", "explained"]
 
@@ -65,6 +65,12 @@ MISTAKES = (
             "P(a) >= 0.1 // a comment",
             "P(a) >= 0.1 % a comment",
         ),
+    ),
+    Mistake(
+        r"(?P<here> :: | :- ) | ^ \s* (?P<asked> query | evidence ) \s* \( .* \) \s* \. \s* $",
+        "this is ProbLog, not the language of credalog",
+        "Write P(a) = 0.3 for 0.3::a, P(a | b) = 0.4 for 0.4::a :- b, query P(a), and evidence a.",
+        ("0.3::a.", "0.4::a :- b.", "a :- b, c.", "query(a).", "evidence(a, true)."),
     ),
     Mistake(
         r"(?P<here> [“”„‟«»‘’‚‛‹›`] )",
@@ -139,6 +145,12 @@ MISTAKES = (
         ("Pr(a) >= 0.1", "0.1 <= p(a) <= 0.2", "s: 0.1 <= Prob(a | b)"),
     ),
     Mistake(
+        r"^ \s* function \s .* \b in \s* (?P<here> [{\d-] )",
+        "a function takes its values from a domain that has a name",
+        "Declare it first: domain Digit = 0..9, and then function f(Person) in Digit.",
+        ("function f(C) in 0..9", "function f(C) in {a, b} = {x: a}"),
+    ),
+    Mistake(
         r"\) \s* (?P<here> in \b | ∈ | between \b | ~ | ≈ ) \s* [\[(\d.]",
         "an interval is written with two comparisons",
         "Write lower <= P(...) <= upper.",
@@ -151,10 +163,10 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        r"^ \s* query \s+ (?P<here> (?! P \b | forall \b | ∀ ) \S )",
+        r"^ \s* query \b \s* (?P<here> (?! P \b | forall \b | ∀ | : ) \S )",
         "a query asks for a probability",
         "Write query P(claim) or query P(claim | condition).",
-        ("query a", "query a | b", "query 0.1 <= a"),
+        ("query a", "query a | b", "query 0.1 <= a", "query(a)", "query (P(a))"),
     ),
     Mistake(
         r"^ \s* query .* \) \s* (?P<here> [<>=≤≥] )",
@@ -203,6 +215,12 @@ MISTAKES = (
         "the domain of the function's values is missing",
         "Write function mother(Person) in Person = {Tim: Ann}.",
         ("function mother(Person) = {Tim: Ann}", "function mother(Person)", "function f(D): E"),
+    ),
+    Mistake(
+        r"P \s* \( \s* (?P<here> [-+]? \d [\d.]* ) \s* [)|]",
+        "a number stands where a formula is expected",
+        'Write a formula; a name that is a number stands in quotes: P("2024").',
+        ("P(2024) >= 0.1", "P(1) = 1", "0.1 <= P(0.3)", "P(7 | a) >= 0.1"),
     ),
     Mistake(
         r"^ \s* independent \b [^,]* (?P<here> $ )",
@@ -268,10 +286,10 @@ MISTAKES = (
         ("P(Color is red) >= 0.1",),
     ),
     Mistake(
-        r"(?P<here> \b if ) \s .+ \s then \b",
+        r"(?P<here> \b if ) \s .+ \s then \b | [\w)] \s+ (?P<behind> if ) \s",
         "`if` is not a word of the language",
         "Write P(b | a) for b in the cases in which a, or P(a -> b) for the implication.",
-        ("P(if a then b) >= 0.1", "if a then b >= 0.1"),
+        ("P(if a then b) >= 0.1", "if a then b >= 0.1", "P(b if a) >= 0.1", "P(b) >= 0.1 if a"),
     ),
     Mistake(
         r"\s (?P<here> given ) \s",
@@ -328,6 +346,7 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
         _unbalanced(statement)
         or _unasked(statement, start)
         or _recognised(statement, start)
+        or _no_threshold(error, statement, start)
         or _bar(error, statement)
         or _misspelt(statement, start)
         or _neighbours(error, statement)
@@ -375,6 +394,19 @@ def _unasked(statement: Statement, start: str) -> LanguageError | None:
             f" `credalog decide FILE '{statement.text.strip()}'`.",
         )
     return None
+
+
+def _no_threshold(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError | None:
+    if start != THRESHOLD:
+        return None
+    place = statement.place(_offset(error, statement))
+    return LanguageError(NO_THRESHOLD, place=place, advice=THRESHOLD_ADVICE)
+
+
+def _offset(error: UnexpectedInput, statement: Statement) -> int:
+    """Return where the parser stopped."""
+    is_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
+    return len(statement.text) if is_end else min(error.pos_in_stream or 0, len(statement.text))
 
 
 def _recognised(statement: Statement, start: str) -> LanguageError | None:
@@ -431,7 +463,7 @@ def _neighbours(error: UnexpectedInput, statement: Statement) -> LanguageError |
 
 
 def _unexpected(error: UnexpectedInput, statement: Statement) -> LanguageError:
-    offset = min(error.pos_in_stream or 0, len(statement.text))
+    offset = _offset(error, statement)
     if isinstance(error, UnexpectedCharacters):
         return LanguageError(
             f"the character {statement.text[offset]} has no meaning here", place=statement.place(offset)
@@ -440,7 +472,5 @@ def _unexpected(error: UnexpectedInput, statement: Statement) -> LanguageError:
     expected = sorted({_WORDS[name] for name in getattr(error, "accepts", None) or () if name in _WORDS})
     advice = f"Expected here: {'  '.join(expected)}." if expected else ""
     if token is None or token.type == "$END":
-        return LanguageError(
-            "the statement ends too early", place=statement.place(len(statement.text)), advice=advice
-        )
+        return LanguageError("the statement ends too early", place=statement.place(offset), advice=advice)
     return LanguageError(f"{token} is not expected here", place=statement.place(offset), advice=advice)

@@ -1,26 +1,35 @@
 """Read a text, and the files it includes, into a theory.
 
-Enters: text in the `.lcn` language, or the path of a file. Leaves: a `Theory`. What needs the
+Input: text in the `.lcn` language, or the path of a file. Output: a `Theory`. What needs the
 declarations as a whole (unknown names, sorts, arities) is checked when the theory is grounded.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
-from credalog.errors import LanguageError, UnknownName, inside, unreadable
+from credalog.errors import inside
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
-from credalog.text.actions import Actions, Fact, Include
+from credalog.text.actions import Actions, Fact, Include, Threshold
 from credalog.text.mistakes import explained
-from credalog.text.shapes import FORMULA, QUESTION, STATEMENT, Shapes
-from credalog.text.statements import Statement, statements
+from credalog.text.statements import (
+    FORMULA,
+    QUESTION,
+    STATEMENT,
+    THRESHOLD,
+    Shapes,
+    Statement,
+    statements,
+    text_of,
+)
 from credalog.theory import (
     Declaration,
     Domain,
@@ -37,7 +46,7 @@ from credalog.theory import (
     Theory,
 )
 
-__all__ = ["read", "read_file", "read_formula", "read_query"]
+__all__ = ["read", "read_file", "read_formula", "read_query", "read_threshold"]
 
 
 def read(text: str, *, onto: Theory | None = None) -> Theory:
@@ -60,8 +69,6 @@ def _joined(theory: Theory, more: Theory) -> Theory:
     return Theory(
         declarations=more.declarations,
         rules=theory.rules + more.rules,
-        variables=theory.variables,
-        sentences=theory.sentences,
         independences=theory.independences + more.independences,
         queries=theory.queries + more.queries,
         evidence=theory.evidence + more.evidence,
@@ -77,7 +84,7 @@ def read_file(path: str | Path) -> Theory:
         reader.read_file(Path(path))
     except Misstatement as error:
         raise error.at(None) from None
-    return reader.theory(str(path))
+    return reader.theory(str(Path(path)))
 
 
 def read_query(text: str) -> QueryRule:
@@ -85,6 +92,13 @@ def read_query(text: str) -> QueryRule:
     with inside("the question"):
         query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
     return replace(query, source=None)
+
+
+def read_threshold(text: str) -> Threshold:
+    """Read a statement to decide, such as `P(claim | given) >= 0.5`."""
+    with inside("the statement"):
+        threshold: Threshold = _Reading().value(Statement(text, 1), start=THRESHOLD)
+    return threshold
 
 
 def read_formula(text: str) -> Pattern:
@@ -140,12 +154,13 @@ class _Reader:
 
     def read_file(self, path: Path) -> None:
         """Read one file; a file that was read already is not read again."""
+        text = text_of(path)
         whole = path.resolve()
         if whole in self.read_files:
             return
         self.read_files.add(whole)
         self.open_files.append(whole)
-        self.read(_text_of(path), str(path), path.parent)
+        self.read(text, str(path), path.parent)
         self.open_files.pop()
 
     def read(self, text: str, file: str, folder: Path) -> None:
@@ -217,7 +232,7 @@ class _Reader:
         self.facts.setdefault(fact.name, []).append(fact)
 
     def _include(self, path: Path) -> None:
-        if path.resolve() in self.open_files:
+        if "\0" not in str(path) and path.resolve() in self.open_files:
             raise Misstatement(
                 f"{path} includes itself, directly or through others",
                 lexeme=path.name,
@@ -238,20 +253,27 @@ def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
             return declaration
 
 
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise Misstatement(unreadable(path, error), lexeme=path.name, kind=LanguageError) from None
-
-
 def _told_apart(rules: list[Rule], main_file: str) -> Iterator[Rule]:
     """Put a file's name before those of its labels that another file uses too."""
     counts = Counter(rule.label for rule in rules if rule.label)
+    files = {rule.source.file for rule in rules if rule.source is not None} - {main_file}
+    names = _short_names(files)
     for rule in rules:
-        if counts[rule.label] > 1 and rule.source is not None and rule.source.file != main_file:
-            yield replace(rule, label=f"{Path(rule.source.file).stem}.{rule.label}")
+        if counts[rule.label] > 1 and rule.source is not None and rule.source.file in names:
+            yield replace(rule, label=f"{names[rule.source.file]}.{rule.label}")
         else:
             yield rule
+
+
+def _short_names(files: Iterable[str]) -> dict[str, str]:
+    """Name each file by its stem, with as many folders before it as tell all of them apart."""
+    paths = {file: Path(file).with_suffix("").parts for file in sorted(files)}
+    for length in range(1, max(map(len, paths.values()), default=0) + 1):
+        names = {file: ".".join(_words(parts[-length:])) for file, parts in paths.items()}
+        if len(set(names.values())) == len(names):
+            break
+    return names if paths else {}
+
+
+def _words(parts: Iterable[str]) -> Iterator[str]:
+    return (re.sub(r"\W", "_", part) for part in parts if part.strip("./\\"))

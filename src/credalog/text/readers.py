@@ -1,6 +1,6 @@
 """Readers for networks that others wrote: UAI (V-CREDAL, H-CREDAL, BAYES) and BIF.
 
-Enters: the path of a file. Leaves: a `Network`, its form told by the suffix or by the first word.
+Input: the path of a file. Output: a `Network`, its form told by the suffix or by the first word.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from pathlib import Path
 from credalog.errors import LanguageError
 from credalog.network.sentences import Network
 from credalog.text.bif import read_bif
+from credalog.text.statements import text_of
 from credalog.text.uai import KINDS, read_uai
+from credalog.theory import Misstatement
 
 __all__ = ["read", "read_bif", "read_uai"]
 
@@ -18,11 +20,15 @@ __all__ = ["read", "read_bif", "read_uai"]
 def read(path: str | Path) -> Network:
     """Read a credal or Bayesian network from a .uai or .bif file."""
     path = Path(path)
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = text_of(path)
+    except Misstatement as error:
+        raise error.at(None) from None
     first = next(iter(text.split(maxsplit=1)), "")
-    if path.suffix == ".uai" or first in KINDS:
+    suffix = path.suffix.lower()
+    if suffix == ".uai" or first in KINDS:
         return read_uai(text, file=str(path))
-    if path.suffix == ".bif" or first == "network":
+    if suffix == ".bif" or first == "network":
         return read_bif(text, file=str(path))
     raise LanguageError(
         f"{path.name} is neither a UAI nor a BIF file",

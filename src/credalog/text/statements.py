@@ -1,22 +1,65 @@
-"""Cut a text into statements.
+"""From a file to statements, and from a statement to its value.
 
-Enters: the text of a file. Leaves: `Statement`s, one per line, a line with an open bracket continuing on
-the next; comments and empty lines are gone, and every character keeps its line and column.
+Input: a file or a text, and an action for each rule of the grammar. Output: `Statement`s, one per line, a
+line with an open bracket continuing on the next, without comments; and the value of each.
+
+Large files repeat few sentence forms thousands of times. The parse depends on a token only through its
+kind: a name, an integer, another number, a label, a quoted name, or a word or symbol of the language
+itself. So statements whose tokens are of the same kinds in the same order share one plan, the actions in
+the order in which the parse tree calls for them; the LALR parser runs for the first of them only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from credalog.errors import Place
-from credalog.theory import place_of
+from lark import Lark, Token, Tree
 
-__all__ = ["Statement", "statements"]
+from credalog.errors import LanguageError, Place, UnknownName
+from credalog.theory import DEPTH, RESERVED, Misstatement, place_of
+
+__all__ = [
+    "FORMULA",
+    "QUESTION",
+    "STATEMENT",
+    "THRESHOLD",
+    "Shapes",
+    "Statement",
+    "statements",
+    "text_of",
+]
+
+STATEMENT, QUESTION, THRESHOLD, FORMULA = STARTS = ("start", "question", "threshold", "condition")
+"""What a text may be: a statement of a theory, a query P(...), P(...) >= 0.5 to decide, or a formula."""
+
+# ---- cutting a text -------------------------------------------------------------------------------------
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|#.*')
 _BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file."""
+    if "\0" in str(path):
+        raise _unusable(path, "the name of a file cannot contain a NUL character")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
+    except UnicodeDecodeError:
+        raise _unusable(path, f"{path} is not a text file in UTF-8") from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise _unusable(path, f"{path} cannot be read: {why}") from None
+
+
+def _unusable(path: Path, message: str) -> Misstatement:
+    return Misstatement(message, lexeme=path.name, kind=LanguageError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +104,113 @@ def _depth(line: str) -> int:
         return 0
     brackets = [found for found in _BRACKET.findall(line) if len(found) == 1]
     return sum(1 if bracket in "({" else -1 for bracket in brackets)
+
+
+# ---- parsing once per shape -----------------------------------------------------------------------------
+
+_NUMBER = r"(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%?"
+_NAME = r"\w+'*"
+_LABEL_END = r"(?:\.\w+)*\[[^\]\n]*\]|(?:\.\w+)+"
+_STRING = r'"(?:\\.|[^"\\\n])*"'
+_SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\S"
+# What begins with a digit is a number, so that a name need not look at its first letter.
+_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}(?:{_LABEL_END})?|{_STRING}|{_SYMBOL}")
+
+_KINDS = (
+    ("1", re.compile(r"\d+")),
+    ("0.5", re.compile(_NUMBER)),
+    ("a", re.compile(_NAME)),
+    ("a.b", re.compile(rf"{_NAME}(?:{_LABEL_END})")),
+    ('"a"', re.compile(_STRING)),
+)
+
+
+class Kinds(dict[str, str]):
+    """The kind of each token met so far; a word or symbol of the language is a kind of its own."""
+
+    def __missing__(self, token: str) -> str:
+        kind = token
+        if token not in RESERVED:
+            kind = next((name for name, form in _KINDS if form.fullmatch(token)), token)
+        self[token] = kind
+        return kind
+
+
+Call: TypeAlias = tuple[Callable[..., Any], int]
+"""The action of a grammar rule, and how many of the last values it takes."""
+
+Plan: TypeAlias = tuple[int | Call | None, ...]
+"""Steps in postfix order: the number of a token, the action of a rule, or an option left out."""
+
+
+class _Bars:
+    """Tell the conditioning bar from the connective, by the parenthesis that encloses it."""
+
+    always_accept = ("PIPE",)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        enclosing: list[bool] = []
+        previous = ""
+        for token in stream:
+            match token.type:
+                case "LPAR":
+                    enclosing.append(previous == "PROB")
+                case "RPAR" if enclosing:
+                    enclosing.pop()
+                case "PIPE":
+                    token.type = "_BAR" if not enclosing or enclosing[-1] else "_OR"
+            previous = token.type
+            yield token
+
+
+@cache
+def grammar() -> Lark:
+    """Return the parser of one statement."""
+    return Lark.open("grammar.lark", rel_to=__file__, start=list(STARTS), parser="lalr", postlex=_Bars())
+
+
+class Shapes:
+    """The plans found so far, by the kinds of the tokens; `actions` has a method for each grammar rule."""
+
+    def __init__(self, actions: object) -> None:
+        self._actions = actions
+        self._plans: dict[str, Plan] = {}
+        self._kinds = Kinds()
+
+    def value(self, statement: Statement, *, start: str = STATEMENT) -> Any:
+        """Return what a statement says."""
+        tokens: list[str] = _TOKEN.findall(statement.text)
+        kinds = self._kinds
+        shape = " ".join([kinds[token] for token in tokens])
+        plan = self._plans.get(shape)
+        if plan is None:
+            plan = self._plans[shape] = self._parse(statement, start)
+        return _carried_out(plan, tokens)
+
+    def _parse(self, statement: Statement, start: str) -> Plan:
+        starts = {found.start(): i for i, found in enumerate(_TOKEN.finditer(statement.text))}
+        return tuple(self._steps(grammar().parse(statement.text, start=start), starts, DEPTH))
+
+    def _steps(self, tree: Tree[Token], starts: dict[int, int], depth: int) -> Iterator[int | Call | None]:
+        if depth == 0:
+            raise Misstatement("the formula is nested too deeply", advice="Split it, or name its parts.")
+        for child in tree.children:
+            if isinstance(child, Tree):
+                yield from self._steps(child, starts, depth - 1)
+            else:
+                yield None if child is None else starts[child.start_pos or 0]
+        yield getattr(self._actions, tree.data), len(tree.children)
+
+
+def _carried_out(plan: Plan, tokens: list[str]) -> Any:
+    values: list[Any] = []
+    for step in plan:
+        if isinstance(step, int):
+            values.append(tokens[step])
+        elif step is None:
+            values.append(None)
+        else:
+            action, arity = step
+            first = len(values) - arity
+            values[first:] = [action(*values[first:])]
+    return values[-1]

@@ -1,6 +1,6 @@
 """Read credal and Bayesian networks in UAI form: V-CREDAL, H-CREDAL and BAYES.
 
-Enters: the text of a file. Leaves: a `Network` over variables X0, X1, ... with values s0, s1, ...
+Input: the text of a file. Output: a `Network` over variables X0, X1, ... with values s0, s1, ...
 
 All three start alike: the type, the number of variables, their numbers of values, the number of factors,
 and for each factor its size and its variables, the parents first and the child last. Then, factor by
@@ -20,20 +20,29 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import TypeAlias
 
-from credalog.errors import LanguageError, Place
+from credalog.errors import LanguageError, Place, ProblemTooLarge
 from credalog.network.formulas import Variable
 from credalog.network.polytopes import LocalPolytope, Row, Vertex
 from credalog.network.sentences import Network
-from credalog.text.families import CredalSet, Family, hull, network_of, normalized
+from credalog.text.families import (
+    MOST_VALUES,
+    CredalSet,
+    Family,
+    configurations_count,
+    hull,
+    network_of,
+    normalized,
+    printed,
+)
 
 __all__ = ["KINDS", "read_uai"]
 
 KINDS = ("V-CREDAL", "H-CREDAL", "BAYES")
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+LONGEST_COUNT = 12
+"""A longer number counts nothing that a file could hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,7 @@ class _Scope:
     @property
     def configurations(self) -> int:
         """Return the number of parent configurations."""
-        return prod(len(parent.values) for parent in self.parents)
+        return configurations_count(self.parents, self.place)
 
 
 class _Tokens:
@@ -85,18 +94,15 @@ class _Tokens:
     def integer(self, what: str, *, least: int = 0) -> int:
         """Return the next word as a whole number."""
         token = self.word(what)
-        if not token.text.isdecimal() or int(token.text) < least:
+        is_count = token.text.isdecimal() and len(token.text) <= LONGEST_COUNT
+        if not is_count or int(token.text) < least:
             raise LanguageError(f"expected {what}, found {token.text!r}", place=token.place)
         return int(token.text)
 
     def numbers(self, count: int, what: str) -> list[Fraction]:
         """Return the next words as exact decimals."""
-        return [self._number(self.word(what)) for _ in range(count)]
-
-    def _number(self, token: _Token) -> Fraction:
-        if not _NUMBER.fullmatch(token.text):
-            raise LanguageError(f"expected a number, found {token.text!r}", place=token.place)
-        return Fraction(token.text)
+        words = (self.word(what) for _ in range(count))
+        return [printed(word.text, word.place) for word in words]
 
     @property
     def place(self) -> Place:
@@ -128,7 +134,15 @@ def read_uai(text: str, *, file: str = "") -> Network:
 
 def _variables(tokens: _Tokens) -> tuple[Variable, ...]:
     count = tokens.integer("the number of variables", least=1)
-    sizes = [tokens.integer(f"the number of values of variable {i}", least=1) for i in range(count)]
+    sizes, total = list[int](), 0
+    for i in range(count):
+        sizes.append(tokens.integer(f"the number of values of variable {i}", least=1))
+        if (total := total + sizes[-1]) > MOST_VALUES:
+            raise ProblemTooLarge(
+                f"with variable {i} there are {total:,} values",
+                place=tokens.place,
+                advice=f"At most {MOST_VALUES:,} can be read, those of all variables together.",
+            )
     return tuple(Variable(f"X{i}", tuple(f"s{k}" for k in range(n))) for i, n in enumerate(sizes))
 
 
@@ -210,7 +224,8 @@ def _row_sets(tokens: _Tokens, scope: _Scope) -> list[CredalSet]:
     for coefficients, bound in zip(matrix, tokens.numbers(len(matrix), "a bound"), strict=True):
         configuration = _spoken_of(coefficients, size, place)
         own = tuple(coefficients[configuration * size : (configuration + 1) * size])
-        rows[configuration].append(Row(own, min(*own, bound), bound))
+        # A bound that nothing reaches says nothing; as a sentence it would be none.
+        rows[configuration].append(Row(own, min(*own, bound), min(max(own), bound)))
     return [CredalSet(LocalPolytope(size, tuple(found)), place.line) for found in rows]
 
 

@@ -1,20 +1,22 @@
 """Write a theory, a formula or a query as text.
 
-Enters: a `Theory`, or ground values. Leaves: text that reads back as the same.
+Input: a `Theory`, or ground values. Output: text that reads back as the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
-from credalog.network.formulas import Formula, Variable
-from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.network.formulas import TRUE, Formula
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.text.lifting import rule_of, theory_of
 from credalog.theory import (
+    RESERVED,
     YES,
     Application,
     Assessment,
@@ -40,13 +42,12 @@ from credalog.theory import (
     Term,
     Theory,
     lifted,
+    named,
     quoted,
-    term_of,
     written,
 )
 
 __all__ = [
-    "lifted_independence",
     "said",
     "unparse",
     "unparse_formula",
@@ -75,16 +76,14 @@ _TIGHTNESS = {
 }
 
 _ATOM = 8
-_PLAIN_LABEL = re.compile(r"[^\W\d]\w*'*(\.\w+)*(\[[^\]\n]*\])?")
+_PLAIN_LABEL = re.compile(r"[^\W\d]\w*'*(\.\w+)*(\[[\w', -]*\])?")
 
 
 def unparse(theory: Theory) -> str:
     """Write a theory; a file that was included becomes part of the text."""
     parts = [
         *map(_declaration, theory.declarations),
-        *_undeclared(theory),
         *map(_rule, theory.rules),
-        *map(unparse_sentence, theory.sentences),
         *map(_independence, theory.independences),
         *(f"evidence {_pattern(e.formula)}" for e in theory.evidence),
         *map(_query, theory.queries),
@@ -92,15 +91,9 @@ def unparse(theory: Theory) -> str:
     return "".join(f"{part}\n" for part in parts)
 
 
-def unparse_network(network: Network) -> str:
-    """Write a ground network."""
-    return unparse(
-        Theory(
-            variables=network.variables,
-            sentences=network.sentences,
-            independences=tuple(map(lifted_independence, network.independences)),
-        )
-    )
+def unparse_network(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Query] = ()) -> str:
+    """Write a ground network, what was observed, and what is asked."""
+    return unparse(theory_of(network, evidence=evidence, queries=queries))
 
 
 def said(sentence: Sentence) -> str:
@@ -110,9 +103,7 @@ def said(sentence: Sentence) -> str:
 
 def unparse_sentence(sentence: Sentence) -> str:
     """Write a ground sentence."""
-    claims = tuple((weight, lifted(claim)) for weight, claim in sentence.claims)
-    assessment = Assessment(claims, lifted(sentence.given), sentence.lower, sentence.upper)
-    return _rule(Rule(assessment, tau=sentence.tau, label=sentence.label))
+    return _rule(rule_of(sentence))
 
 
 def unparse_formula(formula: Formula) -> str:
@@ -129,7 +120,7 @@ def unparse_query(query: Query) -> str:
 
 
 def _declaration(declaration: Declaration) -> str:
-    name = written(declaration.name)
+    name = named(declaration.name)
     match declaration:
         case Domain(_, ()):
             return f"domain {name}"
@@ -138,7 +129,7 @@ def _declaration(declaration: Declaration) -> str:
         case Predicate(_, sorts, symmetric):
             return f"predicate {name}{_sorts(sorts)}{' symmetric' if symmetric else ''}"
         case RandomFunction(_, values, sorts):
-            listed = written(values) if isinstance(values, str) else _set(values)
+            listed = named(values) if isinstance(values, str) else _set(values)
             return f"variable {name}{_sorts(sorts)} in {listed}"
         case Relation(_, sorts, facts):
             shown = f" = {{{', '.join(map(_fact, facts))}}}" if facts else ""
@@ -146,7 +137,7 @@ def _declaration(declaration: Declaration) -> str:
         case Function(_, sorts, result, table):
             entries = (f"{_fact(arguments)}: {written(value)}" for arguments, value in table)
             shown = f" = {{{', '.join(entries)}}}" if table else ""
-            return f"function {name}{_sorts(sorts)} in {written(result)}{shown}"
+            return f"function {name}{_sorts(sorts)} in {named(result)}{shown}"
         case _:
             assert_never(declaration)
 
@@ -156,39 +147,11 @@ def _set(elements: Sequence[str]) -> str:
 
 
 def _sorts(sorts: Sequence[str]) -> str:
-    return f"({', '.join(map(written, sorts))})" if sorts else ""
+    return f"({', '.join(map(named, sorts))})" if sorts else ""
 
 
 def _fact(elements: Sequence[str]) -> str:
     return written(elements[0]) if len(elements) == 1 else f"({', '.join(map(written, elements))})"
-
-
-def _undeclared(theory: Theory) -> Iterator[str]:
-    """Declare what only ground variables tell: their values, and that they exist."""
-    occurring = dict.fromkeys(v for sentence in theory.sentences for v in sentence.scope)
-    declared = {declaration.name for declaration in theory.declarations}
-    lonely = [v for v in theory.variables if v not in occurring]
-    # A declared proposition makes all names wait for a declaration: one of them is as good as all.
-    strict = any(v.is_proposition for v in lonely) or any(
-        isinstance(d, Predicate) for d in theory.declarations
-    )
-    for variable in dict.fromkeys((*theory.variables, *occurring)):
-        term = term_of(variable.name)
-        if variable.name in declared or (isinstance(term, Application) and term.name in declared):
-            continue
-        if not variable.is_proposition:
-            yield f"variable {written(variable.name)} in {_set(variable.values)}"
-        elif strict:
-            yield f"predicate {written(variable.name)}"
-
-
-def lifted_independence(independence: Independence) -> IndependenceRule:
-    """Return a ground independence as a rule."""
-    return IndependenceRule(_terms(independence.left), _terms(independence.right), _terms(independence.given))
-
-
-def _terms(variables: Iterable[Variable]) -> tuple[Term, ...]:
-    return tuple(term_of(variable.name) for variable in variables)
 
 
 # ---- statements -------------------------------------------------------------------------------------------
@@ -201,11 +164,11 @@ def _rule(rule: Rule) -> str:
 
 
 def _label(label: str) -> str:
-    return label if _PLAIN_LABEL.fullmatch(label) else quoted(label)
+    return label if _PLAIN_LABEL.fullmatch(label) and label not in RESERVED else quoted(label)
 
 
 def _independence(rule: IndependenceRule) -> str:
-    left, right, given = (" ".join(map(_term, block)) for block in (rule.left, rule.right, rule.given))
+    left, right, given = (" ".join(map(_random, block)) for block in (rule.left, rule.right, rule.given))
     return f"{_forall(rule.prefix)}independent {left}, {right}{f' | {given}' if given else ''}"
 
 
@@ -223,8 +186,8 @@ def _prefix(prefix: Prefix) -> str:
 
 
 def _binder(binder: Binder) -> str:
-    names = ", ".join(map(written, binder.names))
-    return f"{names} in {written(binder.sort)}{' distinct' if binder.distinct else ''}"
+    names = ", ".join(map(named, binder.names))
+    return f"{names} in {named(binder.sort)}{' distinct' if binder.distinct else ''}"
 
 
 def _assessment(assessment: Assessment) -> str:
@@ -266,9 +229,9 @@ def _pattern(pattern: Pattern) -> str:
         case Boolean(value):
             return "true" if value else "false"
         case Name() | Application() | Shifted():
-            return _term(pattern)
+            return _random(pattern)
         case Comparison(order, left, right):
-            return f"{_term(left)} {order.value} {_term(right)}"
+            return f"{_side(left)} {order.value} {_side(right)}"
         case Compound(Connective.NOT, (operand,)):
             return f"!{_inside(operand, Connective.NOT)}"
         case Compound(connective, operands):
@@ -296,12 +259,26 @@ def _inside(operand: Pattern, connective: Connective) -> str:
     return text if tightness > _TIGHTNESS[connective] else f"({text})"
 
 
+def _random(term: Term) -> str:
+    """Write a term that stands for a random variable: a number would not be taken for one."""
+    return named(term.name) if isinstance(term, Name) else _term(term)
+
+
+def _side(term: Term) -> str:
+    """Write one side of a comparison, where true and false are values."""
+    match term:
+        case Name("true" | "false" | "True" | "False" as truth):
+            return truth
+        case _:
+            return _term(term)
+
+
 def _term(term: Term) -> str:
     match term:
         case Name(name):
             return written(name)
         case Application(name, arguments):
-            return f"{written(name)}({','.join(map(_term, arguments))})"
+            return f"{named(name)}({','.join(map(_term, arguments))})"
         case Shifted(inner, by):
             return f"{_term(inner)} {'+' if by >= 0 else '-'} {abs(by)}"
         case _:

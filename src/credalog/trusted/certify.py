@@ -32,7 +32,7 @@ from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Box, Floats, Objective, Program
 from credalog.trusted.rounding import UNIT, outward, round_down
 
-__all__ = ["Checker", "ExactChecker", "enclosed"]
+__all__ = ["Checker", "ExactChecker", "enclosed", "priced_bound"]
 
 
 def enclosed(value: float, *, error: float, end: End) -> Endpoint:
@@ -45,6 +45,16 @@ def enclosed(value: float, *, error: float, end: End) -> Endpoint:
         return Endpoint.trivial(end)
     bound = outward(value, error, end)
     return Endpoint(min(max(bound, 0.0), 1.0), None, Warrant.CHECKED)
+
+
+def priced_bound(shift: float, worth: float, *, error: float, mass: float) -> float:
+    """Prove a lower bound on a linear program from its pricing problem.
+
+    As above, with one table: cost @ x >= shift + r @ x, where no r_j is below -worth - error, and the total
+    mass of x is at least 1 and at most `mass`.
+    """
+    least = round_down(-worth - error)
+    return round_down(shift + round_down(least if least >= 0.0 else least * mass))
 
 
 class Checker:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from math import inf, nextafter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from credalog.numbers.interval import End
 
-__all__ = ["UNIT", "outward", "relative_error", "round_down", "round_up"]
+__all__ = ["UNIT", "all_rounded_down", "outward", "relative_error", "round_down", "round_up"]
 
 UNIT = 2.0**-53
 """The relative error of one rounding."""
@@ -26,11 +29,18 @@ def round_up(value: float) -> float:
     return nextafter(value, inf)
 
 
+def all_rounded_down(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the next smaller float of each entry; zeros stay, which no rounding has made."""
+    return np.where(values == 0.0, 0.0, np.nextafter(values, -inf))
+
+
 def relative_error(operations: float) -> float:
     """Bound the relative error of so many roundings in a row, of terms that all have one sign."""
     return 1.01 * operations * UNIT
 
 
 def outward(value: float, error: float, end: End) -> float:
-    """Move a computed end of an interval outwards by a bound on its error."""
+    """Move a computed end of an interval outwards by a bound on its error; what has none stays."""
+    if error == 0.0:
+        return value
     return round_down(value - error) if end is End.LOWER else round_up(value + error)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 
-from credalog.errors import ProblemTooLarge
+from credalog.errors import Option, ProblemTooLarge
 from credalog.network.structure import Condition, Indices, Reading, Structure, ancestors
 
 __all__ = [
@@ -358,7 +358,8 @@ class _Elimination:
 def _too_large(variables: int) -> ProblemTooLarge:
     return ProblemTooLarge(
         f"a table over {variables} variables at once would be needed",
-        advice="Ask a narrower question, or use propagation (--method sound), which has no such table.",
+        advice="Ask with {0}, whose wider bounds hold as well, or query single atoms with {1}.",
+        remedies=(Option("markov", "none"), Option("method", "sound")),
     )
 
 

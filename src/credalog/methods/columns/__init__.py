@@ -1,55 +1,54 @@
 """Nilsson's logic: bounds on probabilities when nothing is said to be independent.
 
-Enters: a network and a query. Leaves: an `Answer`; or whether the network has a model at all. The linear
+Input: a network and a query. Output: an `Answer`; or whether the network has a model at all. The linear
 program over all worlds is solved by column generation, so that hundreds of atoms are no obstacle where the
 pricing problem is manageable.
 """
 
 from __future__ import annotations
 
-from math import inf
-from time import monotonic
+from dataclasses import replace
+from math import inf, prod
 
 import numpy as np
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Answer, Options
+from credalog.methods.columns.events import WIDEST
 from credalog.methods.columns.generation import Generation, Least, Model
 from credalog.methods.columns.system import system_of
 from credalog.network.formulas import TRUE, conjunction
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Warrant
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
 from credalog.numbers.tolerances import FEASIBILITY
-from credalog.program.program import Floats
+from credalog.trusted.certify import enclosed
+from credalog.trusted.check import violation
 from credalog.trusted.rounding import round_up
 
 __all__ = ["consistent", "query"]
 
-METHOD = "column generation"
+METHOD = "nilsson"
 DEFAULT = Options()
 
 PROBABLE = 1e-3
 """A model that gives the evidence this much is good enough to start from."""
 
-IMPOSSIBLE = 1e-13
-"""A proved upper bound this small is zero but for rounding."""
-
 
 def consistent(network: Network, options: Options = DEFAULT) -> bool | None:
-    """Tell whether some distribution satisfies every sentence; None where the time runs out first."""
+    """Tell whether some distribution satisfies every sentence; None where neither is proved in time."""
     _refuse_independences(network)
-    return Generation(system_of(network), monotonic() + options.timeout).feasible()
+    return _verdict(Generation(system_of(network), Budget.of(options.timeout)))
 
 
 def query(network: Network, asked: Query, options: Options = DEFAULT) -> Answer:
     """Bound a probability over all distributions that satisfy the sentences."""
-    start = monotonic()
+    budget = Budget.of(options.timeout)
     _refuse_independences(network)
     both = conjunction((asked.claim, asked.given))
-    system = system_of(network, both, asked.given)
-    generation = Generation(system, start + options.timeout)
-    interval = _interval(generation, system.indicator(both), system.indicator(asked.given))
-    return Answer(asked, interval, interval.status(options.tolerance), METHOD, monotonic() - start)
+    generation = Generation(system_of(network, both, asked.given), budget)
+    interval = _Question(network, asked, generation).interval()
+    return Answer(asked, interval, interval.status(options.tolerance), METHOD, budget.elapsed)
 
 
 def _refuse_independences(network: Network) -> None:
@@ -60,57 +59,69 @@ def _refuse_independences(network: Network) -> None:
         )
 
 
-def _interval(generation: Generation, claim: Floats, given: Floats) -> Interval:
-    """Minimize and maximize, after making sure that there is something to measure."""
+def _verdict(generation: Generation) -> bool | None:
+    """Tell whether there is a model: a contradiction counts where it is proved, not on a solver's word."""
     verdict = generation.feasible()
-    if verdict is False:
-        raise InconsistentNetwork(
-            "no distribution satisfies every sentence", advice="Widen some bounds, or drop a sentence."
-        )
-    if verdict is None:
-        return VACUOUS
-    mass = _greatest_mass(generation, given)
-    with generation.half_of_the_time():
-        lower = generation.minimize(claim, given, mass=mass)
-    upper = generation.minimize(-claim, given, mass=mass)
-    return Interval(_end(lower, claim, given, sign=1.0), _end(upper, claim, given, sign=-1.0))
+    return verdict if verdict or generation.pricer.proves else None
 
 
-def _greatest_mass(generation: Generation, given: Floats) -> float:
-    """Return the most total mass a model can have when the evidence has mass 1; infinity if unbounded."""
-    certain = generation.system.indicator(TRUE)
-    if np.array_equal(given, certain):
-        return 1.0
-    probable = generation.minimize(-given, certain, enough=lambda found: _is_probable(found, given))
-    if probable.model is not None and -probable.bound <= IMPOSSIBLE:
-        raise ImpossibleEvidence(
-            "every model gives the evidence probability zero",
-            advice="Weaken the evidence, or the sentences that exclude it.",
-        )
-    least = generation.minimize(given, certain).bound
-    return round_up(1.0 / least) if least > 0.0 else inf
+class _Question:
+    """One query under way."""
 
+    def __init__(self, network: Network, asked: Query, generation: Generation) -> None:
+        self._network, self._asked, self._generation = network, asked, generation
+        self._claim = generation.system.indicator(conjunction((asked.claim, asked.given)))
+        self._given = generation.system.indicator(asked.given)
+        self._certain = generation.system.indicator(TRUE)
 
-def _is_probable(found: Least, given: Floats) -> bool:
-    return found.model is not None and _probability(found.model, given) >= PROBABLE
+    def interval(self) -> Interval:
+        """Minimize and maximize, after making sure that there is something to measure."""
+        verdict = _verdict(self._generation)
+        if verdict is False:
+            raise InconsistentNetwork(
+                "no distribution satisfies every sentence", advice="Widen some bounds, or drop a sentence."
+            )
+        if verdict is None:
+            return VACUOUS
+        mass = self._greatest_mass()
+        lower = self._generation.minimize(self._claim, self._given, mass=mass, share=0.5)
+        upper = self._generation.minimize(-self._claim, self._given, mass=mass)
+        return Interval(self._end(lower, End.LOWER), self._end(upper, End.UPPER))
 
+    def _greatest_mass(self) -> float:
+        """Return the most total mass a model can have when the evidence has mass 1; infinity if unbounded."""
+        if np.array_equal(self._given, self._certain):
+            return 1.0
+        probable = self._generation.minimize(-self._given, self._certain, enough=self._is_probable)
+        if not self._is_probable(probable) and self._generation.excludes(self._given):
+            raise ImpossibleEvidence(
+                "every model gives the evidence probability zero",
+                advice="Weaken the evidence, or the sentences that exclude it.",
+            )
+        least = self._generation.minimize(self._given, self._certain).bound
+        return round_up(1.0 / least) if least > 0.0 else inf
 
-def _probability(model: Model, event: Floats) -> float:
-    return float(event @ model.probability)
+    def _is_probable(self, found: Least) -> bool:
+        return found.model is not None and float(self._given @ found.model.probability) >= PROBABLE
 
+    def _end(self, least: Least, end: End) -> Endpoint:
+        """Turn the least cost into an end of the probability, with the model that attains it."""
+        bound = end.sign * least.bound
+        if not 0.0 < bound < 1.0:
+            known = Endpoint.trivial(end)
+        elif least.proved:
+            known = enclosed(bound, error=0.0, end=end)
+        else:
+            known = Endpoint(bound, None, Warrant.CLAIMED)
+        return known if least.model is None else self._attained(known, least.model)
 
-def _end(least: Least, claim: Floats, given: Floats, *, sign: float) -> Endpoint:
-    """Turn the least cost into the lower end of a probability (sign 1) or the upper one (sign -1)."""
-    trivial = 0.0 if sign > 0 else 1.0
-    bound = sign * least.bound
-    witnessed = _witnessed(least.model, claim, given)
-    if not 0.0 < bound < 1.0:
-        return Endpoint(trivial, witnessed, Warrant.CHECKED)
-    return Endpoint(bound, witnessed, least.warrant)
-
-
-def _witnessed(model: Model | None, claim: Floats, given: Floats) -> float | None:
-    """Return what a model attains, if it is one."""
-    if model is None or model.violation > FEASIBILITY or _probability(model, given) <= 0.0:
-        return None
-    return min(max(_probability(model, claim) / _probability(model, given), 0.0), 1.0)
+    def _attained(self, known: Endpoint, model: Model) -> Endpoint:
+        """Add what a model attains, if it passes the check; the model itself where it is small."""
+        mixture, mass = self._generation.mixture(model), float(self._given @ model.probability)
+        # Where formulas are too wide for truth tables, only the rows that stand for them can be checked.
+        narrow = all(prod(len(x.values) for x in s.scope) <= WIDEST for s in self._network.sentences)
+        missed = violation(mixture, self._network, None) if narrow else model.violation
+        if missed > FEASIBILITY or mass <= 0.0:
+            return known
+        value = min(max(float(self._claim @ model.probability) / mass, 0.0), 1.0)
+        return replace(known, witnessed=value, model=mixture.written_out())

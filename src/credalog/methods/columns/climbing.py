@@ -1,6 +1,6 @@
 """Climbing: from given worlds to worlds of locally greatest worth, one variable at a time.
 
-Enters: events in tables, a worth for each, worlds to start from. Leaves: better worlds, best first. Nothing
+Input: events in tables, a worth for each, worlds to start from. Output: better worlds, best first. Nothing
 is proved; it spares the 0/1 solver most of its work.
 """
 

@@ -1,6 +1,6 @@
 """Formulas whose truth matters, and the question which world is worth most.
 
-Enters: formulas over finite variables. Leaves: their truth in given worlds, and the contract of a `Pricer`:
+Input: formulas over finite variables. Output: their truth in given worlds, and the contract of a `Pricer`:
 when every formula that is true in a world has a worth, positive or negative, it finds worlds of great worth
 and a bound that no world passes.
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor, scope
-from credalog.numbers.interval import Warrant
+from credalog.numbers.budget import Budget
 from credalog.program.program import Floats
 
 __all__ = ["WIDEST", "Events", "Priced", "Pricer", "Worlds"]
@@ -107,11 +107,11 @@ class Pricer(Protocol):
     """A way of finding the world of greatest worth."""
 
     @property
-    def warrant(self) -> Warrant:
-        """Say on whose word the bounds stand."""
+    def proves(self) -> bool:
+        """Tell whether the bounds are proved, or a solver's word."""
         ...
 
-    def best(self, worth: Floats, *, enough: float, timeout: float) -> Priced:
+    def best(self, worth: Floats, *, enough: float, budget: Budget) -> Priced:
         """Return worlds and a bound.
 
         Worlds worth more than `enough` may come without a bound (infinity). Where every world is

@@ -1,6 +1,6 @@
 """Column generation: a linear program over all worlds that never writes most of them down.
 
-Enters: a system of rows over events. Leaves: for a cost on events, the least value over all models: a bound
+Input: a system of rows over events. Output: for a cost on events, the least value over all models: a bound
 that is proved, and a model that attains it.
 
 Nilsson's program has one column x_w >= 0 per world. With phi_j(w) the truth of event j, row k is the sum of
@@ -10,19 +10,16 @@ Cooper 1962.) For multipliers y of the rows, not negative where those are inequa
 
     cost @ x  >=  t + sum over w of r(w) x_w,    r(w) = sum over j of (cost_j - (y G)_j - t d_j) phi_j(w).
 
-With T the total mass, which is 1 for a marginal and at most 1 / P(d) for a posterior, the sum is at least T
-times the least r(w) where that is negative. To find the least r(w) is the pricing problem; its bound proves
-the answer, whatever the linear solver did.
+To find the least r(w) is the pricing problem; its bound proves the answer (`trusted.certify.priced_bound`),
+whatever the linear solver did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, lcm
-from time import monotonic
 
 import numpy as np
 
@@ -31,11 +28,13 @@ from credalog.methods.columns.events import Pricer, Worlds
 from credalog.methods.columns.integer import IntegerProgram
 from credalog.methods.columns.system import System
 from credalog.network.formulas import TRUE
-from credalog.numbers.interval import Warrant
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Floats
 from credalog.program.solvers.columns import ColumnClaim, ColumnProgram
-from credalog.trusted.rounding import round_down
+from credalog.tables.mixture import Mixture
+from credalog.trusted.certify import priced_bound
+from credalog.trusted.rounding import relative_error, round_down
 
 __all__ = ["Generation", "Least", "Model"]
 
@@ -51,38 +50,38 @@ LOOSE = 1e-7
 EXACTLY = 1e-14
 """A row that is missed by no more than this is missed by rounding alone."""
 
-UNIT = 2.0**-53
-
 RANDOM_WORLDS = 16
 """Worlds to begin with, beside the one where every variable has its first value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A distribution on a few worlds: the probability of every event, and the worst violation of a row."""
+    """A distribution on some worlds: their weights, the events' probabilities, the worst violation."""
 
+    weights: Floats
     probability: Floats
     violation: float
 
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The least value of a cost: a bound, on whose word it stands, and the best model found."""
+    """The least value of a cost: a bound, whether it is proved or only claimed, and the best model found."""
 
     bound: float
-    warrant: Warrant
+    proved: bool
     model: Model | None
 
 
 class Generation:
     """One system and the worlds found so far, shared by all its questions."""
 
-    def __init__(self, system: System, deadline: float) -> None:
+    def __init__(self, system: System, budget: Budget) -> None:
         self.system = system
-        self.deadline = deadline
+        self.budget = budget
         self.pricer: Pricer = Elimination.of(system.events) or IntegerProgram(system.events)
         self._truth = np.zeros((len(system.events.formulas), 0))
-        self._seen: set[bytes] = set()
+        self._worlds = np.zeros((0, len(system.events.variables)), dtype=np.int64)
+        self._known: set[bytes] = set()
         self._fresh(self._first_worlds())
 
     def _first_worlds(self) -> Worlds:
@@ -92,54 +91,47 @@ class Generation:
 
     def _fresh(self, worlds: Worlds) -> Floats:
         """Remember worlds; return the truth of the events in those that differ from all before."""
-        truth = self.system.events.truth(self.system.events.admit(worlds)).T
+        admitted = self.system.events.admit(worlds)
+        truth = self.system.events.truth(admitted)
         new = []
-        for column in truth:
-            if column.tobytes() not in self._seen:
-                self._seen.add(column.tobytes())
-                new.append(column)
-        added = np.array(new, dtype=np.float64).reshape(len(new), truth.shape[1]).T
+        for number, column in enumerate(truth.T):
+            if column.tobytes() not in self._known:
+                self._known.add(column.tobytes())
+                new.append(number)
+        added = truth[:, new].astype(np.float64)
         self._truth = np.concatenate([self._truth, added], axis=1)
+        self._worlds = np.concatenate([self._worlds, admitted[new]])
         return added
 
     @property
     def worlds(self) -> int:
         """Return how many different worlds were met."""
-        return int(self._truth.shape[1])
+        return len(self._worlds)
 
-    @property
-    def remaining(self) -> float:
-        """Return the seconds left."""
-        return self.deadline - monotonic()
-
-    @contextmanager
-    def half_of_the_time(self) -> Iterator[None]:
-        """Leave half of the remaining time to what comes after."""
-        deadline = self.deadline
-        self.deadline -= self.remaining / 2.0
-        yield
-        self.deadline = deadline
-
-    # ---- is there a model? ----------------------------------------------------------------------------
+    def mixture(self, model: Model) -> Mixture:
+        """Return a model as a distribution."""
+        (used,) = np.nonzero(model.weights)
+        return Mixture((), self.system.events.variables, self._worlds[used], model.weights[used])
 
     def feasible(self) -> bool | None:
         """Tell whether some distribution satisfies every row; None where the time runs out first.
 
         Every row may be missed at the price of the amount; a model is found where nothing is missed, and
-        none exists where the least total price is proved positive.
+        none exists where the least total price is positive, as the pricer proves or claims.
         """
         nothing = np.zeros(len(self.system.events.formulas))
-        if not self._truth.shape[1]:
-            priced = self.pricer.best(nothing, enough=-1.0, timeout=self.remaining)
+        if not self.worlds:
+            try:
+                priced = self.pricer.best(nothing, enough=-1.0, budget=self.budget)
+            except OutOfTime:
+                return None
             if not self._fresh(priced.worlds).shape[1]:
                 return False if priced.bound == -inf else None
         master = _Master(self.system, self.system.indicator(TRUE), price=1.0)
-        done = self._descend(master, nothing, 1.0, _is_settled)
+        done = self._descend(master, nothing, 1.0, _is_settled, self.budget)
         if done.bound > 0.0:
             return False
         return True if done.model is not None and done.model.violation <= FEASIBILITY else None
-
-    # ---- the least value of a cost --------------------------------------------------------------------
 
     def minimize(
         self,
@@ -148,59 +140,77 @@ class Generation:
         *,
         mass: float = 1.0,
         enough: Callable[[Least], bool] = lambda _: False,
+        share: float = 1.0,
     ) -> Least:
         """Minimize a cost over all models whose condition has mass 1, or until enough is known."""
-        return self._descend(_Master(self.system, condition), cost, mass, enough)
+        budget = self.budget.share(share)
+        return self._descend(_Master(self.system, condition), cost, mass, enough, budget)
 
-    def _descend(self, master: _Master, cost: Floats, mass: float, enough: Callable[[Least], bool]) -> Least:
+    def excludes(self, event: Floats) -> bool:
+        """Tell whether it is proved, in whole numbers, that every model gives an event probability zero."""
+        master = _Master(self.system, self.system.indicator(TRUE))
+        master.add(self._truth, -event)
+        claim = master.solve(self.budget)
+        try:
+            proved = None if claim is None else master.prove(-event, claim, self.pricer, self.budget)
+        except OutOfTime:
+            return False
+        return proved is not None and proved >= 0
+
+    def _descend(
+        self,
+        master: _Master,
+        cost: Floats,
+        mass: float,
+        enough: Callable[[Least], bool],
+        budget: Budget,
+    ) -> Least:
         """Alternate between the linear program on the worlds known and the search for a better world."""
         master.add(self._truth, cost)
-        best = Least(-inf, Warrant.CHECKED, None)
-        while (claim := master.solve(self.remaining)) is not None:
-            model = self._model(claim)
-            best = Least(best.bound, best.warrant, model)
+        best = Least(-inf, True, None)
+        while not budget.is_spent and (claim := master.solve(budget)) is not None:
+            best = replace(best, model=self._model(claim))
             if enough(best):
                 return best
-            priced = self.pricer.best(-master.reduced(cost, claim), enough=PRECISION, timeout=self.remaining)
-            best = self._better(best, master, cost, claim, priced.bound, mass)
-            if claim.value - best.bound <= PRECISION or enough(best) or self.remaining <= 0.0:
+            try:
+                priced = self.pricer.best(-master.reduced(cost, claim), enough=PRECISION, budget=budget)
+                best = self._better(best, master, cost, claim, priced.bound, mass, budget)
+            except OutOfTime:
                 return best
             fresh = self._fresh(priced.worlds)
-            if not fresh.shape[1]:
+            if claim.value - best.bound <= PRECISION or enough(best) or not fresh.shape[1]:
                 return best
             master.add(fresh, cost)
         return best
 
     def _model(self, claim: ColumnClaim) -> Model:
         """Normalize what the linear program found, and see how well it satisfies the rows."""
-        probability = self._truth @ (claim.weights / claim.weights.sum())
-        value = self.system.matrix @ probability
-        missed = np.where(self.system.is_equality, np.abs(value), -value)
-        return Model(probability, float(max(missed.max(initial=0.0), 0.0)))
+        weights = claim.weights / claim.weights.sum()
+        probability = self._truth @ weights
+        return Model(weights, probability, self.system.violation(probability))
 
     def _better(
-        self, best: Least, master: _Master, cost: Floats, claim: ColumnClaim, worth: float, mass: float
+        self,
+        best: Least,
+        master: _Master,
+        cost: Floats,
+        claim: ColumnClaim,
+        worth: float,
+        mass: float,
+        budget: Budget,
     ) -> Least:
         """Improve the bound by what pricing proved."""
-        shift = float(claim.multipliers[-1])
-        least = round_down(-worth - master.rounding(cost, claim))
-        bound = round_down(shift + round_down(least if least >= 0.0 else least * mass))
+        shift, error = float(claim.multipliers[-1]), master.rounding(cost, claim)
+        bound = priced_bound(shift, worth, error=error, mass=mass)
         if bound > best.bound:
-            best = Least(bound, self.pricer.warrant, best.model)
-        if least > -PRECISION and shift - best.bound > LOOSE:
-            return self._without_slack(best, master, cost, claim)
+            best = Least(bound, self.pricer.proves, best.model)
+        if -worth - error > -PRECISION and shift - best.bound > LOOSE:
+            # The condition may have a probability near 0, so that no slack is tolerable.
+            proved = master.prove(cost, claim, self.pricer, budget)
+            if proved is not None and proved > best.bound:
+                return Least(round_down(float(proved)), True, best.model)
+            return Least(shift - PRECISION, False, best.model)
         return best
-
-    def _without_slack(self, best: Least, master: _Master, cost: Floats, claim: ColumnClaim) -> Least:
-        """Bound a posterior whose condition may have probability near 0, so that no slack is tolerable.
-
-        Multipliers near the claimed ones are tried as simple fractions and checked in whole numbers;
-        where that fails, the bound is the solver's word.
-        """
-        proved = master.prove(cost, claim, self.pricer)
-        if proved is not None and proved > best.bound:
-            return Least(proved, Warrant.CHECKED, best.model)
-        return Least(float(claim.multipliers[-1]) - PRECISION, Warrant.CLAIMED, best.model)
 
 
 def _is_settled(found: Least) -> bool:
@@ -222,9 +232,9 @@ class _Master:
         columns = np.vstack([self._system.matrix @ truth, self._condition @ truth])
         self._program.add(columns, cost @ truth)
 
-    def solve(self, timeout: float) -> ColumnClaim | None:
+    def solve(self, budget: Budget) -> ColumnClaim | None:
         """Solve the program on the worlds known."""
-        return self._program.solve(timeout)
+        return self._program.solve(budget.for_solver)
 
     def reduced(self, cost: Floats, claim: ColumnClaim) -> Floats:
         """Return what each event adds to the reduced cost of a world."""
@@ -235,11 +245,13 @@ class _Master:
         """Bound the rounding error in the reduced cost of any world."""
         y, t = np.abs(claim.multipliers[:-1]), abs(claim.multipliers[-1])
         size = np.abs(cost) + abs(self._system.matrix).T @ y + t * self._condition
-        terms = len(y) + 8
-        return float(4 * terms * UNIT * size.sum())
+        return relative_error(4 * (len(y) + 8)) * float(size.sum())
 
-    def prove(self, cost: Floats, claim: ColumnClaim, pricer: Pricer) -> float | None:
-        """Check in whole numbers that no world's reduced cost is negative; return the bound it proves."""
+    def prove(self, cost: Floats, claim: ColumnClaim, pricer: Pricer, budget: Budget) -> Fraction | None:
+        """Check in whole numbers that no world's reduced cost is negative; return the bound it proves.
+
+        The multipliers tried are simple fractions near the claimed ones.
+        """
         if not isinstance(pricer, Elimination):
             return None
         y = [Fraction(float(value)).limit_denominator(SNAP) for value in claim.multipliers]
@@ -250,5 +262,5 @@ class _Master:
             for event, factor in row.factors:
                 worth[event] += multiplier * factor
         scale = lcm(*(value.denominator for value in worth))
-        greatest = pricer.greatest([int(value * scale) for value in worth])
-        return round_down(float(y[-1])) if greatest <= 0 else None
+        greatest = pricer.greatest([int(value * scale) for value in worth], budget)
+        return y[-1] if greatest <= 0 else None

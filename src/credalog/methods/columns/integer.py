@@ -1,6 +1,6 @@
 """Pricing by integer programming, for formulas too entangled for elimination.
 
-Enters: events, and a worth for each. Leaves: worlds of great worth, found by climbing where possible, and the
+Input: events, and a worth for each. Output: worlds of great worth, found by climbing where possible, and the
 0/1 solver's bound where climbing finds nothing.
 """
 
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from credalog.methods.columns.climbing import Landscape
 from credalog.methods.columns.events import WIDEST, Events, Priced, Worlds
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
-from credalog.numbers.interval import Warrant
+from credalog.numbers.budget import Budget
 from credalog.program.program import Floats
 from credalog.program.solvers.columns import BinaryProgram
 
@@ -152,7 +152,7 @@ class _Rows:
 class IntegerProgram:
     """Find the world of greatest worth by climbing, and by a 0/1 program where that finds nothing."""
 
-    warrant = Warrant.CLAIMED
+    proves = False
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -165,7 +165,7 @@ class IntegerProgram:
         self._rng = np.random.default_rng(0)
         self._recent = self._random_worlds()
 
-    def best(self, worth: Floats, *, enough: float, timeout: float) -> Priced:
+    def best(self, worth: Floats, *, enough: float, budget: Budget) -> Priced:
         """Return worlds worth more than `enough` if climbing finds some, else the solver's best and bound."""
         if self._landscape is not None:
             self._recent = self._landscape.climb(worth, np.concatenate([self._recent, self._random_worlds()]))
@@ -174,17 +174,17 @@ class IntegerProgram:
             good = good[worth @ self._events.truth(good) > enough]
             if len(good):
                 return Priced(good[:COLUMNS], inf)
-        return self._solve(worth, enough, timeout)
+        return self._solve(worth, enough, budget)
 
     def _random_worlds(self) -> Worlds:
         return self._rng.integers(0, self._events.sizes, size=(STARTS, len(self._events.variables)))
 
-    def _solve(self, worth: Floats, enough: float, timeout: float) -> Priced:
+    def _solve(self, worth: Floats, enough: float, budget: Budget) -> Priced:
         gains, constant = np.zeros(self._rows.columns), 0.0
         for value, truth in zip(worth, self._truths, strict=True):
             constant += value * truth.constant
             for column, factor in truth.factors:
                 gains[column] += value * factor
-        claim = self._program.maximize(gains, gap=enough, timeout=timeout)
+        claim = self._program.maximize(gains, gap=enough, timeout=budget.for_solver)
         worlds = self._recent[:0] if claim.point is None else self._rows.world(claim.point)
         return Priced(worlds, claim.bound + constant)

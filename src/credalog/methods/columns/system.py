@@ -1,6 +1,6 @@
 """A network's sentences as rows over events.
 
-Enters: a network, and formulas of interest. Leaves: a `System`: the events whose truth in a world decides
+Input: a network, and formulas of interest. Output: a `System`: the events whose truth in a world decides
 every sentence, and the sentences as homogeneous rows over them.
 """
 
@@ -26,10 +26,14 @@ EMPTY = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The demand that the events, each with its factor, add up to at least 0, or to exactly 0."""
+    """The demand that the events, each with its factor, add up to at least 0, or to exactly 0.
+
+    `given` is the event that conditions the sentence behind it.
+    """
 
     factors: tuple[tuple[int, Fraction], ...]
     is_equality: bool
+    given: int
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,17 @@ class System:
         cost = np.zeros(len(self.events.formulas))
         cost[self.place[canonical(formula)]] = 1.0
         return cost
+
+    def violation(self, probability: Floats) -> float:
+        """Return by how much probabilities of the events miss a row; of a rare condition, relative to it.
+
+        Relative to the condition a thousand times more may pass, as in `trusted.check`.
+        """
+        value = self.matrix @ probability
+        missed = np.maximum(np.where(self.is_equality, np.abs(value), -value), 0.0)
+        mass = probability[[row.given for row in self.rows]] if self.rows else missed
+        share = np.divide(missed, mass, out=np.zeros(len(missed)), where=mass > 0.0)
+        return float(np.maximum(missed, 1e-3 * share).max(initial=0.0))
 
 
 def system_of(network: Network, *interesting: Formula) -> System:
@@ -101,4 +116,4 @@ def _row(
     factors: dict[int, Fraction] = {given: -sign * bound}
     for event, weight in claims:
         factors[event] = factors.get(event, Fraction(0)) + sign * weight
-    return Row(tuple((event, factor) for event, factor in factors.items() if factor), is_equality)
+    return Row(tuple((event, factor) for event, factor in factors.items() if factor), is_equality, given)

@@ -1,6 +1,6 @@
 """Events as tables: what each joint value of a few variables is worth.
 
-Enters: events with narrow scopes. Leaves: `Tables`: for a worth of each event, one table per scope, all of
+Input: events with narrow scopes. Output: `Tables`: for a worth of each event, one table per scope, all of
 them laid out in one array.
 """
 

@@ -1,6 +1,6 @@
 """Interval propagation: the paper's modified belief propagation, and its sound twin.
 
-Enters: a ground network. Leaves: an interval for every variable, in time linear in the number of factors.
+Input: a ground network. Output: an interval for every variable, in time linear in the number of factors.
 """
 
 from credalog.methods.intervals.flow import Schedule, propagate

@@ -1,6 +1,6 @@
 """Sound posteriors: outer bounds on P(x | e) from a window that holds x and what was observed around it.
 
-Enters: a factor graph with the marginal bounds that sound propagation reached, and observed values. Leaves:
+Input: a factor graph with the marginal bounds that sound propagation reached, and observed values. Output:
 bounds on P(x | e) for every variable and value, valid in every model with P(e) > 0.
 
 Only observations that bear on x count: the others are d-separated from x by them, and may be forgotten.
@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.methods.intervals.factors import Floats
@@ -29,6 +30,8 @@ from credalog.methods.intervals.wide import LinearProgram
 from credalog.methods.intervals.windows import Surroundings
 from credalog.network.formulas import Variable, World
 from credalog.network.relevance import Relevance, ancestors, is_polytree, relevance
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables.credal import CredalNetwork, credal_network
 
 __all__ = ["MOST_OBSERVED_WORLDS", "Posteriors", "sound_posterior"]
@@ -49,13 +52,19 @@ class Posteriors(NamedTuple):
 
 
 def sound_posterior(
-    surroundings: Surroundings, lower: Floats, upper: Floats, evidence: World, *, implied: bool
+    surroundings: Surroundings,
+    lower: Floats,
+    upper: Floats,
+    evidence: World,
+    *,
+    implied: bool,
+    budget: Budget,
 ) -> Posteriors:
     """Bound P(x | e) for every variable; `implied` says whether the Markov condition may be used."""
     variables = surroundings.graph.network.variables
     index = {v: i for i, v in enumerate(variables)}
     observed = {index[v]: v.values.index(value) for v, value in evidence.items()}
-    task = _Conditioning(surroundings, lower, upper, observed, implied)
+    task = _Conditioning(surroundings, lower, upper, observed, implied, budget)
     task.require_possible()
     low, high = lower.copy(), upper.copy()
     undecided = []
@@ -63,7 +72,7 @@ def sound_posterior(
         slots = task.slots(v)
         try:
             low[slots], high[slots] = task.bounds(v)
-        except ProblemTooLarge:
+        except (OutOfTime, ProblemTooLarge):
             low[slots], high[slots] = 0.0, 1.0
             undecided.append(variable)
     return Posteriors(low, high, tuple(undecided))
@@ -78,13 +87,14 @@ class _Conditioning:
     upper: Floats
     observed: Mapping[int, int]
     implied: bool
+    budget: Budget
 
     def require_possible(self) -> None:
         """Refuse evidence of probability zero, where a credal network tells."""
         if self.implied and self._credal is not None and len(self._ancestral) <= MOST_RELATIVES:
             # Where its tables grow too large, impossible evidence has bounds as true as any.
-            with suppress(ProblemTooLarge):
-                require_possible(self._credal, self.observed)
+            with suppress(OutOfTime, ProblemTooLarge):
+                require_possible(self._credal, self.observed, self.budget)
 
     def slots(self, v: int) -> slice:
         """Return where the bounds of a variable are kept."""
@@ -103,12 +113,13 @@ class _Conditioning:
         relevant = self._relevance(v)
         seen = dict(self.observed) if relevant is None else self._requisite(relevant)
         unseen = self.lower[self.slots(v)], self.upper[self.slots(v)]
+        self.budget.require_time()
         if not seen and not self._is_many_valued(relevant):
             return unseen
         if relevant is not None and self._credal is not None and is_polytree(relevant):
             # What outgrows its limits may still fit into a window.
             with suppress(ProblemTooLarge):
-                return set_bounds(self._credal, v, seen)
+                return set_bounds(self._credal, v, seen, self.budget)
         return self._by_window(v, seen) if seen else unseen
 
     def _is_many_valued(self, relevant: Relevance | None) -> bool:
@@ -159,7 +170,7 @@ class _Conditioning:
         worlds = int(size.prod())
         rows = all_rows(program, self.lower[slots], self.upper[slots], worlds)
         values = np.indices(tuple(size)).reshape(len(scope), worlds)
-        return _Window(LinearProgram(rows), dict(zip(scope, values, strict=True)))
+        return _Window(LinearProgram(rows), dict(zip(scope, values, strict=True)), self.budget)
 
 
 def _few_ancestors(parents: Sequence[Sequence[int]], v: int) -> bool:
@@ -178,6 +189,7 @@ class _Window:
 
     program: LinearProgram
     values: dict[int, Floats]
+    budget: Budget
 
     def ratio(self, claim: tuple[int, int], seen: Mapping[int, int]) -> tuple[float, float]:
         """Bound P(claim | seen) over all distributions of the window with P(seen) > 0."""
@@ -201,15 +213,19 @@ class _Window:
 
     def _most(self, claimed: Floats, mass: Floats, least: float) -> float:
         """Bound the ratio of two masses, the second of which is at least `least`."""
-        proved, ratio = 1.0, 0.0
-        for _ in range(DINKELBACH_ROUNDS):
+        proved = 1.0
+
+        def at(trial: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+            nonlocal proved
+            self.budget.require_time()
+            ratio = float(trial[0])
             gain, p = self._greatest(claimed - ratio * mass)
             # The objective's own coefficients are rounded, by less than one epsilon each.
             above = (max(gain, 0.0) + EPSILON) / least * (1.0 + 4.0 * EPSILON) + EPSILON
             proved = min(proved, ratio + above)
             total = float(p @ mass)
-            attained = float(p @ claimed) / total if total > 0.0 else 0.0
-            if attained <= ratio:
-                break
-            ratio = min(attained, 1.0)
+            attained = min(float(p @ claimed) / total, 1.0) if total > 0.0 else 0.0
+            return np.array([attained]), np.array([attained > ratio])
+
+        greatest_quotient(at, np.zeros(1), rounds=DINKELBACH_ROUNDS)
         return proved

@@ -1,7 +1,7 @@
 """Posteriors by propagation: P(x | e) in credal networks of two-valued variables.
 
-Enters: a factor graph in which each variable is assessed once, by intervals given every configuration of its
-parents, and observed values. Leaves: an interval of P(x | e) for every variable.
+Input: a factor graph in which each variable is assessed once, by intervals given every configuration of its
+parents, and observed values. Output: an interval of P(x | e) for every variable.
 
 The messages are those of the 2U algorithm (Fagiuoli and Zaffalon 1998), iterated where the network has
 loops (L2U, Ide and Cozman 2004). Upwards, what lies below a variable x matters only through the likelihood
@@ -21,12 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence
+from credalog.errors import CredalogError, ImpossibleEvidence, Option
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices
 from credalog.methods.intervals.kernels import compiled, corner_range, corner_weight
 from credalog.methods.intervals.polytrees import polytree_posterior
 from credalog.network.formulas import World
 from credalog.network.graph import DependencyGraph
+from credalog.numbers.budget import Budget
 
 __all__ = ["Posterior", "posterior"]
 
@@ -56,15 +57,21 @@ def posterior(
     *,
     tolerance: float,
     max_iterations: int,
+    budget: Budget,
 ) -> Posterior:
     """Propagate evidence through a credal network, sweeping parents first and back until nothing changes."""
     if obstacle := _obstacle(graph, dependencies):
-        return _exact(graph, dependencies, evidence, obstacle)
+        return _exact(graph, dependencies, evidence, obstacle, budget)
     state = _initial(graph, evidence)
     order = np.array([x for members in dependencies.components() for x in members], dtype=np.int64)
     changes, rounds = [1.0, 1.0], 0
     # One direction may stand still while the other still has news.
-    while max(changes[-2:]) > tolerance and min(changes) >= 0.0 and rounds < max_iterations:
+    while (
+        max(changes[-2:]) > tolerance
+        and min(changes) >= 0.0
+        and rounds < max_iterations
+        and not budget.is_spent
+    ):
         rounds += 1
         changes.append(_sweep(graph.arrays, state, order if rounds % 2 else order[::-1].copy()))
     lower, upper = np.empty(len(order)), np.empty(len(order))
@@ -84,14 +91,16 @@ def _obstacle(graph: FactorGraph, dependencies: DependencyGraph) -> str:
     return "Evidence is not propagated through cyclic networks." if dependencies.is_cyclic else ""
 
 
-def _exact(graph: FactorGraph, dependencies: DependencyGraph, evidence: World, obstacle: str) -> Posterior:
+def _exact(
+    graph: FactorGraph, dependencies: DependencyGraph, evidence: World, obstacle: str, budget: Budget
+) -> Posterior:
     """Propagate sets instead of intervals, where that is exact; refuse anything else."""
-    found = polytree_posterior(graph.network, dependencies, evidence)
+    found = polytree_posterior(graph.network, dependencies, evidence, budget)
     if found is None:
         raise CredalogError(
             obstacle,
-            advice="Without --method bp, `credalog query` and `credalog marginals` answer exactly;"
-            " --method sound bounds the posterior in any network.",
+            advice="With {0} the answer is exact, and {1} bounds the posterior in any network.",
+            remedies=(Option("method", "auto"), Option("method", "sound")),
         )
     return Posterior(*found, 1, 0.0)
 

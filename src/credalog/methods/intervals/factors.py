@@ -1,6 +1,6 @@
 """The factor graph: sentences over the same variables become one factor, written as flat arrays.
 
-Enters: a ground network. Leaves: `FactorGraph`, whose arrays the compiled kernels read, and which remembers
+Input: a ground network. Output: `FactorGraph`, whose arrays the compiled kernels read, and which remembers
 which sentences each factor stands for.
 
 A factor is a *family* when every sentence bounds P(x | r) for one two-valued x, with conditions r over the
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
-from math import inf, nextafter, prod
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.network.formulas import Formula, Is, Not, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
+from credalog.trusted.rounding import round_down, round_up
 
 __all__ = [
     "Arrays",
@@ -282,12 +283,12 @@ def _worlds(reading: _Reading, parents: tuple[Variable, ...]) -> tuple[int, ...]
 
 def _down(value: Fraction) -> float:
     nearest = value.numerator / value.denominator
-    return nearest if value.denominator == 1 else nextafter(nearest, -inf)
+    return nearest if value.denominator == 1 else round_down(nearest)
 
 
 def _up(value: Fraction) -> float:
     nearest = value.numerator / value.denominator
-    return nearest if value.denominator == 1 else nextafter(nearest, inf)
+    return nearest if value.denominator == 1 else round_up(nearest)
 
 
 def sentence_rows(sentences: list[Sentence], scope: tuple[Variable, ...]) -> Floats:

@@ -1,6 +1,6 @@
 """Interval propagation: from a network to an interval for every variable, round by round.
 
-Enters: a ground network, the variant of the algorithm, a schedule, observed values. Leaves: `Propagation`,
+Input: a ground network, the variant of the algorithm, a schedule, observed values. Output: `Propagation`,
 the intervals and messages reached; or the proof that the network is inconsistent.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
-from time import perf_counter
+from math import inf
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -28,9 +28,9 @@ from credalog.methods.intervals.rounds import (
     closed_forms,
     empty,
     first_crossed,
-    hear_all,
     incoming_box,
     take,
+    update_all,
 )
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
 from credalog.methods.intervals.wide import wide_messages
@@ -38,6 +38,7 @@ from credalog.methods.intervals.windows import Surroundings, widen
 from credalog.network.formulas import TRUE, Formula, Is, Not, World, conjunction, literals_of
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network
+from credalog.numbers.budget import Budget
 
 __all__ = ["Schedule", "propagate"]
 
@@ -62,7 +63,7 @@ class Schedule(Enum):
     """Choose in which order factors are asked."""
 
     RESIDUAL = "residual"
-    """Where inputs changed most, first; each answer is heard at once."""
+    """Where inputs changed most, first; each answer updates the variables at once."""
 
     SYNCHRONOUS = "synchronous"
     """All factors whose inputs changed, together."""
@@ -76,7 +77,7 @@ class _Plan:
     schedule: Schedule
     tolerance: float
     max_iterations: int
-    began: float
+    budget: Budget
     report: Report | None
     markov: Markov
 
@@ -106,6 +107,7 @@ def propagate(
     markov: Markov = Markov.LOCAL,
     tolerance: float = TOLERANCE,
     max_iterations: int = MOST_ITERATIONS,
+    timeout: float = inf,
     start: Propagation | None = None,
     report: Report | None = None,
 ) -> Propagation:
@@ -113,12 +115,13 @@ def propagate(
 
     `window` widens the local programs of the sound variant. With `evidence`, a conjunction of literals, the
     intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one
-    may only tighten. `report` is called after every round.
+    may only tighten. When `timeout` seconds have passed, the intervals are those reached so far; the sound
+    variant's hold even so. `report` is called after every round.
     """
     if window < 0:
         raise CredalogError(f"a window cannot reach {window} steps", advice="Give 0, 1, 2 or a little more.")
     which, order = _chosen(Variant, variant), _chosen(Schedule, schedule)
-    plan = _Plan(which, order, tolerance, max_iterations, perf_counter(), report, markov)
+    plan = _Plan(which, order, tolerance, max_iterations, Budget.of(timeout), report, markov)
     observed = _observed(network, evidence)
     if observed and not plan.sound:
         return _belief_posterior(network, plan, observed)
@@ -132,15 +135,16 @@ def propagate(
     found = _propagation(graph, plan, _resumed(graph, plan, start))
     if not observed:
         return found
-    around = Surroundings.of(graph, dependencies, MOST_OBSERVED_WORLDS, implied=markov is not Markov.NONE)
-    given = sound_posterior(around, found.lower, found.upper, observed, implied=markov is not Markov.NONE)
+    implied = markov is not Markov.NONE
+    around = Surroundings.of(graph, dependencies, MOST_OBSERVED_WORLDS, implied=implied)
+    given = sound_posterior(around, found.lower, found.upper, observed, implied=implied, budget=plan.budget)
     return replace(
         found,
         evidence=_formula(observed),
         lower=given.lower,
         upper=given.upper,
         undecided=given.undecided,
-        seconds=perf_counter() - plan.began,
+        seconds=plan.budget.elapsed,
         messages=None,
     )
 
@@ -196,6 +200,7 @@ def _belief_posterior(network: Network, plan: _Plan, observed: World) -> Propaga
         observed,
         tolerance=plan.tolerance,
         max_iterations=plan.max_iterations,
+        budget=plan.budget,
     )
     return Propagation(
         graph=graph,
@@ -207,7 +212,7 @@ def _belief_posterior(network: Network, plan: _Plan, observed: World) -> Propaga
         converged=found.largest_change <= plan.tolerance,
         largest_change=found.largest_change,
         crossed=None,
-        seconds=perf_counter() - plan.began,
+        seconds=plan.budget.elapsed,
     )
 
 
@@ -226,7 +231,7 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
         converged=run.converged,
         largest_change=run.largest_change,
         crossed=graph.network.variables[run.crossed] if run.crossed >= 0 else None,
-        seconds=perf_counter() - plan.began,
+        seconds=plan.budget.elapsed,
         messages=messages,
         markov=plan.markov,
     )
@@ -234,16 +239,15 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
 
 def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
     """Ask factors whose inputs changed, round after round, until there are none left."""
-    began = perf_counter()
     change, crossed, number = 0.0, -1, 0
     groups = _groups(graph, plan.sound)
     active = _active(messages, plan.tolerance)
-    while len(active) and crossed < 0 and number < plan.max_iterations:
+    while len(active) and crossed < 0 and number < plan.max_iterations and not plan.budget.is_spent:
         number += 1
         change = _round(graph.arrays, plan, messages, groups[active], active)
         crossed = _contradiction(graph.arrays, plan, messages)
         if plan.report is not None:
-            plan.report(Round(number, change, len(active), perf_counter() - began))
+            plan.report(Round(number, change, len(active), plan.budget.elapsed))
         active = _active(messages, plan.tolerance)
     return _Run(number, not len(active) and crossed < 0, change, crossed)
 
@@ -286,9 +290,9 @@ def _round(a: Arrays, plan: _Plan, messages: Messages, groups: NDArray[np.int8],
     if len(programs) and messages.refuted[0] < 0:
         change = max(change, ask_programs(a, messages, programs, plan.sound, at_once, dirty))
     for f in active[groups == _Group.WIDE]:
-        if messages.refuted[0] < 0:
+        if messages.refuted[0] < 0 and not plan.budget.is_spent:
             change = max(change, _ask_wide(a, messages, int(f), at_once, dirty))
-    return max(change, hear_all(a, messages, dirty, plan.sound))
+    return max(change, update_all(a, messages, dirty, plan.sound))
 
 
 def _ask_wide(a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_]) -> float:
@@ -340,7 +344,7 @@ def _resumed(graph: FactorGraph, plan: _Plan, start: Propagation | None) -> Mess
             messages.cause[graph.edges(f)] = old.cause[earlier.edges(g)]
             if np.array_equal(graph.coefficients(f), earlier.coefficients(g)):
                 pending[f] = old.change[g]
-    hear_all(graph.arrays, messages, np.ones(len(graph.arrays.size), dtype=np.bool_), True)
+    update_all(graph.arrays, messages, np.ones(len(graph.arrays.size), dtype=np.bool_), True)
     messages.change[:] = pending
     return messages
 

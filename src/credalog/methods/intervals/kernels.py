@@ -1,7 +1,7 @@
 """Local programs of propagation, compiled: from the intervals around a factor to the message it sends.
 
-Enters: the sentences of one factor as rows or tables of numbers, and a box of intervals for the marginals
-of its variables. Leaves: outer bounds on one marginal, or the proof that the box holds no distribution.
+Input: the sentences of one factor as rows or tables of numbers, and a box of intervals for the marginals
+of its variables. Output: outer bounds on one marginal, or the proof that the box holds no distribution.
 
 Two engines serve every factor. A *family* (all sentences bound P(x | r), with disjoint conditions r over
 the other variables) with independent conditions has closed forms: every end is attained at a corner of the
@@ -23,6 +23,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.trusted.rounding import UNIT
+
 __all__ = [
     "Table",
     "all_rows",
@@ -42,7 +44,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., object])
 
-EPSILON = 2.0**-52
+EPSILON = 2.0 * UNIT
+"""Twice the relative error of one rounding."""
 UNDERFLOW = 1e-290
 """More than what products too small for a float can add up to."""
 REDUCED_COST = 1e-11

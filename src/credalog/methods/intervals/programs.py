@@ -1,6 +1,6 @@
 """The local program of each factor, compiled: from the intervals around it to all its messages.
 
-Enters: the arrays of a factor graph, one factor, and the box of its incoming messages. Leaves: the box of its
+Input: the arrays of a factor graph, one factor, and the box of its incoming messages. Output: the box of its
 outgoing messages, by closed form or by `greatest` over its table.
 """
 
@@ -101,7 +101,7 @@ def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -
 
     A family is a table over its parents, any other factor a table over all its neighbours. The paper takes
     the neighbours but the target as independent, unless parents are marked, and leaves out what the target
-    itself has heard.
+    itself has received.
     """
     family = a.kind[f] == Kind.FAMILY
     t = program_of(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)

@@ -1,27 +1,29 @@
 """What propagation reached: an interval per variable, the messages behind it, and how it ended.
 
-Enters: the arrays of a finished run. Leaves: `Propagation`, with its intervals by name, its messages by
+Input: the arrays of a finished run. Output: `Propagation`, with its intervals by name, its messages by
 factor and variable, and its `Answer`s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from credalog.errors import CredalogError, UnknownName
 from credalog.garbage import uncollected
-from credalog.methods.answer import Answer
+from credalog.methods.answer import Answer, Marginals
 from credalog.methods.intervals.factors import FactorGraph, Floats
 from credalog.methods.intervals.rounds import Messages
 from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
+from credalog.numbers.printed import Printed
+from credalog.trusted.certify import enclosed
 from credalog.trusted.rounding import round_down, round_up
 
 __all__ = ["Propagation", "Round", "Variant"]
@@ -52,8 +54,8 @@ class Round:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Propagation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Propagation(Printed):
     """The intervals and messages that propagation reached.
 
     `lower` and `upper` hold one number per proposition, and one per value of every other variable.
@@ -61,17 +63,17 @@ class Propagation:
     point, and its intervals mean nothing. `messages` is None for posteriors by the paper's algorithm.
     """
 
-    graph: FactorGraph = field(repr=False)
+    graph: FactorGraph
     variant: Variant
     evidence: Formula
-    lower: Floats = field(repr=False, compare=False)
-    upper: Floats = field(repr=False, compare=False)
+    lower: Floats
+    upper: Floats
     iterations: int
     converged: bool
     largest_change: float
     crossed: Variable | None
-    seconds: float = field(compare=False)
-    messages: Messages | None = field(repr=False, compare=False, default=None)
+    seconds: float
+    messages: Messages | None = None
     markov: Markov = Markov.LOCAL
     undecided: tuple[Variable, ...] = ()
     """The variables whose evidence did not fit into a window: nothing is said of them."""
@@ -80,9 +82,51 @@ class Propagation:
         for array in (self.lower, self.upper, *(self.messages or ())):
             array.setflags(write=False)
 
-    def interval(self, variable: Variable, value: str = "true") -> Bounds:
+    def _content(self) -> tuple[Any, ...]:
+        """Return what two results have in common if they are equal."""
+        bounds = (tuple(self.lower.tolist()), tuple(self.upper.tolist()))
+        return (self.graph.network, self.variant, self.evidence, self.markov, self.crossed, *bounds)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Propagation) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __str__(self) -> str:
+        ending = "converged" if self.converged else "not converged"
+        if self.crossed is not None:
+            ending = f"no fixed point: the messages to {self.crossed.name} cross"
+        count = len(self.graph.network.variables)
+        return f"{self.variant.value} on {count:,} variables: {ending} after {self.iterations:,} rounds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how propagation ended, and its answers."""
+        return {
+            "variant": self.variant.value,
+            "evidence": str(self.evidence),
+            "converged": self.converged,
+            "iterations": self.iterations,
+            "crossed": None if self.crossed is None else self.crossed.name,
+            "answers": [answer.to_dict() for answer in self.answers()],
+            "seconds": self.seconds,
+        }
+
+    def _repr_html_(self) -> str:
+        return Marginals(self.answers())._repr_html_()
+
+    def interval(self, variable: Variable | str | Is, value: str = "true") -> Bounds:
         """Return the bounds on the probability that a variable takes a value."""
-        return self._interval(self._number(variable), variable.values.index(value))
+        atom = variable if isinstance(variable, Is) else Is(self._variable(variable), value)
+        return self._interval(self._number(atom.variable), atom.variable.values.index(atom.value))
+
+    def _variable(self, named: Variable | str) -> Variable:
+        if isinstance(named, Variable):
+            return named
+        found = next((v for v in self.graph.network.variables if v.name == named), None)
+        if found is None:
+            raise UnknownName(f"the network has no variable {named}")
+        return found
 
     def sent(self, scope: tuple[Variable, ...], to: Variable, value: str = "true") -> Bounds:
         """Return the message of the factor over these variables to one of them."""
@@ -110,27 +154,34 @@ class Propagation:
 
     def answer(self, atom: Is, asked: Query) -> Answer:
         """Return the answer to one query, whose claim says the same as an atom."""
-        found = next(answer for answer in self.answers() if answer.query.claim == atom)
+        found = self._answer(self._number(atom.variable), atom.variable.values.index(atom.value))
         return replace(found, query=asked)
 
     def _answers(self) -> Iterator[Answer]:
-        sound = self.variant is Variant.SOUND
-        warrant = Warrant.CHECKED if sound else Warrant.HEURISTIC
-        status = Status.BOUNDED if sound else Status.APPROXIMATE
-        if self.crossed is not None:
-            status = Status.UNDECIDED
-        undecided = set(self.undecided)
         for v, variable in enumerate(self.graph.network.variables):
-            ending = Status.UNDECIDED if variable in undecided else status
             for i, value in enumerate(variable.values):
-                if variable.is_proposition and value == "false":
-                    continue
-                # The paper's messages may cross by a solver's tolerance, which is no contradiction.
-                lower, upper = sorted(self._interval(v, i))
-                known = Interval(Endpoint(lower, None, warrant), Endpoint(upper, None, warrant))
-                interval = known if self.crossed is None else VACUOUS
-                query = Query(variable.is_(value), self.evidence)
-                yield Answer(query, interval, ending, self.variant.value, self.seconds)
+                if value != "false" or not variable.is_proposition:
+                    yield self._answer(v, i)
+
+    def _answer(self, v: int, value: int) -> Answer:
+        """Return the answer about one value of a variable, both by number."""
+        variable = self.graph.network.variables[v]
+        status = Status.BOUNDED if self.variant is Variant.SOUND else Status.APPROXIMATE
+        if self.crossed is not None or variable in self.undecided:
+            status = Status.UNDECIDED
+        interval = self._known(v, value) if self.crossed is None else VACUOUS
+        query = Query(variable.is_(variable.values[value]), self.evidence)
+        return Answer(query, interval, status, self.variant.value, self.seconds)
+
+    def _known(self, v: int, value: int) -> Interval:
+        """Return the interval of a value; that of the sound variant is proved, its roundings are outwards."""
+        # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+        lower, upper = sorted(self._interval(v, value))
+        if self.variant is Variant.SOUND:
+            return Interval(
+                enclosed(lower, error=0.0, end=End.LOWER), enclosed(upper, error=0.0, end=End.UPPER)
+            )
+        return Interval(Endpoint(lower, None, Warrant.HEURISTIC), Endpoint(upper, None, Warrant.HEURISTIC))
 
     def _interval(self, v: int, value: int) -> Bounds:
         slot = int(self.graph.arrays.variable_slot[v])

@@ -1,6 +1,6 @@
 """One round of messages over the whole factor graph, compiled.
 
-Enters: the arrays of a factor graph and the messages so far. Leaves, in place: the messages after the round,
+Input: the arrays of a factor graph and the messages so far. Output, in place: the messages after the round,
 and how much each factor's inputs have changed since it was last asked.
 
 Variables keep, per probability, the best and the second best bound that factors have sent them: the message
@@ -25,7 +25,7 @@ __all__ = [
     "closed_forms",
     "empty",
     "first_crossed",
-    "hear_all",
+    "update_all",
     "incoming_box",
     "take",
 ]
@@ -130,8 +130,8 @@ def _best_two(a: Arrays, m: Messages, v: int, slot: int) -> None:
 
 
 @compiled
-def hear(a: Arrays, m: Messages, v: int, sound: bool) -> float:
-    """Let a variable hear its messages; record how much that changes the inputs of its factors."""
+def update(a: Arrays, m: Messages, v: int, sound: bool) -> float:
+    """Update the bounds of a variable; record how much that changes the inputs of its factors."""
     largest = 0.0
     for slot in range(a.variable_slot[v + 1] - a.variable_slot[v]):
         here = a.variable_slot[v] + slot
@@ -174,13 +174,13 @@ def _crossed(a: Arrays, m: Messages, v: int, tolerance: float) -> bool:
 def take(
     a: Arrays, m: Messages, f: int, out: Floats, sound: bool, at_once: bool, dirty: NDArray[np.bool_]
 ) -> float:
-    """Store the messages of a factor; let its neighbours hear them now, or note that they have mail."""
+    """Store the messages of a factor; update its neighbours now, or mark them for the end of the round."""
     _store(a, m, f, out)
     m.change[f] = 0.0
     largest = 0.0
     for e in range(a.edge_start[f], a.edge_start[f + 1]):
         if at_once:
-            largest = max(largest, hear(a, m, a.edge_variable[e], sound))
+            largest = max(largest, update(a, m, a.edge_variable[e], sound))
         else:
             dirty[a.edge_variable[e]] = True
     return largest
@@ -192,8 +192,8 @@ def ask_families(
 ) -> float:
     """Ask families with closed forms, in order; return the largest change of a variable.
 
-    With `at_once` each answer is heard before the next factor is asked; otherwise all wait until the round
-    ends. Asking stops at a factor that is refuted.
+    With `at_once` variables are updated before the next factor is asked; otherwise when the round ends.
+    Asking stops at a factor that is refuted.
     """
     largest = 0.0
     for f in order:
@@ -223,12 +223,12 @@ def ask_programs(
 
 
 @compiled
-def hear_all(a: Arrays, m: Messages, dirty: NDArray[np.bool_], sound: bool) -> float:
-    """Let all variables with mail hear it; return the largest change."""
+def update_all(a: Arrays, m: Messages, dirty: NDArray[np.bool_], sound: bool) -> float:
+    """Update all marked variables; return the largest change."""
     largest = 0.0
     for v in range(len(dirty)):
         if dirty[v]:
-            largest = max(largest, hear(a, m, v, sound))
+            largest = max(largest, update(a, m, v, sound))
     return largest
 
 

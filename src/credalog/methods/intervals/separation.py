@@ -1,6 +1,6 @@
 """Which neighbours of a factor are mutually independent in every model, as the Markov condition implies.
 
-Enters: a factor graph and the dependency graph. Leaves: the same factor graph with the independent
+Input: a factor graph and the dependency graph. Output: the same factor graph with the independent
 neighbours of each factor marked.
 
 Proof. Let An(w) be w with all its ancestors. If An(w1), ..., An(wk) are pairwise disjoint and all but at

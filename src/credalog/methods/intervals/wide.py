@@ -1,6 +1,6 @@
 """Messages of wide factors: local programs with too many worlds for the compiled simplex method.
 
-Enters: the arrays of a factor graph, one factor, and the intervals around it. Leaves: its sound messages, or
+Input: the arrays of a factor graph, one factor, and the intervals around it. Output: its sound messages, or
 the proof that it has none. HiGHS proposes multipliers; the bounds are recomputed from them by weak duality,
 rounding outwards, so that its word is never taken.
 """

@@ -1,6 +1,6 @@
 """Windows: local programs that see the neighbourhood of a factor, for tighter sound messages.
 
-Enters: a factor graph, its dependency graph and a radius. Leaves: the factor graph with one more factor per
+Input: a factor graph, its dependency graph and a radius. Output: the factor graph with one more factor per
 window, a table over several factors' variables that obeys all their sentences and the independences that
 fit inside it.
 
@@ -30,6 +30,7 @@ from credalog.methods.intervals.factors import (
     sentence_rows,
 )
 from credalog.network.graph import DependencyGraph
+from credalog.trusted.rounding import all_rounded_down
 
 __all__ = ["Surroundings", "widen"]
 
@@ -136,9 +137,9 @@ class Surroundings:
             here = context == number
             lower, upper = below[number // prod(sizes)], above[number // prod(sizes)]
             if lower > 0.0:
-                yield _outwards(np.where(here, lower - true, 0.0))
+                yield all_rounded_down(np.where(here, lower - true, 0.0))[None]
             if upper < 1.0:
-                yield _outwards(np.where(here, true - upper, 0.0))
+                yield all_rounded_down(np.where(here, true - upper, 0.0))[None]
 
 
 def _number(values: Indices, sizes: list[int]) -> Indices:
@@ -147,8 +148,3 @@ def _number(values: Indices, sizes: list[int]) -> Indices:
     for row, size in zip(values, sizes, strict=True):
         number = number * size + row
     return number
-
-
-def _outwards(row: Floats) -> Floats:
-    """Round a row down, which only weakens it."""
-    return np.where(row == 0.0, 0.0, np.nextafter(row, -np.inf))[None, :]

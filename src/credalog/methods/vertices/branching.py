@@ -1,11 +1,10 @@
 """Branch and bound over the vertices of a credal network: posteriors where loops rule set propagation out.
 
-Enters: a credal network and a query about one variable given literals. Leaves: an interval whose bounds hold
-for every model, at any time limit, and whose witnesses are choices of vertices, re-evaluated by variable
-elimination.
+Input: a credal network and a query about one variable given literals. Output: for each end a bound that holds
+for every model, at any time limit, and a choice of vertices that comes close to it.
 
 P(event | evidence) is linear-fractional in each theta(x | configuration), so it is extreme at vertices. A
-node of the search allows some vertices in each block; `relaxation` bounds it by letting contexts choose
+node of the search allows some vertices in each block; `mini_buckets` bounds it by letting contexts choose
 apart. The block that loses most when its contexts must agree is split. Nodes are taken best first, many at a
 time. Witnesses come from the choice that the contexts would agree on, improved family by family: with all
 else fixed the quotient is linear-fractional in all blocks of one family together, so each step is exact.
@@ -13,24 +12,26 @@ else fixed the quotient is linear-fractional in all blocks of one family togethe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import count
+from dataclasses import replace
 from math import inf
-from time import monotonic
+from typing import TypeAlias
 
 import numpy as np
 
+from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.elimination import Bools, Plan, plan
 from credalog.methods.vertices.hanging_trees import Trimmed, trim
 from credalog.methods.vertices.mini_buckets import bounds, contributions, evidence, forward
 from credalog.network.relevance import relevance
-from credalog.numbers.interval import Endpoint, Interval, Warrant
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End, Warrant
+from credalog.program.branch import BranchAndBound, Explored
 from credalog.tables.cones import Array
-from credalog.tables.credal import Choice, CredalNetwork, Extremes, Question, Table, chosen_tables, eliminate
+from credalog.tables.credal import CredalNetwork, Extreme, Question
+from credalog.trusted.certify import enclosed
+from credalog.trusted.rounding import relative_error
 
-__all__ = ["branch_and_bound", "extremes"]
+__all__ = ["extremes"]
 
 CLOSE = 0.95
 """The share of the tolerance to which a search is driven; the rest is for roundings."""
@@ -40,6 +41,9 @@ TRIMMING = 0.2
 
 BATCH = 128
 """How many nodes are bounded at once."""
+
+MAX_CELLS = 1 << 25
+"""How many numbers are computed in one pass, over all the nodes that are bounded at once: a second's work."""
 
 MAX_NODES = 200_000
 """How many open nodes are kept; beyond, the search stops and reports its bounds."""
@@ -53,83 +57,51 @@ GAIN = 1e-12
 SMALLEST = 1e-150
 """Below this probability of the evidence underflow is not excluded."""
 
-
-def branch_and_bound(
-    credal: CredalNetwork, asked: Question, *, tolerance: float, deadline: float = inf
-) -> Interval:
-    """Bound the posterior of an event by search over vertices until the gaps close or the deadline passes."""
-    return extremes(credal, asked, tolerance=tolerance, deadline=deadline).interval
+Node: TypeAlias = tuple[Bools, int | None]
+"""The vertices that are allowed, and the block to split; None for the root, which is not bounded yet."""
 
 
-def extremes(credal: CredalNetwork, asked: Question, *, tolerance: float, deadline: float = inf) -> Extremes:
-    """Search as `branch_and_bound` does; name the vertices of both witnesses as well."""
+def extremes(
+    credal: CredalNetwork, asked: Question, *, tolerance: float, budget: Budget
+) -> tuple[Extreme, Extreme]:
+    """Bound the posterior of an event by search over vertices until the gaps close or the time is up."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
-    trimmed = trim(tables, asked, credal.sizes, deadline=_until(TRIMMING, deadline))
+    trimmed = trim(tables, asked, credal.sizes, budget=budget.share(TRIMMING))
     layout = plan(trimmed.tables, trimmed.asked, trimmed.sizes)
+    if layout.cells > MAX_CELLS:
+        raise ProblemTooLarge(f"one pass over the network needs {layout.cells} numbers")
     event = np.array(asked.event, dtype=np.float64)
-    upper = _Search(layout, event, CLOSE * tolerance, _until(0.5, deadline)).run()
-    lower = _Search(layout, 1 - event, CLOSE * tolerance, deadline).run()
-    picks = [_original(trimmed, found.choices(layout)) for found in (lower, upper)]
-    values = [_witnessed(tables, asked, pick) for pick in picks]
-    margin, warrant = 4 * trimmed.error, _warrant(layout)
-    interval = Interval(
-        Endpoint(max(0.0, 1 - lower.bound - margin), values[0], warrant),
-        Endpoint(min(1.0, upper.bound + margin), values[1], warrant),
-    )
-    return Extremes(interval, *picks)
+    upper = _Search(layout, event, CLOSE * tolerance, budget.share(0.5))
+    upper.run()
+    lower = _Search(layout, 1 - event, CLOSE * tolerance, budget)
+    lower.run()
+    return _extreme(trimmed, lower, End.LOWER), _extreme(trimmed, upper, End.UPPER)
 
 
-def _original(trimmed: Trimmed, choices: Sequence[Choice] | None) -> tuple[Choice, ...] | None:
-    """Translate a choice of vertices back to the tables from which trees were trimmed."""
-    return None if choices is None else tuple(trimmed.choices(choices))
+def _extreme(trimmed: Trimmed, search: _Search, end: End) -> Extreme:
+    """Turn what a search found into a proved end and a choice of vertices of the original tables.
 
-
-def _until(share: float, deadline: float) -> float:
-    """Return when a share of the time that is left will have passed."""
-    return deadline if deadline == inf else monotonic() + share * (deadline - monotonic())
-
-
-def _warrant(layout: Plan) -> Warrant:
-    """Vouch for the bounds unless the evidence is so unlikely that numbers may have vanished."""
-    _, most = evidence(layout, layout.start[None])
-    return Warrant.CHECKED if most[0] > SMALLEST else Warrant.CLAIMED
-
-
-def _witnessed(
-    tables: Mapping[int, Table], asked: Question, choices: Sequence[Choice] | None
-) -> float | None:
-    """Evaluate the query under one choice of vertices of the original tables, independently of the search."""
-    if choices is None:
-        return None
-    factors = chosen_tables(tables.values(), choices)
-    posterior = eliminate(factors, asked.observed, keep=asked.target)
-    return float(posterior[list(asked.event)].sum() / posterior.sum())
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The bound that a search proved, and the vertices of the best witness, if any gives evidence."""
-
-    bound: float
-    value: float
-    row: Bools
-
-    def choices(self, layout: Plan) -> list[Choice] | None:
-        """Name the vertices of the witness."""
-        return layout.choices(self.row) if self.value >= 0 else None
+    Where the evidence is so unlikely that numbers may have vanished, the end is only claimed.
+    """
+    bound = search.bound if end is End.UPPER else 1 - search.bound
+    endpoint = enclosed(bound, error=4 * trimmed.error + relative_error(2), end=end)
+    _, most = evidence(search.plan, search.plan.start[None])
+    if not most[0] > SMALLEST:
+        endpoint = replace(endpoint, warrant=Warrant.CLAIMED)
+    if search.value < 0:
+        return Extreme(endpoint, None)
+    return Extreme(endpoint, tuple(trimmed.choices(search.plan.choices(search.row))))
 
 
 class _Search:
-    """Maximise the posterior of one event."""
+    """Maximise the posterior of one event; `value` is the best found, `row` the vertices that attain it."""
 
-    def __init__(self, layout: Plan, event: Array, tolerance: float, deadline: float) -> None:
-        self._plan, self._event = layout, event
-        self._tolerance, self._deadline = tolerance, deadline
-        self._value, self._row = -1.0, layout.start
-        self._settled = 0.0
-        self._open: list[tuple[float, int, Bools, int]] = []
-        self._numbers = count()
+    def __init__(self, layout: Plan, event: Array, tolerance: float, budget: Budget) -> None:
+        self.plan, self._event = layout, event
+        self._tolerance, self._budget = tolerance, budget
+        self.value, self.row = -1.0, layout.start
+        self._tree = BranchAndBound[Node]((layout.start, None), -1.0)
         # Families are the units of improvement; blocks are contiguous within them.
         starts = [family.start for family in layout.families]
         self._family_firsts = np.searchsorted(layout.firsts, starts)
@@ -137,74 +109,79 @@ class _Search:
             np.searchsorted(self._family_firsts, np.arange(len(layout.firsts)), "right") - 1
         )
 
-    def run(self) -> _Found:
-        """Search until no open node can beat the witness by more than the tolerance."""
-        self._try(self._bound(self._plan.start[None]))
-        if self._open and -self._open[0][0] > self._target:
-            self._improve(self._random_rows())
-        while self._open and -self._open[0][0] > self._target and monotonic() < self._deadline:
-            if len(self._open) > MAX_NODES:
-                break
-            self._try(self._bound(self._children()))
-        bound = max(self._value, self._settled, -self._open[0][0] if self._open else 0.0)
-        return _Found(bound, self._value, self._row)
-
     @property
-    def _target(self) -> float:
-        return max(self._value, 0.0) + self._tolerance
+    def bound(self) -> float:
+        """Return what no choice of vertices passes."""
+        return max(self.value, -self._tree.bound, 0.0)
+
+    def run(self) -> None:
+        """Search until no open node can beat the witness by more than the tolerance."""
+        at_once = max(1, min(BATCH, MAX_CELLS // self.plan.cells) // 2)
+        try:
+            self._tree.step_together(self._explore, self._enough, at_most=1)
+            if not self._tree.is_exhausted:
+                self._improve(self._random_rows())
+            self._tree.run_together(self._explore, until=self._is_over, enough=self._enough, at_most=at_once)
+        except OutOfTime:
+            # What was open still is, with its bound.
+            return
+
+    def _is_over(self) -> bool:
+        return self._budget.is_spent or len(self._tree) > MAX_NODES
+
+    def _enough(self) -> float:
+        return -max(self.value, 0.0) - self._tolerance
 
     def _random_rows(self) -> Bools:
         """Choose a vertex at random in every block, several times."""
-        luck = np.random.default_rng(0).random((STARTS, len(self._plan.start)))
-        return self._best_in_block(np.where(self._plan.start, luck, -1.0))
+        luck = np.random.default_rng(0).random((STARTS, len(self.plan.start)))
+        return self._best_in_block(np.where(self.plan.start, luck, -1.0))
 
     def _best_in_block(self, values: Array) -> Bools:
         """Mark in every block the first slot of greatest value."""
-        layout = self._plan
+        layout = self.plan
         best = np.maximum.reduceat(values, layout.firsts, axis=1).repeat(layout.lengths, axis=1)
         marked = values == best
         before = marked.cumsum(axis=1) - marked
         return np.asarray(marked & (before == before[:, layout.firsts].repeat(layout.lengths, axis=1)))
 
-    def _children(self) -> Bools:
-        """Take the best open nodes and split each at its block of greatest conflict."""
-        rows: list[Bools] = []
-        while self._open and len(rows) < BATCH and -self._open[0][0] > self._target:
-            _, _, row, block = heappop(self._open)
-            first = self._plan.firsts[block]
-            allowed = first + np.flatnonzero(row[first : first + self._plan.lengths[block]])
-            for part in np.array_split(allowed, 2):
-                child = row.copy()
-                child[allowed] = False
-                child[part] = True
-                rows.append(child)
-        return np.array(rows)
+    def _explore(self, nodes: list[tuple[float, Node]]) -> Explored[Node]:
+        """Split nodes and bound what they become; try the choice that each one's contexts agree on."""
+        rows = np.array([row for _, node in nodes for row in self._split(*node)])
+        start = np.full(len(rows), max(self.value, 0.0))
+        values, passage = bounds(self.plan, rows, self._event, start, self._budget)
+        found = contributions(self.plan, rows, passage)
+        counts = np.add.reduceat(rows, self.plan.firsts, axis=1, dtype=np.intp)
+        blocks = np.where(counts > 1, found.losses, -inf).argmax(axis=1)
+        self._try(self._best_in_block(np.where(rows, found.totals, -inf)))
+        open_ = counts[np.arange(len(rows)), blocks] > 1
+        children = ((-float(values[i]), (rows[i], int(blocks[i]))) for i in np.flatnonzero(open_))
+        return Explored(tuple(children), -float(values[~open_].max(initial=-inf)))
 
-    def _bound(self, rows: Bools) -> Bools:
-        """Bound nodes, keep those worth opening, and return the choice each one's contexts agree on."""
-        start = np.full(len(rows), max(self._value, 0.0))
-        values, passage = bounds(self._plan, rows, self._event, start)
-        found = contributions(self._plan, rows, passage)
-        counts = np.add.reduceat(rows, self._plan.firsts, axis=1, dtype=np.intp)
-        conflicts = np.where(counts > 1, found.losses, -inf)
-        block = conflicts.argmax(axis=1)
-        for i, value in enumerate(values.tolist()):
-            if value > self._target and counts[i, block[i]] > 1:
-                heappush(self._open, (-value, next(self._numbers), rows[i], int(block[i])))
-            else:
-                self._settled = max(self._settled, value)
-        return self._best_in_block(np.where(rows, found.totals, -inf))
+    def _split(self, row: Bools, block: int | None) -> list[Bools]:
+        """Share the allowed vertices of a block between two rows."""
+        if block is None:
+            return [row]
+        first = self.plan.firsts[block]
+        allowed = first + np.flatnonzero(row[first : first + self.plan.lengths[block]])
+        children = []
+        for part in np.array_split(allowed, 2):
+            child = row.copy()
+            child[allowed] = False
+            child[part] = True
+            children.append(child)
+        return children
 
     def _try(self, rows: Bools) -> None:
         """Evaluate choices of vertices; improve the best one if it beats the witness."""
         values = self._posteriors(rows)
         best = int(values.argmax())
-        if values[best] > self._value + GAIN:
+        if values[best] > self.value + GAIN:
             self._improve(rows[best : best + 1])
 
     def _posteriors(self, rows: Bools) -> Array:
         """Evaluate the posterior of rows with one vertex in each block; -1 where P(evidence) is zero."""
-        passage = forward(self._plan, rows, self._event, np.zeros(len(rows)))
+        passage = forward(self.plan, rows, self._event, np.zeros(len(rows)))
         total = passage.inside + passage.outside
         return np.where(total > 0, passage.inside / np.where(total > 0, total, 1.0), -1.0)
 
@@ -212,19 +189,19 @@ class _Search:
         """Change one family at a time, the one that gains most, until none gains; keep the best row."""
         values = self._posteriors(rows)
         moving = np.arange(len(rows))
-        while len(moving) and monotonic() < self._deadline:
+        while len(moving) and not self._budget.is_spent:
             changed = self._changed(rows[moving], np.maximum(values[moving], 0.0))
             better = self._posteriors(changed)
             gained = better > values[moving] + GAIN
             moving, changed, better = moving[gained], changed[gained], better[gained]
             rows[moving], values[moving] = changed, better
         best = int(values.argmax())
-        if values[best] > self._value:
-            self._value, self._row = float(values[best]), rows[best].copy()
+        if values[best] > self.value:
+            self.value, self.row = float(values[best]), rows[best].copy()
 
     def _changed(self, rows: Bools, values: Array) -> Bools:
         """Return the rows with their most profitable family at its best vertices."""
-        layout = self._plan
+        layout = self.plan
         totals = contributions(layout, rows, forward(layout, rows, self._event, values)).totals
         best = self._best_in_block(np.where(layout.start, totals, -inf))
         gains = np.add.reduceat(

@@ -1,6 +1,6 @@
 """The order in which the variables of a credal network are summed out, children first, laid out in arrays.
 
-Enters: the tables of vertices of the relevant families. Leaves: `Plan`: a leaf for every observed family, a
+Input: the tables of vertices of the relevant families. Output: `Plan`: a leaf for every observed family, a
 step for every other, and how the axes of the messages between them fit together.
 
 Axes are sorted by the time of elimination, the first to go last: so the variable of a step is the last axis
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.tables.cones import Array
-from credalog.tables.credal import MAX_CELLS, Choice, Question, Table
+from credalog.tables.credal import Choice, Question, Table
+from credalog.tables.elimination import MAX_CELLS
 
 __all__ = ["Bools", "Entry", "Family", "Leaf", "Plan", "Step", "plan"]
 
@@ -126,6 +127,11 @@ class Plan:
         sizes: list[int] = [step.theta.shape[-1] for step in self.steps]
         return sum(sizes) + sum(2 * len(step.entries) + 6 for step in self.steps) + len(self.leaves)
 
+    @property
+    def cells(self) -> int:
+        """Return how many numbers one pass over all steps computes for one node of a search."""
+        return sum(prod(step.cells) * prod(step.theta.shape[-2:]) for step in self.steps)
+
     def choices(self, chosen: Bools) -> list[Choice]:
         """Name the vertices of a row of slots with one vertex left in each block."""
         return [choice for family in self.families for choice in family.choices(chosen)]
@@ -145,7 +151,10 @@ def plan(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> 
 
 
 def _clusters(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> dict[int, set[int]]:
-    """Choose an order of elimination, children first; return what each variable meets when it goes."""
+    """Choose an order of elimination, children first; return what each variable meets when it goes.
+
+    `tables.elimination` would choose smaller tables, but not an order in which each is that of a family.
+    """
     left = {x for x in tables if x not in asked.observed}
     scopes = [set(tables[x].parents) for x in tables if x in asked.observed]
     clusters: dict[int, set[int]] = {}
@@ -239,5 +248,8 @@ class _Builder:
 
 def _different(vertices: Array) -> Bools:
     """Mark the first of equal vertices in each block."""
-    equal = (vertices[..., :, None, :] == vertices[..., None, :, :]).all(axis=-1)
-    return np.asarray(equal.argmax(axis=-1) == np.arange(vertices.shape[-2])).reshape(-1)
+    blocks = vertices.reshape(-1, *vertices.shape[-2:])
+    marked = np.zeros(blocks.shape[:2], dtype=np.bool_)
+    for block, mine in zip(blocks, marked, strict=True):
+        mine[np.unique(block, axis=0, return_index=True)[1]] = True
+    return marked.reshape(-1)

@@ -1,6 +1,6 @@
 """Trees that hang on a loopy network, each replaced by the set of messages it may send.
 
-Enters: the tables of the relevant families. Leaves: `Trimmed`: fewer tables that allow exactly the same
+Input: the tables of the relevant families. Output: `Trimmed`: fewer tables that allow exactly the same
 posteriors, and the way back from a choice of vertices in these to one in the original tables.
 
 A tree below a variable x sends one of finitely many vectors over the values of x (`messages`). It becomes a
@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.vertices.messages import Messages, OutOfTimeError
+from credalog.methods.vertices.messages import Messages
 from credalog.methods.vertices.tree import Arc, Tree
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.credal import Choice, Question, Table
 
 __all__ = ["Trimmed", "trim"]
@@ -53,9 +54,9 @@ class Trimmed:
                 yield choice
 
 
-def trim(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int], *, deadline: float) -> Trimmed:
+def trim(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int], *, budget: Budget) -> Trimmed:
     """Replace the trees that hang on what connects the query's variable with loops."""
-    tree = Tree.of(tables, sizes, asked.observed, deadline)
+    tree = Tree.of(tables, sizes, asked.observed, budget)
     core = _core(tree, asked.target)
     trimmed = Trimmed(dict(tables), asked, tuple(sizes), {})
     for x in sorted(core):
@@ -85,7 +86,7 @@ def _without(trimmed: Trimmed, tree: Tree, arc: Arc) -> Trimmed:
     """Replace the tree beyond one arc, unless its messages are too many."""
     try:
         messages = tree.message(*arc)
-    except (OutOfTimeError, ProblemTooLarge):
+    except (OutOfTime, ProblemTooLarge):
         return trimmed
     beyond = {source for source, _ in tree.schedule(*arc)}
     if len(messages.vectors) > MAX_VECTORS or len(beyond) == 1:

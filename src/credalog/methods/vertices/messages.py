@@ -1,6 +1,6 @@
 """Sets of messages: the vectors that may pass along an arc of a credal polytree.
 
-Enters: the tables of vertices of a family, and the sets that its neighbours sent. Leaves: the set that the
+Input: the tables of vertices of a family, and the sets that its neighbours sent. Output: the set that the
 family sends on, pruned to extreme rays, and for each of its vectors the vertices that make it.
 
 - Messages that meet at a variable are multiplied, each with each.
@@ -20,21 +20,20 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import inf, prod
-from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.errors import ImpossibleEvidence, ProblemTooLarge
+from credalog.errors import ProblemTooLarge
+from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array, extreme_rays
 from credalog.tables.credal import Choice, Table
+from credalog.trusted.rounding import relative_error
 
 __all__ = [
     "MAX_COMBINATIONS",
     "Messages",
-    "OutOfTimeError",
-    "ROUNDING",
     "constant",
     "from_above",
     "multiplied",
@@ -45,24 +44,14 @@ __all__ = [
 PRUNING = 1e-11
 """The relative error that pruning may add to a message."""
 
-ROUNDING = 2.0**-52
-"""Twice the relative error of one floating-point operation."""
-
 MAX_COMBINATIONS = 1 << 20
 """How many combinations of incoming messages are tried in one step before giving up."""
 
-SMALLEST = 1e-150
-"""Below this an entry's next product may lose digits to underflow; no relative error is vouched for."""
-
-CHUNK = 1 << 14
-"""How many vectors are pruned at once."""
+SMALLEST = 1e-290
+"""Below this a product may have lost digits to underflow; no relative error is vouched for."""
 
 Picks: TypeAlias = NDArray[np.intp]
 Origin: TypeAlias = tuple[list[Choice], list[tuple["Messages", int]]]
-
-
-class OutOfTimeError(Exception):
-    """The deadline has passed; caught where bounds can still be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +81,14 @@ def constant(vector: Array) -> Messages:
     return Messages(vector[None], 0.0, lambda _: ([], []))
 
 
-def multiplied(sets: Sequence[Messages], size: int) -> Messages:
+def multiplied(sets: Sequence[Messages], size: int, budget: Budget) -> Messages:
     """Multiply messages that meet at a variable, each vector with each; ones where there is none."""
-    return reduce(_multiply, sets) if sets else constant(np.ones(size))
+    return reduce(lambda a, b: _multiply(a, b, budget), sets) if sets else constant(np.ones(size))
 
 
-def _multiply(left: Messages, right: Messages) -> Messages:
+def _multiply(left: Messages, right: Messages, budget: Budget) -> Messages:
     count = len(right.vectors)
+    _limit(len(left.vectors) * count)
 
     def origin(i: int) -> Origin:
         return [], [(left, i // count), (right, i % count)]
@@ -107,37 +97,43 @@ def _multiply(left: Messages, right: Messages) -> Messages:
         # The choices behind it count even so: others may have made the evidence impossible.
         return Messages(left.vectors, left.error + right.error, origin)
     products = (left.vectors[:, None] * right.vectors[None]).reshape(-1, left.vectors.shape[1])
-    return _pruned(products, left.error + right.error + ROUNDING, origin)
+    error = left.error + right.error + relative_error(2) + _vanishing(left.vectors, right.vectors)
+    return _pruned(products, error, origin, budget)
 
 
-def _pruned(vectors: Array, error: float, origin: Callable[[int], Origin]) -> Messages:
+def _limit(combinations: int) -> None:
+    if combinations > MAX_COMBINATIONS:
+        raise ProblemTooLarge(f"{combinations} combinations of messages in one step")
+
+
+def _vanishing(*factors: Array) -> float:
+    """Return infinity, as an error, where a product of positive entries may be too small for a float."""
+    least = prod(float(values[values > 0].min(initial=1.0)) for values in factors)
+    return inf if least < SMALLEST else 0.0
+
+
+def _pruned(vectors: Array, error: float, origin: Callable[[int], Origin], budget: Budget) -> Messages:
     """Drop zero and superfluous vectors; scale the others to greatest entry one."""
-    kept = _useful(vectors)
-    if ((vectors > 0) & (vectors < SMALLEST)).any():
-        error = inf
+    (nonzero,) = np.nonzero(vectors.max(axis=1) > 0)
+    if not len(nonzero):
+        # Where the evidence is known to be possible, the numbers were too small for floats.
+        raise ProblemTooLarge("every message vanishes")
+    kept = nonzero[extreme_rays(vectors[nonzero], tolerance=PRUNING, budget=budget)]
     scaled = vectors[kept] / vectors[kept].max(axis=1, keepdims=True)
-    return Messages(scaled, error + PRUNING + ROUNDING, lambda i: origin(int(kept[i])))
+    error += _vanishing(vectors) + PRUNING + relative_error(2)
+    return Messages(scaled, error, lambda i: origin(int(kept[i])))
 
 
-def _useful(vectors: Array) -> Picks:
-    nonzero = np.flatnonzero(vectors.max(axis=1) > 0)
-    parts = [nonzero[start : start + CHUNK] for start in range(0, len(nonzero), CHUNK)]
-    kept = [part[extreme_rays(vectors[part], tolerance=PRUNING / 2)] for part in parts]
-    if not kept:
-        raise ImpossibleEvidence("every model gives the evidence probability zero")
-    joined = np.concatenate(kept)
-    return joined[extreme_rays(vectors[joined], tolerance=PRUNING / 2)] if len(kept) > 1 else joined
-
-
-def to_parent(table: Table, parent: int, others: Sequence[Messages], below: Messages) -> Messages:
+def to_parent(
+    table: Table, parent: int, others: Sequence[Messages], below: Messages, budget: Budget
+) -> Messages:
     """Send a family's message to one of its parents.
 
     `others` come from the other parents in the table's order, `below` from the child's own side.
     """
     axis = table.parents.index(parent)
     counts = (len(below.vectors), *(len(m.vectors) for m in others))
-    if prod(counts) > MAX_COMBINATIONS:
-        raise ProblemTooLarge(f"{prod(counts)} combinations of messages in one step")
+    _limit(prod(counts) << table.vertices.shape[axis])
     values = np.moveaxis(table.vertices, axis, 0) @ below.vectors.T
     least, greatest = (
         weighted(np.moveaxis(extreme, -1, 0), others)
@@ -153,8 +149,9 @@ def to_parent(table: Table, parent: int, others: Sequence[Messages], below: Mess
         return choices, [(m, j) for m, j in zip((below, *others), sources, strict=True)]
 
     terms = prod(table.vertices.shape[:-2]) + table.vertices.shape[-1] + 4
-    error = below.error + sum(m.error for m in others) + terms * ROUNDING
-    return _pruned(boxes.reshape(-1, size), error, origin)
+    error = below.error + sum(m.error for m in others) + relative_error(2 * terms)
+    error += _vanishing(table.vertices, below.vectors, *(m.vectors for m in others))
+    return _pruned(boxes.reshape(-1, size), error, origin, budget)
 
 
 def weighted(values: Array, others: Sequence[Messages]) -> Array:
@@ -174,21 +171,20 @@ def _choose(table: Table, axis: int, below: Array, at_most: NDArray[np.bool_]) -
     return table.choices(picks)
 
 
-def from_above(table: Table, parents: Sequence[Messages], *, deadline: float = inf) -> Messages:
+def from_above(table: Table, parents: Sequence[Messages], budget: Budget) -> Messages:
     """Combine the messages of all parents into the set of P(value, evidence above)."""
     counts = tuple(len(m.vectors) for m in parents)
-    if prod(counts) > MAX_COMBINATIONS:
-        raise ProblemTooLarge(f"{prod(counts)} combinations of messages in one step")
+    _limit(prod(counts))
     polytopes = [_distinct(corners) for corners in table.vertices.reshape(-1, *table.vertices.shape[-2:])]
     rows, picks, combination = [], [], []
     for number, indices in enumerate(np.ndindex(*counts)):
-        if monotonic() > deadline:
-            raise OutOfTimeError
+        budget.require_time()
         weights = _outer([m.vectors[i] for m, i in zip(parents, indices, strict=True)])
-        sums, chosen = _minkowski(polytopes, weights)
+        sums, chosen = _minkowski(polytopes, weights, budget)
         rows.append(sums)
         picks.append(chosen)
         combination.append(np.full(len(sums), number))
+        _limit(sum(map(len, combination)))
     chosen, numbers = np.concatenate(picks), np.concatenate(combination)
 
     def origin(i: int) -> Origin:
@@ -196,8 +192,9 @@ def from_above(table: Table, parents: Sequence[Messages], *, deadline: float = i
         return table.choices(chosen[i]), [(m, int(j)) for m, j in zip(parents, sources, strict=True)]
 
     steps = prod(table.vertices.shape[:-2])
-    error = sum(m.error for m in parents) + steps * (PRUNING + 2 * ROUNDING) + 4 * ROUNDING
-    return _pruned(np.concatenate(rows), error, origin)
+    error = sum(m.error for m in parents) + steps * PRUNING + relative_error(4 * steps + 8)
+    error += _vanishing(table.vertices, *(m.vectors for m in parents))
+    return _pruned(np.concatenate(rows), error, origin, budget)
 
 
 def _outer(vectors: Sequence[Array]) -> Array:
@@ -211,14 +208,17 @@ def _distinct(corners: Array) -> tuple[Array, Picks]:
     return different, numbers
 
 
-def _minkowski(polytopes: Sequence[tuple[Array, Picks]], weights: Array) -> tuple[Array, Picks]:
+def _minkowski(
+    polytopes: Sequence[tuple[Array, Picks]], weights: Array, budget: Budget
+) -> tuple[Array, Picks]:
     """Sum polytopes with these weights; return vertices of the sum, and of the summands behind each."""
     sums = np.zeros((1, polytopes[0][0].shape[1]))
     chosen = np.zeros((1, len(polytopes)), dtype=np.intp)
     for number in (int(i) for i in np.flatnonzero(weights)):
         corners, numbers = polytopes[number]
+        _limit(len(sums) * len(corners))
         candidates = (sums[:, None] + weights[number] * corners).reshape(-1, sums.shape[1])
-        kept = extreme_rays(candidates, tolerance=PRUNING)
+        kept = extreme_rays(candidates, tolerance=PRUNING, budget=budget)
         sums, chosen = candidates[kept], chosen[kept // len(corners)]
         chosen[:, number] = numbers[kept % len(corners)]
     return sums, chosen

@@ -1,6 +1,6 @@
 """A bound on a posterior when each local credal set may still choose among some of its vertices.
 
-Enters: a `Plan` and, for many nodes of a search at once, the vertices still allowed. Leaves: for each node a
+Input: a `Plan` and, for many nodes of a search at once, the vertices still allowed. Output: for each node a
 bound on P(event | evidence) over all its choices, and what each vertex would contribute: which blocks are in
 conflict, and which single vertex their contexts would agree on.
 
@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.methods.vertices.elimination import Bools, Entry, Leaf, Plan, Step
-from credalog.methods.vertices.messages import ROUNDING
+from credalog.numbers.budget import Budget
+from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables.cones import Array
+from credalog.trusted.rounding import relative_error
 
 __all__ = [
     "Contributions",
@@ -43,9 +45,6 @@ Picks: TypeAlias = NDArray[np.intp]
 
 ADVANCE = 1e-12
 """How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
-
-ITERATIONS = 60
-"""How often the trial value is moved at most; a handful of times suffices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,24 +204,25 @@ def _sum_pair(
     return _Pair(_taken(inside, picks), _taken(outside, picks)), _PairStep(factors, score, picks, cells)
 
 
-def bounds(plan: Plan, masks: Bools, event: Array, start: Array) -> tuple[Array, Passage]:
+def bounds(plan: Plan, masks: Bools, event: Array, start: Array, budget: Budget) -> tuple[Array, Passage]:
     """Bound the posterior at every node, or by `start` where that is higher; return the last pass too.
 
     A node's bound is a trial value at which inside - trial * total, the rounding of the best choice added, is
     not positive. Any other choice has a computed score no greater, and a true one greater by its own
     rounding at most: so its quotient exceeds the trial by the share `rounding` at most.
     """
-    rounding = plan.terms * ROUNDING
-    trial, known = start, ranges(plan, masks)
-    for _ in range(ITERATIONS):
-        passage = forward(plan, masks, event, trial, known)
-        total = passage.inside + passage.outside
-        moving = passage.inside - trial * total + rounding * total > 0
-        if not moving.any():
-            return np.minimum(trial + rounding, 1.0), passage
-        quotient = passage.inside / np.where(total > 0, total, 1.0)
-        trial = np.where(moving, np.maximum(trial, quotient) + ADVANCE + 2 * rounding, trial)
-    return np.where(moving, 1.0, np.minimum(trial + rounding, 1.0)), passage
+    rounding, known = relative_error(2 * plan.terms), ranges(plan, masks)
+    passages: list[Passage] = []
+
+    def at(trial: Array) -> tuple[Array, Bools]:
+        budget.require_time()
+        passages[:] = [forward(plan, masks, event, trial, known)]
+        inside, total = passages[0].inside, passages[0].inside + passages[0].outside
+        moving = inside - trial * total + rounding * total > 0
+        return inside / np.where(total > 0, total, 1.0), moving
+
+    trial, at_rest = greatest_quotient(at, start, advance=ADVANCE + 2 * rounding)
+    return np.where(at_rest, np.minimum(trial + rounding, 1.0), 1.0), passages[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Set propagation: exact posterior bounds on credal networks, fast where the relevant part is a polytree.
 
-Enters: a network in which every sentence is local (`credal_network`) and a query. Leaves: an `Answer` whose
-bounds hold for every model and whose witnesses are choices of vertices, re-evaluated by variable elimination.
+Input: a network in which every sentence is local (`credal_network`) and a query. Output: an `Answer` whose
+bounds hold for every model and whose witnesses are choices of vertices, checked as models like any other.
 
 The mathematics. In a polytree every arc splits the network in two, and P(query, evidence) is linear in the
 vector that passes along the arc (Pearl's messages: P(evidence beyond | value), or P(value, evidence above)).
@@ -21,9 +21,9 @@ Zaffalon, 1998). Where the relevant part has loops, or sets outgrow the limits, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import inf, prod
-from time import monotonic
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -32,39 +32,34 @@ from numpy.typing import NDArray
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.vertices.branching import extremes
-from credalog.methods.vertices.messages import (
-    MAX_COMBINATIONS,
-    ROUNDING,
-    Messages,
-    OutOfTimeError,
-    constant,
-    multiplied,
-    weighted,
-)
+from credalog.methods.vertices.messages import MAX_COMBINATIONS, Messages, constant, multiplied, weighted
 from credalog.methods.vertices.tree import Tree
 from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.relevance import ancestors, is_polytree, relevance
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Warrant
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.tolerances import FEASIBILITY
+from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables.cones import Array
 from credalog.tables.credal import (
     Choice,
     CredalNetwork,
-    Extremes,
+    Extreme,
     Question,
     Table,
     ask,
-    central_tables,
-    chosen_tables,
     credal_network,
     distribution,
-    eliminate,
 )
+from credalog.tables.elimination import MAX_CELLS, Potential, eliminate, restricted
+from credalog.trusted.certify import enclosed
+from credalog.trusted.check import violation
+from credalog.trusted.rounding import relative_error
 
 __all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
 
-PROPAGATION = "set propagation"
-BRANCHING = "vertex branching"
+METHOD = "sets"
 
 ADVANCE = 1e-12
 """How far beyond the best quotient found the next trial value is set; roundings are far smaller."""
@@ -117,52 +112,47 @@ class Beliefs:
 
     def interval(self, event: Sequence[bool]) -> Interval:
         """Bound the posterior probability of an event."""
-        return self.extremes(event).interval
+        lower, upper = self.extremes(event)
+        return Interval(lower.endpoint, upper.endpoint)
 
-    def extremes(self, event: Sequence[bool]) -> Extremes:
-        """Bound the posterior probability of an event, with a witness at each end."""
+    def extremes(self, event: Sequence[bool]) -> tuple[Extreme, Extreme]:
+        """Bound the posterior probability of an event, and name the vertices that attain each end."""
         inside = np.array(event, dtype=np.float64)
-        upper, upper_choices = self._maximum(inside)
-        lower, lower_choices = self._maximum(1 - inside)
-        interval = Interval(
-            lower=Endpoint(1 - lower, self._witnessed(event, lower_choices), Warrant.CHECKED),
-            upper=Endpoint(upper, self._witnessed(event, upper_choices), Warrant.CHECKED),
-        )
-        return Extremes(interval, tuple(lower_choices), tuple(upper_choices))
+        return self._extreme(1 - inside, End.LOWER), self._extreme(inside, End.UPPER)
 
-    def _witnessed(self, event: Sequence[bool], choices: Sequence[Choice]) -> float:
-        """Evaluate the query under one choice of vertices, independently of the propagation."""
-        factors = chosen_tables(self.tree.tables.values(), choices)
-        posterior = eliminate(factors, self.tree.observed, keep=self.target)
-        return float(posterior[list(event)].sum() / posterior.sum())
-
-    def _maximum(self, event: Array) -> tuple[float, list[Choice]]:
-        """Return a bound on the posterior of the event and the vertices that come closest to it.
+    def _extreme(self, event: Array, end: End) -> Extreme:
+        """Bound the posterior of an event, or of the complement, from above.
 
         The bound is a trial value at which inside - trial * total, the rounding of the best choice added, is
         not positive for any combination of messages. Any other choice has a computed score no greater, and
         a true one greater by its own rounding at most: so its quotient exceeds the trial by the share
         `rounding` at most.
         """
-        rounding = sum(step.terms for step in self.line) * ROUNDING
-        error = self.below.error + sum(m.error for step in self.line for m in step.others)
-        value, row, chosen_at, trial = -1.0, 0, 0.0, 0.0
-        while trial < 1:
-            end = self._climb(event, trial)
-            total = end.inside + end.outside
-            ratios = np.where(total > 0, end.inside / np.where(total > 0, total, 1.0), -1.0)
-            best = int(ratios.argmax())
-            if ratios[best] > value:
-                value, row, chosen_at = float(ratios[best]), best, trial
-            if not (end.inside - trial * total + rounding * total > 0).any():
-                break
-            trial = max(trial, value) + ADVANCE + 2 * rounding
-        return min(1.0, trial + rounding + 4 * error), list(self._choices(event, row, chosen_at))
+        rounding = relative_error(2 * sum(step.terms for step in self.line))
+        messages = [self.below, *(m for step in self.line for m in step.others)]
+        best = (-1.0, 0, 0.0)
+
+        def at(trial: Array) -> tuple[Array, NDArray[np.bool_]]:
+            nonlocal best
+            reached = self._climb(event, float(trial[0]))
+            total = reached.inside + reached.outside
+            ratios = np.where(total > 0, reached.inside / np.where(total > 0, total, 1.0), -1.0)
+            row = int(ratios.argmax())
+            best = max(best, (float(ratios[row]), row, float(trial[0])), key=lambda found: found[0])
+            passed = (reached.inside - trial * total + rounding * total > 0).any()
+            return np.array([best[0]]), passed & (trial < 1)
+
+        (found,), (at_rest,) = greatest_quotient(at, np.zeros(1), advance=ADVANCE + 2 * rounding)
+        bound = float(found) if at_rest else 1.0
+        error = rounding + 4 * sum(m.error for m in messages) + relative_error(2)
+        endpoint = enclosed(bound if end is End.UPPER else 1 - bound, error=error, end=end)
+        return Extreme(endpoint, tuple(self._choices(event, *best[1:])))
 
     def _climb(self, event: Array, trial: float) -> _Functionals:
         """Carry the functionals up the whole line, for all combinations of messages on the way."""
         functionals = self._start(event)
         for step in self.line:
+            self.tree.budget.require_time()
             functionals, _ = _pass(step, functionals, trial)
         return _Functionals(functionals.inside[:, 0], functionals.outside[:, 0])
 
@@ -190,13 +180,21 @@ def _pass(step: _Step, functionals: _Functionals, trial: float) -> tuple[_Functi
 
     In each parent configuration the best vertex is chosen, the likelier one where two tie.
     """
+    if len(functionals.inside) * prod(step.table.vertices.shape[:-1]) > MAX_CELLS:
+        raise ProblemTooLarge(f"{len(functionals.inside)} combinations of messages at one family")
     inside = np.tensordot(functionals.inside, step.table.vertices, axes=(1, -1))
     outside = np.tensordot(functionals.outside, step.table.vertices, axes=(1, -1))
     score = (1 - trial) * inside - trial * outside
     best = score == score.max(axis=-1, keepdims=True)
     picks = np.where(best, inside + outside, -1.0).argmax(axis=-1)
     chosen = (np.take_along_axis(values, picks[..., None], axis=-1)[..., 0] for values in (inside, outside))
-    return _Functionals(*(_contract(step, values) for values in chosen)), picks
+    return _scaled(*(_contract(step, values) for values in chosen)), picks
+
+
+def _scaled(inside: Array, outside: Array) -> _Functionals:
+    """Scale each row by a power of two, which changes no quotient and rounds nothing."""
+    _, exponent = np.frexp((inside + outside).max(axis=1, keepdims=True))
+    return _Functionals(np.ldexp(inside, -exponent), np.ldexp(outside, -exponent))
 
 
 def _contract(step: _Step, values: Array) -> Array:
@@ -229,15 +227,13 @@ def _heir(tree: Tree, x: int) -> int | None:
     return max(only, key=lambda p: len(tree.schedule(p, x)), default=None)
 
 
-def beliefs(
-    credal: CredalNetwork, target: int, observed: Mapping[int, int], *, deadline: float = inf
-) -> Beliefs:
+def beliefs(credal: CredalNetwork, target: int, observed: Mapping[int, int], *, budget: Budget) -> Beliefs:
     """Send messages from all the evidence to one variable; its relevant surroundings must be a polytree."""
     relevant = relevance(credal.parents, [target], observed)
     tables = {x: credal.table(x, observed) for x in relevant.families}
-    tree = Tree.of(tables, credal.sizes, observed, deadline)
-    heard = {(child, target): tree.message(child, target) for child in tree.children[target]}
-    below = multiplied(tree.below(target, heard), tree.sizes[target])
+    tree = Tree.of(tables, credal.sizes, observed, budget)
+    messages = {(child, target): tree.message(child, target) for child in tree.children[target]}
+    below = multiplied(tree.below(target, messages), tree.sizes[target], budget)
     return Beliefs(tree, target, below, tuple(_line(tree, target, len(below.vectors))))
 
 
@@ -257,52 +253,64 @@ def query(network: Network, query: Query, options: Options) -> Answer:
 
 def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     """Answer a query about a network that is already read as a credal network."""
-    start = monotonic()
+    budget = Budget.of(options.timeout)
     put = ask(credal, query)
     if put is None:
         raise ValueError("set propagation needs a claim that mentions variables, and not too many")
     credal, asked = put
-    check_possible(credal, asked)
-    found, method = _certain(asked) or _solved(credal, asked, options, start)
-    ends = (found.lower, found.upper)
-    lower, upper = (None if end is None else distribution(credal, asked, end) for end in ends)
-    interval = Interval(
-        replace(found.interval.lower, model=lower), replace(found.interval.upper, model=upper)
-    )
+    with suppress(OutOfTime, ProblemTooLarge):
+        check_possible(credal, asked, budget.share(0.25))
+    found, method = _certain(asked) or _solved(credal, asked, options.tolerance, budget)
+    lower, upper = (witnessed(credal, asked, query, extreme) for extreme in found)
+    interval = Interval(lower, upper)
     status = interval.status(options.tolerance)
-    return Answer(query, interval, status, method, monotonic() - start)
+    return Answer(query, interval, status, method, budget.elapsed)
 
 
-def _solved(credal: CredalNetwork, asked: Question, options: Options, start: float) -> tuple[Extremes, str]:
+def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
+    """Add to a proved end the model that its vertices select, and what it attains, if it passes the check."""
+    if extreme.choices is None:
+        return extreme.endpoint
+    model = distribution(credal, asked, extreme.choices)
+    said = credal.network.about(x for factor in model.factors for x in factor.block)
+    value = model.probability(query.claim, query.given)
+    if violation(model, said, credal.graph) > FEASIBILITY or not 0.0 <= value <= 1.0:
+        return extreme.endpoint
+    return replace(extreme.endpoint, witnessed=value, model=model)
+
+
+def _solved(
+    credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget
+) -> tuple[tuple[Extreme, Extreme], str]:
     """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
-    deadline = start + options.timeout
-    try:
+    with suppress(OutOfTime, ProblemTooLarge):
         if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
-            heard = beliefs(credal, asked.target, asked.observed, deadline=start + options.timeout / 2)
-            return heard.extremes(asked.event), PROPAGATION
-    except (OutOfTimeError, ProblemTooLarge):
-        pass
-    try:
-        return extremes(credal, asked, tolerance=options.tolerance, deadline=deadline), BRANCHING
-    except ProblemTooLarge:
-        return Extremes(VACUOUS, None, None), BRANCHING
+            reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
+            return reached.extremes(asked.event), METHOD
+    with suppress(OutOfTime, ProblemTooLarge):
+        return extremes(credal, asked, tolerance=tolerance, budget=budget), METHOD
+    return (_unknown(End.LOWER), _unknown(End.UPPER)), METHOD
 
 
-def check_possible(credal: CredalNetwork, asked: Question) -> None:
+def _unknown(end: End) -> Extreme:
+    return Extreme(Endpoint.trivial(end), None)
+
+
+def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:
     """Refuse evidence that has probability zero in every model."""
-    if not asked.observed:
-        return
     families = sorted(ancestors(credal.parents, asked.observed))
-    tables = central_tables(credal.table(x, asked.observed) for x in families)
-    if not eliminate(tables, asked.observed) > 0:
+    tables = [restricted(credal.central_table(x, asked.observed), asked.observed) for x in families]
+    # Ones where something is possible: their products cannot be too small for a float.
+    support = [Potential(table.scope, np.sign(table.values)) for table in tables]
+    if not eliminate(support, marginalize=np.maximum, budget=budget)[0] > 0:
         raise ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _certain(asked: Question) -> tuple[Extremes, str] | None:
+def _certain(asked: Question) -> tuple[tuple[Extreme, Extreme], str] | None:
     """Answer at once where the query's variable is observed."""
     state = asked.observed.get(asked.target)
     if state is None:
         return None
     value = float(asked.event[state])
-    end = Endpoint(value, value, Warrant.CHECKED)
-    return Extremes(Interval(end, end), (), ()), PROPAGATION
+    lower, upper = (Extreme(enclosed(value, error=0.0, end=end), ()) for end in End)
+    return (lower, upper), METHOD

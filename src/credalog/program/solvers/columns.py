@@ -1,6 +1,6 @@
 """Linear programs whose columns arrive one after the other, and programs over zeros and ones, by HiGHS.
 
-Enters: rows, columns, costs. Leaves: claims: a linear program's optimum with its multipliers, a 0/1
+Input: rows, columns, costs. Output: claims: a linear program's optimum with its multipliers, a 0/1
 program's best point with the solver's bound. Nothing here knows what a column stands for.
 """
 
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.program.program import Floats
-from credalog.program.solvers.highs import linear_model, quiet_highs
+from credalog.program.solvers.highs import linear_model, quiet_highs, run_for
 
 __all__ = ["BinaryClaim", "BinaryProgram", "ColumnClaim", "ColumnProgram"]
 
@@ -57,8 +57,7 @@ class ColumnProgram:
 
     def solve(self, timeout: float) -> ColumnClaim | None:
         """Solve; return None where the program has no optimum or the time runs out."""
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(timeout, 0.0))
-        self._highs.run()
+        run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()
@@ -93,9 +92,8 @@ class BinaryProgram:
         places = np.arange(len(gains), dtype=np.int32)
         self._highs.changeColsCost(len(gains), places, -gains)
         self._highs.setOptionValue("mip_abs_gap", gap)
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(timeout, 0.0))
         self._highs.clearSolver()
-        self._highs.run()
+        run_for(self._highs, timeout)
         info = self._highs.getInfo()
         found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         point = np.array(self._highs.getSolution().col_value) if found else None

@@ -1,6 +1,6 @@
 """Linear relaxations by HiGHS.
 
-Enters: a program, a box on its ratios, an objective. Leaves: a `Claim` about the linear relaxation, in
+Input: a program, a box on its ratios, an objective. Output: a `Claim` about the linear relaxation, in
 which numerator[c] == ratio * denominator[c] is replaced by lower * denominator <= numerator <= upper *
 denominator in every context c. That relaxation is exact where a ratio's range is a point.
 """
@@ -15,12 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from credalog.numbers.budget import Budget
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 
 __all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for"]
 
-RAY_SECONDS = 10.0
-"""How long a second run may take that only fetches the proof of infeasibility."""
+RAY_SECONDS = 0.5
+"""How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
 
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
@@ -122,11 +123,12 @@ class Relaxation:
         else:
             highs.setOptionValue("presolve", "off")
             highs.setBasis(basis)
-        run_for(highs, timeout)
+        budget = Budget.of(timeout)
+        run_for(highs, budget.remaining)
         if highs.getModelStatus() not in _CONCLUSIVE:
-            self._run_primal(timeout)
+            self._run_primal(budget)
         if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-            return self._infeasible(scaling), None
+            return self._infeasible(scaling, budget), None
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return _nothing(self.program.columns, highs.getNumRow()), None
         solution = highs.getSolution()
@@ -138,25 +140,27 @@ class Relaxation:
         )
         return claim, highs.getBasis()
 
-    def _run_primal(self, timeout: float) -> None:
+    def _run_primal(self, budget: Budget) -> None:
         """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
         highs = self._highs
         highs.clearSolver()
         highs.setOptionValue("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
-        run_for(highs, timeout)
+        run_for(highs, budget.for_solver)
         highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
 
-    def _infeasible(self, scaling: _Scaling) -> Claim:
+    def _infeasible(self, scaling: _Scaling, budget: Budget) -> Claim:
         """Fetch the Farkas ray, which presolve does not leave behind."""
         highs = self._highs
         _, exists = highs.getDualRayExist()
         if not exists:
             highs.clearSolver()
             highs.setOptionValue("presolve", "off")
-            run_for(highs, RAY_SECONDS)
+            # A proof is worth a little more than what is left.
+            proving = Budget.of(max(budget.remaining, RAY_SECONDS))
+            run_for(highs, proving.remaining)
             if highs.getModelStatus() not in _CONCLUSIVE:
-                self._run_primal(RAY_SECONDS)
+                self._run_primal(proving)
         _, exists, ray = highs.getDualRay()
         if not exists:
             return _nothing(self.program.columns, highs.getNumRow())

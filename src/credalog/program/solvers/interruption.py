@@ -1,6 +1,6 @@
 """Ctrl-C while a solver's own code runs.
 
-Enters: SIGINT. Leaves: a flag that the solver's callbacks can look at. An exception raised inside a callback
+Input: SIGINT. Output: a flag that the solver's callbacks can look at. An exception raised inside a callback
 would have to pass through foreign code, which prints it, loses it or crashes.
 """
 

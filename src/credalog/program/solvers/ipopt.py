@@ -1,8 +1,8 @@
 """Local search by IPOPT, the paper's own solver.
 
-Enters: a program, an objective or the groups of an entropy, a point to start from. Leaves: a point that may
+Input: a program, an objective or the groups of an entropy, a point to start from. Output: a point that may
 be better, or None. A local solver proves nothing: not that its point is the best, and not, when it finds
-none, that there is none. What leaves here is a candidate for a witness and must be checked like any other.
+none, that there is none. What is returned is a candidate for a witness and must be checked like any other.
 
 The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
 """
@@ -10,7 +10,6 @@ The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.errors import MissingLibrary
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Program
 from credalog.program.solvers.interruption import deferred
@@ -95,12 +95,12 @@ class _Nonlinear:
 
     def solve(self, start: Floats, box: Box, timeout: float, iterations: int) -> Floats:
         """Run IPOPT from a point, and return the vector at which it stopped; Ctrl-C stops it too."""
-        deadline = monotonic() + timeout
+        budget = Budget.of(timeout)
         with deferred() as interruption:
             # IPOPT's own limit counts the processor's time, of which a busy machine gives little.
             problem = self._problem(
                 box,
-                lambda *_: monotonic() < deadline and not interruption.is_asked,
+                lambda *_: not (budget.is_spent or interruption.is_asked),
                 _options(timeout, iterations),
             )
             found: Floats = problem.solve(self.start(start, box))[0]

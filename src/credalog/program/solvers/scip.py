@@ -1,6 +1,6 @@
 """Global search by SCIP.
 
-Enters: a program, an objective, a box on the ratios. Leaves: a `GlobalClaim`: a bound that SCIP says nothing
+Input: a program, an objective, a box on the ratios. Output: a `GlobalClaim`: a bound that SCIP says nothing
 passes, and its best point. Both are a solver's word in floating point; whoever wants more must check them.
 
 A ratio becomes a variable of its own, and a context the bilinear row part == ratio * whole, where part and
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
-from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ import pyscipopt
 import scipy.sparse as sp
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
+from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Outcome, Program
 from credalog.program.solvers.interruption import Interruption, held_back
@@ -190,7 +190,7 @@ class _Watch(pyscipopt.Eventhdlr):
     def __init__(self, report: Report | None, outward: float, interruption: Interruption) -> None:
         self.report, self.outward = report, outward
         self.interruption = interruption
-        self.last = monotonic()
+        self.pause = Budget.of(PAUSE)
 
     def eventinit(self) -> None:
         """Ask to be called after every LP."""
@@ -200,8 +200,8 @@ class _Watch(pyscipopt.Eventhdlr):
         """Report at most every PAUSE, and pass a Ctrl-C on."""
         if self.interruption.is_asked:
             self.model.interruptSolve()
-        if self.report is not None and monotonic() >= self.last + PAUSE:
-            self.last = monotonic()
+        if self.report is not None and self.pause.is_spent:
+            self.pause = Budget.of(PAUSE)
             value = self.model.getPrimalbound() / SCALE if self.model.getNSols() else None
             self.report(_bound(self.model, self.outward), value)
 

@@ -1,0 +1,41 @@
+"""The names by which methods, conditions and criteria are chosen.
+
+Input: a name, as it was typed. Output: the same, or an error that lists the names that exist. The types are
+for editors and type checkers; the command line offers the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from credalog.errors import UnknownName
+
+__all__ = [
+    "METHODS",
+    "PROPAGATIONS",
+    "CriterionName",
+    "MarkovName",
+    "MethodName",
+    "ScheduleName",
+    "VariantName",
+    "named",
+]
+
+MarkovName: TypeAlias = Literal["local", "global", "none"]
+CriterionName: TypeAlias = Literal["maximax", "maximin", "hurwicz", "dominance"]
+VariantName: TypeAlias = Literal["bp", "printed", "sound"]
+ScheduleName: TypeAlias = Literal["residual", "synchronous"]
+MethodName: TypeAlias = Literal[
+    "auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"
+]
+
+METHODS: tuple[str, ...] = get_args(MethodName)
+PROPAGATIONS: tuple[str, ...] = get_args(VariantName)
+"""The methods that propagate intervals, for all variables at once."""
+
+
+def named(name: object, known: tuple[str, ...], *, what: str) -> str:
+    """Return a name that is known, and complain of any other."""
+    if name not in known:
+        raise UnknownName(f"there is no {what} {name}", advice=f"Choose one of {', '.join(known)}.")
+    return str(name)

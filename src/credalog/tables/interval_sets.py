@@ -1,0 +1,73 @@
+"""Credal sets given by an interval for each value: {theta : lower <= theta <= upper, sum theta = 1}.
+
+Input: the bounds. Output: a distribution in the middle; or all vertices, in closed form: all values but one
+are at an end of their interval (de Campos, Huete and Moral, 1994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import accumulate, islice
+from math import lcm
+from typing import NamedTuple
+
+from credalog.network.polytopes import Vertex
+
+__all__ = ["interval_centre", "interval_vertices"]
+
+
+def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
+    """Return the distribution equally far between all bounds: zero only where no other is possible."""
+    least = sum(lower, Fraction(0))
+    spread = sum(upper, Fraction(0)) - least
+    share = (1 - least) / spread if spread else Fraction(0)
+    return tuple(l + share * (u - l) for l, u in zip(lower, upper, strict=True))
+
+
+def interval_vertices(
+    lower: Sequence[Fraction], upper: Sequence[Fraction], *, most: int
+) -> tuple[Vertex, ...] | None:
+    """Enumerate the extreme points in lexicographic order; None where there are more than `most`."""
+    scale = lcm(*(end.denominator for end in (*lower, *upper)))
+    low, high = (tuple(int(end * scale) for end in ends) for ends in (lower, upper))
+    found = list(islice(_vertices(_Whole(low, high, _tails(low, high)), (), scale), most + 1))
+    if len(found) > most:
+        return None
+    return tuple(tuple(Fraction(value, scale) for value in point) for point in sorted(found))
+
+
+class _Whole(NamedTuple):
+    """The bounds times their common denominator, and the range of the sum of all values but the first i."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    tails: tuple[tuple[int, int], ...]
+
+
+def _tails(lower: tuple[int, ...], upper: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    least, most = (list(accumulate(reversed(ends), initial=0)) for ends in (lower, upper))
+    return tuple(zip(reversed(least), reversed(most), strict=True))
+
+
+def _vertices(bounds: _Whole, head: tuple[int, ...], left: int, inner: int = -1) -> Iterator[tuple[int, ...]]:
+    """Extend the first values of a vertex, of which at most one, `inner`, is to be found from the sum.
+
+    That value stands at its lower end meanwhile; `left` is what the sum still lacks.
+    """
+    least, most = bounds.tails[len(head)]
+    room = bounds.upper[inner] - bounds.lower[inner] if inner >= 0 else 0
+    if not (least <= left and left - room <= most):
+        return
+    if len(head) == len(bounds.lower):
+        if inner < 0:
+            yield head
+        elif 0 < left < room:
+            yield (*head[:inner], head[inner] + left, *head[inner + 1 :])
+        return
+    low, high = bounds.lower[len(head)], bounds.upper[len(head)]
+    yield from _vertices(bounds, (*head, low), left - low, inner)
+    if low < high:
+        yield from _vertices(bounds, (*head, high), left - high, inner)
+        if inner < 0:
+            yield from _vertices(bounds, (*head, low), left - low, len(head))

@@ -1,0 +1,130 @@
+"""From ground values back to a theory.
+
+Input: sentences built in Python, or a ground network. Output: the rules and declarations that say the same,
+so that text and Python meet in one form: a sentence is equal to itself however it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from credalog.errors import LanguageError
+from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, is_deeper, scope
+from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.text.linear import normal_form
+from credalog.theory import (
+    DEPTH,
+    Application,
+    Assessment,
+    Declaration,
+    Domain,
+    Evidence,
+    IndependenceRule,
+    Predicate,
+    QueryRule,
+    RandomFunction,
+    Rule,
+    Term,
+    Theory,
+    lifted,
+    term_of,
+)
+
+__all__ = ["check_depth", "declarations_of", "rule_of", "theory_of", "with_rules"]
+
+
+def rule_of(sentence: Sentence) -> Rule:
+    """Return a ground sentence as a rule."""
+    claims = tuple((weight, lifted(claim)) for weight, claim in sentence.claims)
+    assessment = Assessment(claims, lifted(sentence.given), sentence.lower, sentence.upper)
+    return Rule(assessment, tau=sentence.tau, label=sentence.label, source=sentence.source)
+
+
+def with_rules(theory: Theory, sentences: Iterable[Sentence]) -> Theory:
+    """Return a theory with more sentences, and with their variables declared where it does not know them."""
+    stated = tuple(map(_normalized, sentences))
+    for sentence in stated:
+        check_depth(sentence.given, *(claim for _, claim in sentence.claims))
+    declared = {declaration.name: declaration for declaration in theory.declarations}
+    for variable in dict.fromkeys(v for sentence in stated for v in sentence.scope):
+        _declare(variable, declared)
+    rules = (*theory.rules, *map(rule_of, stated))
+    return replace(theory, declarations=tuple(declared.values()), rules=rules)
+
+
+def check_depth(*formulas: Formula) -> None:
+    """Complain about formulas built in Python that are nested more deeply than a text may be."""
+    if any(is_deeper(formula, DEPTH) for formula in formulas):
+        raise LanguageError(
+            f"a formula is nested more than {DEPTH} levels deep", advice="Split it, or name its parts."
+        )
+
+
+def _normalized(sentence: Sentence) -> Sentence:
+    claims, lower, upper = normal_form(sentence.claims, sentence.lower, sentence.upper)
+    return replace(sentence, claims=claims, lower=lower, upper=upper)
+
+
+def _declare(variable: Variable, declared: dict[str, Declaration]) -> None:
+    """Declare a multi-valued variable; complain if its name already has other values."""
+    term = term_of(variable.name)
+    applied = term.name if isinstance(term, Application) else variable.name
+    known = declared.get(variable.name) or declared.get(applied)
+    if known is None:
+        if not variable.is_proposition:
+            declared[variable.name] = RandomFunction(variable.name, variable.values)
+    elif _values(known, declared) not in (variable.values, None):
+        raise LanguageError(f"{variable.name} is used with two different lists of values")
+
+
+def _values(known: Declaration, declared: dict[str, Declaration]) -> tuple[str, ...] | None:
+    match known:
+        case Predicate():
+            return BOOLEAN
+        case RandomFunction(_, str() as sort):
+            domain = declared.get(sort)
+            return domain.elements if isinstance(domain, Domain) else None
+        case RandomFunction(_, tuple() as values):
+            return values
+        case _:
+            return None
+
+
+def theory_of(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Query] = ()) -> Theory:
+    """Return a ground network, what was observed and what is asked, as a theory."""
+    asked = tuple(queries)
+    mentioned = (*scope(evidence), *(variable for query in asked for variable in query.scope))
+    return Theory(
+        declarations=tuple(_needed(network, mentioned)),
+        rules=tuple(map(rule_of, network.sentences)),
+        independences=tuple(map(_independence_rule, network.independences)),
+        queries=tuple(QueryRule(lifted(query.claim), lifted(query.given)) for query in asked),
+        evidence=() if evidence == TRUE else (Evidence(lifted(evidence)),),
+    )
+
+
+def declarations_of(variables: Iterable[Variable]) -> Iterator[Declaration]:
+    """Yield the declarations of ground variables, each under its whole name."""
+    for variable in variables:
+        name = variable.name
+        yield Predicate(name) if variable.is_proposition else RandomFunction(name, variable.values)
+
+
+def _needed(network: Network, mentioned: Iterable[Variable]) -> Iterator[Declaration]:
+    """Yield the declarations that tell what the sentences do not: values, and that a variable exists."""
+    occurring = dict.fromkeys(v for sentence in network.sentences for v in sentence.scope)
+    variables = dict.fromkeys((*network.variables, *mentioned))
+    # A declared proposition makes all names wait for a declaration: one of them is as good as all.
+    all_needed = any(v.is_proposition and v not in occurring for v in variables)
+    for declaration in declarations_of(dict.fromkeys((*variables, *occurring))):
+        if all_needed or isinstance(declaration, RandomFunction):
+            yield declaration
+
+
+def _independence_rule(independence: Independence) -> IndependenceRule:
+    return IndependenceRule(_terms(independence.left), _terms(independence.right), _terms(independence.given))
+
+
+def _terms(variables: Iterable[Variable]) -> tuple[Term, ...]:
+    return tuple(term_of(variable.name) for variable in variables)

@@ -1,0 +1,270 @@
+"""What people type by mistake, what they see while they wait, and what is never lost."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from credalog.cli import main
+
+Ask = Callable[..., tuple[int, str, str]]
+
+CHAIN = "0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\n0.1 <= P(b | !a) <= 0.2\nP(n) = 0\n"
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Ask:
+    """Return a function that asks of a network, and returns the exit code, output and complaints."""
+
+    def run(command: str, *words: str, text: str = CHAIN) -> tuple[int, str, str]:
+        path = tmp_path / "model.lcn"
+        path.write_text(text)
+        code = main([command, str(path), *words])
+        seen = capsys.readouterr()
+        return code, seen.out, seen.err
+
+    return run
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return a function that runs a command which argparse refuses, and returns the complaint."""
+
+    def run(*words: str) -> str:
+        with pytest.raises(SystemExit) as stop:
+            main(words)
+        assert stop.value.code == 2
+        return capsys.readouterr().err
+
+    return run
+
+
+# What is typed.
+
+
+def test_all_queries_are_read_before_the_first_is_computed(ask: Ask):
+    code, out, err = ask("query", "P(a)", "P(zz)", "P(b)")
+    assert (code, out) == (2, "")
+    assert "P(zz)" in err
+
+
+def test_all_statements_are_read_before_the_first_is_decided(ask: Ask):
+    code, out, err = ask("decide", "P(a) >= 0.1", "P(zz) >= 0.1")
+    assert (code, out) == (2, "")
+    assert "P(zz)" in err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_question_that_fails_costs_no_other_its_answer(ask: Ask, jobs: str):
+    code, out, err = ask("query", "P(a)", "P(a | n)", "P(b)", "--jobs", jobs)
+    assert code == 4
+    assert [line.split()[0] for line in out.splitlines()] == ["query", "P(a)", "P(b)"]
+    assert err.startswith("error: P(a | n): ")
+
+
+def test_a_failed_question_has_its_place_in_json(ask: Ask):
+    _, out, _ = ask("query", "P(a | n)", "P(b)", "--json", "--jobs", "2")
+    assert [(one["query"], one["status"]) for one in json.loads(out)] == [
+        ("P(a | n)", "FAILED"),
+        ("P(b)", "EXACT"),
+    ]
+
+
+def test_a_statement_that_fails_costs_no_other_its_verdict(ask: Ask):
+    code, out, err = ask("decide", "P(a) >= 0.1", "P(a | n) >= 0.5", "P(b) >= 0.9")
+    assert code == 4
+    assert "P(a) >= 0.1" in out
+    assert "P(b) >= 0.9" in out
+    assert "P(a | n) >= 0.5" in err
+
+
+@pytest.mark.parametrize("command", ["query", "decide", "explain"])
+def test_evidence_is_taken_by_every_question(ask: Ask, command: str):
+    asked = "P(a) >= 0.5" if command == "decide" else "P(a)"
+    code, out, _ = ask(command, asked, "--evidence", "b")
+    assert code == 0
+    assert "P(a | b)" in out
+
+
+def test_standard_input_is_a_file_called_minus(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO(CHAIN))
+    assert main(["query", "-", "P(a)"]) == 0
+    assert "0.200000" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("marginals", "--window", "2"), "--method sound"),
+        (("marginals", "--method", "bp", "--window", "2"), "--method sound"),
+        (("marginals", "--method", "bp", "--jobs", "2"), "one question at a time"),
+        (("explain", "P(a)", "--within", "0.1"), "--measure"),
+        (("query", "P(a)", "--witnesses"), "--json"),
+        (("map", "--alpha", "0.3"), "--criterion hurwicz"),
+        (("query", "P(a)", "--method", "nilsson"), "--markov none"),
+        (("query", "P(a and b)", "--method", "sound"), "--method auto"),
+        (("explain", "P(a)", "--measure", "P(zz)"), "P(zz)"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(ask: Ask, words: tuple[str, ...], advice: str):
+    code, out, err = ask(*words)
+    assert (code, out) == (2, "")
+    assert advice in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("query", "a.lcn", "P(a)", "--tolerance", "2"),
+        ("query", "a.lcn", "P(a)", "--timeout", "-1"),
+        ("query", "a.lcn", "P(a)", "--timeout", "nan"),
+        ("query", "a.lcn", "P(a)", "--jobs", "0"),
+        ("map", "a.lcn", "--top", "0"),
+        ("explain", "a.lcn", "P(a)", "--measure", "P(b)", "--within", "2"),
+        ("map", "a.lcn", "--alpha", "2"),
+        ("check", "a.lcn", "--markov", "paper"),
+    ],
+    ids=" ".join,
+)
+def test_a_number_that_makes_no_sense_is_refused(refused: Callable[..., str], words: tuple[str, ...]):
+    assert words[-2] in refused(*words)
+
+
+def test_check_asks_under_any_markov_condition(ask: Ask):
+    # Without the independence of x and y nothing forbids P(x and y) = 0.
+    text = "P(x) = 0.5\nP(y) = 0.5\nP(x and y) = 0 ; tau=False\n"
+    assert ask("check", text=text)[0] == 3
+    assert ask("check", "--markov", "none", text=text)[0] == 0
+
+
+def test_check_says_which_sentence_ties_which_atoms(ask: Ask):
+    text = "P(mi & pe) <= 0.2\nloose: P(a & b) <= 0.2 ; tau=False\nP(c) = 0.5\n"
+    _, out, _ = ask("check", text=text)
+    (line,) = (line for line in out.splitlines() if line.strip().startswith("tied"))
+    assert "mi, pe, by " in line
+    assert "model.lcn:1" in line
+    found = json.loads(ask("check", "--json", text=text)[1])
+    assert [one["ties"] for one in found["ties"]] == [["mi", "pe"]]
+
+
+def test_a_weight_goes_by_every_name_that_the_report_prints(ask: Ask):
+    text = "P(a) >= 0.6\nP(a) <= 0.4\n"
+    _, out, _ = ask("check", text=text)
+    place = next(line.split()[0] for line in out.splitlines() if line.strip().endswith("P(a) <= 1"))
+    for name in (place, Path(place).name):
+        _, out, _ = ask("check", "--weight", f"{name}=inf", "--json", text=text)
+        changed = [one["source"] for one in json.loads(out)["diagnosis"]["repair"]["changes"]]
+        assert changed == [place.replace(":1", ":2")]
+
+
+def test_decide_takes_small_thresholds_and_shows_all_of_them(ask: Ask):
+    _, out, _ = ask("decide", "P(a) >= 1e-3", "P(a) <= 0.123456789", "--json")
+    first, second = json.loads(out)
+    assert (first["threshold"], first["verdict"]) == (0.001, "CERTAIN")
+    assert (second["threshold"], second["verdict"]) == (0.123456789, "EXCLUDED")
+    assert "0.123456789" in ask("decide", "P(a) <= 0.123456789")[1]
+
+
+def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stop:
+        main(["help", "query"])
+    assert stop.value.code == 0
+    assert "usage: credalog query" in capsys.readouterr().out
+
+
+def test_more_jobs_than_questions_are_no_more_processes(ask: Ask):
+    assert ask("query", "P(a)", "--jobs", "1000")[0] == 0
+
+
+def test_a_failure_in_json_names_the_statement_once(ask: Ask):
+    code, out, _ = ask("decide", "P(a | n) >= 0.5", "P(a) >= 0.1", "--json")
+    failed, decided = json.loads(out)
+    assert (code, failed["statement"], failed["status"]) == (4, "P(a | n) >= 0.5", "FAILED")
+    assert "P(a | n)" not in failed["error"]
+    assert decided["verdict"] == "CERTAIN"
+
+
+# What is printed.
+
+
+def test_an_estimate_has_no_gap(ask: Ask):
+    _, out, _ = ask("marginals", "--method", "printed", text="0.2 <= P(a) <= 0.3\n")
+    assert out.splitlines()[1].split()[4] == "?"
+
+
+def test_no_answer_is_not_a_number(ask: Ask):
+    code, out, _ = ask("maxent", "P(a | n)")
+    assert code == 0
+    assert "undefined" in out
+    assert "nan" not in out.lower()
+    _, out, _ = ask("maxent", "P(a | n)", "--json")
+    assert json.loads(out, parse_constant=pytest.fail)["queries"][0]["probability"] is None
+
+
+def test_maxent_prints_no_digit_that_it_does_not_know(ask: Ask):
+    # The greatest entropy is at P(a) = 0.5, and it is proved up to some gap only.
+    _, out, _ = ask("maxent", "P(a)", text="0.2 <= P(a) <= 0.9\n")
+    assert out.split()[-1].rstrip("0") == "0.5"
+
+
+def test_the_gap_of_bounds_that_meet_is_known(ask: Ask):
+    _, out, _ = ask("marginals", "--method", "sound", text="P(a) = 0.5\n")
+    gap = float(out.splitlines()[1].split()[4].lstrip("≤"))
+    assert gap <= 1e-12
+
+
+def test_an_answer_that_says_nothing_says_why(ask: Ask):
+    _, _, err = ask("query", "P(d | s)", text="P(s | d) = 0.9\n")
+    assert "d stands in conditions only" in err
+
+
+def test_map_lists_all_there_is(ask: Ask):
+    _, out, _ = ask("map", "--variables", "a", "--top", "9", "--json")
+    assert json.loads(out)["is_complete"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is POSIX")
+def test_the_progress_line_is_gone_before_the_table(tmp_path: Path):
+    path = tmp_path / "model.lcn"
+    path.write_text(CHAIN)
+    script = (
+        "import sys; from credalog.cli import main; from credalog.cli import progress; progress.PAUSE = 0.0\n"
+        "from credalog.methods.answer import Progress\nfrom credalog.lcn import LCN\nfinished = LCN.query\n"
+        "def query(*words, report, **options):\n"
+        "    report(Progress('lower', 0.1, 0.2, 0.0))\n    return finished(*words, **options)\n"
+        "LCN.query = query\nsys.exit(main(sys.argv[1:]))"
+    )
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-c", script, "query", str(path), "P(a)"]
+    subprocess.run(command, stdout=follower, stderr=follower, check=True, timeout=60)
+    os.close(follower)
+    seen = os.read(leader, 100_000).decode()
+    os.close(leader)
+    progress, _, table = seen.rpartition("\r\x1b[K")
+    assert "bound 0.1" in progress
+    assert table.lstrip("\x1b[0123456789m").startswith("query")
+
+
+@pytest.mark.parametrize("module", ["numpy", "credalog.lcn"])
+def test_control_c_while_modules_are_imported_is_no_traceback(tmp_path: Path, module: str):
+    path = tmp_path / "model.lcn"
+    path.write_text(CHAIN)
+    script = (
+        "import sys\nclass Stop:\n    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from credalog.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", script, "maxent", str(path), "--json"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 130
+    assert "Traceback" not in ended.stderr
+    assert json.loads(ended.stdout)["status"] == "INTERRUPTED"
