@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Objective, Program, Ratios
-from credalog.trusted.certify import Checker, enclosed
-from credalog.trusted.rounding import UNIT, outward, relative_error, round_down, round_up
+from credalog.trusted.certify import Checker, enclosed, priced_bound
+from credalog.trusted.rounding import UNIT, all_rounded_down, outward, relative_error, round_down, round_up
 
 Rows = list[list[Fraction]]
 
@@ -48,6 +48,34 @@ def test_the_error_of_many_roundings_covers_their_product_and_hardly_more(operat
 def test_an_end_moves_outwards_by_its_error_and_one_float_more() -> None:
     assert outward(0.5, 0.25, End.LOWER) == nextafter(0.25, -inf)
     assert outward(0.5, 0.25, End.UPPER) == nextafter(0.75, inf)
+
+
+@pytest.mark.parametrize("end", End)
+def test_an_end_without_error_stays(end: End) -> None:
+    assert outward(0.5, 0.0, end) == 0.5
+
+
+def test_all_entries_but_zeros_are_rounded_down() -> None:
+    rounded = all_rounded_down(np.array([1.0, 0.0, -1.0]))
+    assert rounded.tolist() == [1.0 - 2.0**-53, 0.0, -1.0 - 2.0**-52]
+
+
+# --- A bound from a pricing problem ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("worth", "error"), [("1/7", "0"), ("1/7", "1/3"), ("-1/7", "0"), ("-1/7", "1/3"), ("-1/3", "1/7")]
+)
+@pytest.mark.parametrize("mass", [1.0, 1.1, 3.7])
+def test_a_priced_bound_is_on_the_safe_side_of_its_rational_value(
+    worth: str, error: str, mass: float
+) -> None:
+    shift, gain, off = 0.1, float(Fraction(worth)), float(Fraction(error))
+    # The mass is anywhere from 1 to its bound, and costs what the cheapest column does.
+    least = -Fraction(gain) - Fraction(off)
+    exact = Fraction(shift) + min(least, least * Fraction(mass))
+    bound = Fraction(priced_bound(shift, gain, error=off, mass=mass))
+    assert 0 < exact - bound < Fraction(1e-14)
 
 
 # --- Ends that a method computes ---------------------------------------------------------------------

@@ -106,7 +106,7 @@ def main() -> None:
     for library in LIBRARIES:
         importlib.import_module(library)
     KEPT.mkdir(exist_ok=True)
-    tests = _survey(options.jobs)
+    tests = _survey(options.tests, options.jobs)
     print(f"{len(tests)} tests, {sum(t.seconds for t in tests):.0f} s")
     chosen = [m for m in MODULES if any(m.endswith(name) for name in options.module or MODULES)]
     outcomes = _run(chosen, tests, options)
@@ -120,6 +120,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants")
     parser.add_argument("--module", action="append", help="only this module, by the end of its path")
+    parser.add_argument("--tests", action="append", help="only tests/test_NAME.py, for a first look")
     parser.add_argument("--function", default="", help="only functions whose name contains this")
     parser.add_argument("--sample", type=float, default=1.0, help="the share of the mutations to try")
     parser.add_argument("--seed", type=int, default=1, help="which sample")
@@ -138,7 +139,7 @@ def _hash(*paths: Path) -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()[:16]
 
 
-def _survey(jobs: int) -> list[Test]:
+def _survey(names: Sequence[str] | None, jobs: int) -> list[Test]:
     """Learn what each test costs and reaches; files that have not changed are not run again."""
     sources = [_path(module) for module in MODULES]
     helpers = [path for path in (PROJECT / "tests").glob("*.py") if not path.name.startswith("test_")]
@@ -148,7 +149,8 @@ def _survey(jobs: int) -> list[Test]:
     unfinished.mkdir(exist_ok=True)
     tasks: list[tuple[str, Callable[[], str], float]] = []
     for path in sorted((PROJECT / "tests").glob("test_*.py")):
-        if path.stem.removeprefix("test_") in NOT_RUN:
+        name = path.stem.removeprefix("test_")
+        if name not in names if names else name in NOT_RUN:
             continue
         found = KEPT / f"{path.stem}-{common}-{_hash(path)}.jsonl"
         kept.append(found)
@@ -190,7 +192,7 @@ def _each(
 
 def _run(chosen: Sequence[str], tests: Sequence[Test], options: argparse.Namespace) -> list[Outcome]:
     """Try the mutations that no earlier run has tried; return what is known of all of them."""
-    suite = _hash(*(PROJECT / "tests").glob("*.py"))
+    suite = f"{_hash(*(PROJECT / 'tests').glob('*.py'))} {' '.join(options.tests or ())}"
     known = {} if options.fresh else _known(suite)
     pending: dict[str, tuple[str, Mutation, list[Test]]] = {}
     asked: list[str] = []
