@@ -170,18 +170,22 @@ def _floats(rows: Rows) -> sp.csr_array:
     return sp.csr_array(np.array([[float(c) for c in row] for row in rows]).reshape(len(rows), WIDTH))
 
 
-def draw(random: Random, sizes: tuple[float, float, float, float, float], *, columns: bool) -> Case:
+def draw(
+    random: Random, sizes: tuple[float, float, float, float, float], *, columns: bool, empty: bool = False
+) -> Case:
     """Draw a program of thirds and tenths; sizes are those of the five kinds of multipliers."""
 
     def rows(count: int) -> Rows:
-        return [[Fraction(random.randint(-30, 30), 30) for _ in range(WIDTH)] for _ in range(count)]
+        most = 0 if empty else 30
+        return [[Fraction(random.randint(-most, most), 30) for _ in range(WIDTH)] for _ in range(count)]
 
     def weights(count: int, size: float) -> list[float]:
         return [size * random.uniform(-0.3, 1.0) for _ in range(count)]
 
     stated, low, high, equal, shift = sizes
-    numerator = [[Fraction(random.randint(0, 1)) for _ in range(WIDTH)] for _ in range(3)]
-    denominator = [[max(c, Fraction(random.randint(0, 1))) for c in row] for row in numerator]
+    most = 0 if empty else 1
+    numerator = [[Fraction(random.randint(0, most)) for _ in range(WIDTH)] for _ in range(3)]
+    denominator = [[max(c, Fraction(random.randint(0, most))) for c in row] for row in numerator]
     return Case(
         rows(4),
         rows(3),
@@ -213,6 +217,30 @@ def test_a_bound_is_on_the_safe_side_of_weak_duality_and_close_to_it(
             bound = Fraction(checker.bound(case.objective, box, np.array(case.multipliers), end))
             outside = end.sign * (case.proved(end) - bound)
             assert 0 <= outside <= Fraction(1e-11) * Fraction(max(sizes))
+
+
+def test_the_rounding_of_costs_counts_in_columns_without_rows() -> None:
+    random = Random(1)
+    for _ in range(500):
+        case = draw(random, (0.0, 0.0, 0.0, 0.0, 1.0), columns=False, empty=True)
+        for end in End:
+            bound = Checker(case.program).bound(
+                case.objective, case.program.ratios.box, np.array(case.multipliers), end
+            )
+            assert end.sign * Fraction(bound) <= end.sign * case.proved(end)
+
+
+def test_terms_that_each_vanish_beside_the_first_count_together() -> None:
+    """1 + 400 / 2^54 is 1 in floating point, added up term by term; the cost is short by the rest."""
+    rows, tiny = 401, Fraction(1, 2**54)
+    inequalities = [[Fraction(0), Fraction(1) if i == 0 else tiny, *5 * [Fraction(0)]] for i in range(rows)]
+    cost = [Fraction(0), Fraction(1), *5 * [Fraction(0)]]
+    case = Case(inequalities, [], [], [], [], [], cost, [1.0, 1.0, 1.0], [*rows * [1.0], 0.0])
+    assert case.proved(End.LOWER) == -400 * tiny
+    bound = Checker(case.program).lower_bound(
+        case.objective, case.program.ratios.box, np.array(case.multipliers)
+    )
+    assert Fraction(bound) <= -400 * tiny
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ def main() -> None:
     print(f"{len(tests)} tests, {sum(t.seconds for t in tests):.0f} s")
     chosen = [m for m in MODULES if any(m.endswith(name) for name in options.module or MODULES)]
     outcomes = _run(chosen, tests, options)
-    page = _page(outcomes, options.sample)
+    total = sum(1 for module in chosen for _ in mutations(_path(module).read_text()))
+    page = _page(outcomes, total)
     if options.write:
         PAGE.write_text(page)
     else:
@@ -193,7 +194,9 @@ def _each(
 def _run(chosen: Sequence[str], tests: Sequence[Test], options: argparse.Namespace) -> list[Outcome]:
     """Try the mutations that no earlier run has tried; return what is known of all of them."""
     suite = f"{_hash(*(PROJECT / 'tests').glob('*.py'))} {' '.join(options.tests or ())}"
-    known = {} if options.fresh else _known(suite)
+    if options.fresh:
+        (KEPT / "outcomes.jsonl").unlink(missing_ok=True)
+    known = _known(suite)
     pending: dict[str, tuple[str, Mutation, list[Test]]] = {}
     asked: list[str] = []
     for module in chosen:
@@ -290,7 +293,7 @@ def _reasons() -> dict[tuple[str, str, str], str]:
     }
 
 
-def _page(outcomes: Sequence[Outcome], sample: float) -> str:
+def _page(outcomes: Sequence[Outcome], total: int) -> str:
     """Write the page: counts, survivors that nothing explains, and the others with their reasons."""
     reasons = _reasons()
     survivors = [o for o in outcomes if not o.noticed]
@@ -298,8 +301,9 @@ def _page(outcomes: Sequence[Outcome], sample: float) -> str:
     lines = [
         "# Mutations of the trusted code",
         "",
-        f"Written by `make mutants` ({sample:.0%} of all mutations). Each mutation is one small change to a",
-        "trusted module; it is noticed if a test fails, or if the tests run for far too long. A survivor",
+        f"Written by `make mutants`, which tried {len(outcomes)} of {total} mutations, by a fixed seed.",
+        "Each mutation is one small change to a trusted module; it is noticed if a test fails, or if tests",
+        "run for far too long. Mutations are tried on the fastest tests that reach their lines. A survivor",
         "is equivalent, as the reason beside it says, or a gap in the tests.",
         "",
         "| module | mutations | noticed | equivalent | unexplained |",
