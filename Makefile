@@ -1,15 +1,18 @@
-# make demo     answer the paper's own examples
-# make test     everything a change must pass
-# make mutants  change the trusted code and see whether a test notices: a sample, under an hour on two cores
-# All set up .venv by themselves, once.
+# make demo    answer the paper's own examples, with the core alone
+# make quick   the fast tier, under a minute: style, types, imports, and the tests that are not marked slow
+# make test    everything a change must pass, with coverage
+# make mutants change the trusted code and see whether a test notices: a sample, under an hour on two cores
+# Each sets up what it needs of .venv by itself, once.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CORE := .venv/.core
 READY := .venv/.ready
 
-.PHONY: demo test mutants check clean
+.PHONY: demo quick test mutants check clean
 
-demo: $(READY)
+demo: $(CORE)
 	@echo "Example 1: friends, smoking, cancer"
 	@$(BIN)/credalog check examples/smokers.lcn
 	@echo "What the Markov condition says of Tim"
@@ -23,8 +26,11 @@ demo: $(READY)
 	@echo "Appendix A: the paper says [0, 0.33] and [0.85, 1]"
 	@$(BIN)/credalog run examples/appendix.lcn
 
+quick: check
+	$(BIN)/pytest -q -n auto -m "not slow"
+
 test: check
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --cov --cov-report=term:skip-covered
 
 mutants: $(READY)
 	$(BIN)/python -m tools.mutants --fresh --sample 0.3 --minutes 45 --write
@@ -35,11 +41,15 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-$(READY): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Credalog needs Python 3.11 or later: make PYTHON=/path/to/python")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,figures,compare]'
+	$(PIP) -e .
+	touch $@
+
+$(READY): $(CORE)
+	$(PIP) -e '.[dev]'
 	touch $@
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants
+	rm -rf .venv build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants

@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from time import monotonic
@@ -114,9 +115,9 @@ def trials_of_propagation(arguments: argparse.Namespace) -> Iterator[Trial]:
     for seed in count(arguments.first):
         for kind in (kind for kinds in arguments.kinds for kind in kinds):
             drawn = random_case(kind, seed, smallest=arguments.smallest, largest=arguments.largest)
-            yield from judged(lambda drawn=drawn: case_with_extremes(drawn, arguments.oracle))
+            yield from judged(partial(case_with_extremes, drawn, arguments.oracle))
         for kind in AWKWARD:
-            yield from judged(lambda kind=kind, seed=seed: awkward_case(kind, seed))
+            yield from judged(partial(awkward_case, kind, seed))
 
 
 def judged(draw: Callable[[], Awkward | None]) -> Iterator[Trial]:

@@ -1,18 +1,19 @@
 """Answer every query of the CREPO benchmark by set propagation and write the results page.
 
-Enters: the directory with `vmodel/*.uai` and `exact_results.csv` (IDSIA/crepo). Leaves:
+Input: the directory with `vmodel/*.uai` and `exact_results.csv` (IDSIA/crepo). Output:
 `benchmarks/results/crepo.md`. Run from the project root: python benchmarks/crepo.py
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import platform
 import resource
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
+
+from pages import add_data, command, finish, options_of, require
 
 from credalog.methods.vertices.sets import beliefs
 from credalog.network.graph import dependency_graph
@@ -21,9 +22,6 @@ from credalog.numbers.interval import Interval, Status
 from credalog.tables.credal import CredalNetwork, credal_network
 from credalog.text.readers import read
 
-ROOT = Path(__file__).parents[1]
-DATA = ROOT / ".." / "shared" / "data" / "crepo"
-PAGE = ROOT / "benchmarks" / "results" / "crepo.md"
 TIMEOUT = 60.0
 AGREEMENT = 1e-6
 
@@ -117,7 +115,7 @@ def comparison(results: list[Result]) -> list[str]:
         agree = sum(r.difference <= AGREEMENT for r in done)
         lines.append(
             f"| {kind} | {query_type} | {len(done)} of {len(rows)} "
-            f"| {max(r.published_seconds for r in done):.0f} s "
+            f"| {max((r.published_seconds for r in done), default=0.0):.0f} s "
             f"| {agree} of {len(done)} | {sum(r.refuted for r in done)} |"
         )
     return lines
@@ -125,12 +123,13 @@ def comparison(results: list[Result]) -> list[str]:
 
 def groups(results: list[Result]) -> list[tuple[str, str, list[Result]]]:
     keys = [(kind, query_type) for kind in ("sing", "mult") for query_type in ("marg", "cond")]
-    return [(k, q, [r for r in results if (r.kind, r.query_type) == (k, q)]) for k, q in keys]
+    found = [(k, q, [r for r in results if (r.kind, r.query_type) == (k, q)]) for k, q in keys]
+    return [(kind, query_type, rows) for kind, query_type, rows in found if rows]
 
 
 HEAD = """# CREPO: marginals and posteriors of multi-valued credal networks
 
-Command: `python benchmarks/crepo.py`. One process, one thread, {machine}, Python {python}; peak memory
+Command: `{command}`. One process, one thread, {machine}, Python {python}; peak memory
 {memory:.0f} MB; CPU seconds. A query is an interval for every state of the target. Every bound is CHECKED,
 and every end has a witness: a choice of vertices re-evaluated by variable elimination.
 """
@@ -156,7 +155,9 @@ brute force over all vertices in `tests/test_sets.py`.
 def page(results: list[Result]) -> str:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     slow = sorted(results, key=lambda r: -r.answering)[:8]
-    head = HEAD.format(machine=platform.machine(), python=platform.python_version(), memory=memory)
+    head = HEAD.format(
+        command=command(), machine=platform.machine(), python=platform.python_version(), memory=memory
+    )
     return "\n".join(
         [
             head,
@@ -173,19 +174,14 @@ def page(results: list[Result]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument(
-        "--every", type=int, default=1, help="take one row in this many, without writing the page"
-    )
+    parser = options_of(__doc__)
+    add_data(parser, "crepo")
+    parser.add_argument("--every", type=int, default=1, help="take one row in this many")
     options = parser.parse_args()
-    with (options.data / "exact_results.csv").open(encoding="utf-8") as file:
+    with (require(options.data) / "exact_results.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))[:: options.every]
     results = [run(row, options.data) for row in rows]
-    text = page(results)
-    print(text)
-    if options.every == 1:
-        PAGE.write_text(text, encoding="utf-8")
+    finish("crepo", page(results), parser, options)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Threshold decisions against exact intervals: how much sooner a verdict is reached.
 
-Enters: the public .lcn benchmarks, where they are at hand. Leaves: `benchmarks/results/decide.md`. Run from
+Input: the public .lcn benchmarks, where they are at hand. Output: `benchmarks/results/decide.md`. Run from
 the project root: python benchmarks/decide.py
 """
 
@@ -10,14 +10,13 @@ import platform
 from collections import Counter
 from pathlib import Path
 
+from pages import add_data, command, finish, options_of, require
+
 from credalog import load
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.questions.decide import Verdict, decide
 
-ROOT = Path(__file__).parents[1]
-DATA = ROOT / ".." / "shared" / "data" / "lcn" / "benchmarks"
-PAGE = ROOT / "benchmarks" / "results" / "decide.md"
 TIMEOUT = 10.0
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 QUERIES = (
@@ -33,7 +32,7 @@ QUERIES = (
 
 HEADER = """# Decisions
 
-Command: `python benchmarks/decide.py`. One process, one thread, {machine}, Python {python}. The cores were
+Command: `{command}`. One process, one thread, {machine}, Python {python}. The cores were
 shared with other work. For each query the exact interval (limit {timeout:g} s), and the statement
 P(q | e) >= t for t = {thresholds}: how many were settled, by which stage, and how long one took on average.
 
@@ -42,9 +41,9 @@ P(q | e) >= t for t = {thresholds}: how many were settled, by which stage, and h
 """
 
 
-def row(name: str, asked: str) -> str:
+def row(folder: Path, name: str, asked: str) -> str:
     """Measure one query."""
-    model = load(DATA / f"{name}.lcn")
+    model = load(folder / f"{name}.lcn")
     query, options = model.question(asked), Options(timeout=TIMEOUT)
     exact = Engine(model.ground()).query(query, options)
     found = [decide(Engine(model.ground()), query, t, options) for t in THRESHOLDS]
@@ -58,18 +57,22 @@ def row(name: str, asked: str) -> str:
 
 
 def main() -> None:
+    parser = options_of(__doc__)
+    add_data(parser, "lcn/benchmarks")
+    options = parser.parse_args()
+    folder = require(options.data)
     rows = []
     for name, asked in QUERIES:
-        if (DATA / f"{name}.lcn").exists():
-            rows.append(row(name, asked))
-            print(rows[-1], flush=True)
+        rows.append(row(folder, name, asked))
+        print(rows[-1], flush=True)
     header = HEADER.format(
+        command=command(),
         machine=platform.machine(),
         python=platform.python_version(),
         timeout=TIMEOUT,
         thresholds=", ".join(map(str, THRESHOLDS)),
     )
-    PAGE.write_text(header + "\n".join(rows) + "\n")
+    finish("decide", header + "\n".join(rows) + "\n", parser, options)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,13 @@
     python benchmarks/grounding.py            # all sizes, then the results page
     python benchmarks/grounding.py --small    # the smaller sizes, nothing written
 
-Enters: theories written as text, and data. Leaves: `benchmarks/results/grounding.md`. Every size runs in a
+Input: theories written as text, and data. Output: `benchmarks/results/grounding.md`. Every size runs in a
 process of its own, so that its peak memory is its own. Times are of the processor, so that other work on the
 machine counts little.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 import random
@@ -18,15 +17,14 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from time import process_time
+
+from pages import command, finish, options_of
 
 from credalog.grounding import ground
 from credalog.network.graph import dependency_graph
 from credalog.text import extended, read
 from credalog.theory import Theory
-
-PAGE = Path(__file__).resolve().parent / "results" / "grounding.md"
 
 
 def propositional(atoms: int) -> Theory:
@@ -128,7 +126,7 @@ def page(table: list[str]) -> str:
         [
             "# Reading and grounding, measured",
             "",
-            f"Written by `python benchmarks/grounding.py` on {platform.machine()}, Python"
+            f"Written by `{command()}` on {platform.machine()}, Python"
             f" {platform.python_version()}. Seconds are of the processor; `read` includes writing the text or"
             " the data down, `graph` is the dependency graph with the parents of every variable.",
             "",
@@ -142,16 +140,15 @@ def page(table: list[str]) -> str:
 
 def main() -> None:
     """Measure all cases, or one."""
-    parser = argparse.ArgumentParser(description="Measure reading and grounding.")
-    parser.add_argument("--small", action="store_true", help="smaller sizes only; write no page")
+    parser = options_of(__doc__)
+    parser.add_argument("--small", action="store_true", help="smaller sizes only")
     parser.add_argument("--case", nargs=2, metavar=("CASE", "SIZE"), help="measure one theory, as JSON")
     arguments = parser.parse_args()
     if arguments.case:
         print(json.dumps(measured(arguments.case[0], int(arguments.case[1]))))
         return
     table = rows(small=arguments.small)
-    if not arguments.small:
-        PAGE.write_text(page(table), encoding="utf-8")
+    finish("grounding", page(table), parser, arguments)
 
 
 if __name__ == "__main__":

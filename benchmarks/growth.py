@@ -1,6 +1,6 @@
 """Measure how inference grows with the number of atoms, and write the results page.
 
-Enters: nothing but a seed. Leaves: a table on the terminal and, with --write, `benchmarks/results/growth.md`.
+Input: nothing but a seed. Output: a table on the terminal and, with --write, `benchmarks/results/growth.md`.
 Run from the project root:
 
     python benchmarks/growth.py --write
@@ -12,17 +12,16 @@ intervals hold a hidden Bayesian network, which makes the whole consistent.
 
 from __future__ import annotations
 
-import argparse
 import platform
 import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log
-from pathlib import Path
 from time import monotonic
 
 import numpy as np
+from pages import command, finish, options_of
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.answer import Options
@@ -31,8 +30,6 @@ from credalog.network.formulas import Formula, Is, Variable, conjunction
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import Status
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "benchmarks" / "results" / "growth.md"
 TOLERANCE = 1e-3
 SEED = 7
 SMALL = (4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -132,7 +129,7 @@ def bar(seconds: float, least: float = 0.01) -> str:
 
 HEAD = """# Growth
 
-Command: `python benchmarks/growth.py --write`. One process, one thread, {machine}, Python {python}; EXACT at
+Command: `{command}`. One process, one thread, {machine}, Python {python}; EXACT at
 1e-3; at most {timeout:g} s for a query; peak memory {memory:.0f} MB; wall-clock seconds, compiling included.
 
 The networks are ladders: each atom has the two before it as parents, with intervals on all conditional
@@ -185,23 +182,21 @@ def at_fixed_width(sizes: Sequence[int], timeout: float) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument("--timeout", type=float, default=15.0, help="seconds for one query")
     parser.add_argument("--most", type=int, default=max(LARGE), help="the largest number of atoms")
-    parser.add_argument("--write", action="store_true", help="write the results page")
     options = parser.parse_args()
     small = against_joint([n for n in SMALL if n <= options.most], options.timeout)
     large = at_fixed_width([n for n in LARGE if n <= options.most], options.timeout)
     head = HEAD.format(
+        command=command(),
         machine=platform.machine(),
         python=platform.python_version(),
         timeout=options.timeout,
         memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
     text = head + "\n".join(small) + "\n" + WIDTH + "\n".join(large)
-    print(f"\n{text}")
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
+    finish("growth", text, parser, options)
 
 
 if __name__ == "__main__":

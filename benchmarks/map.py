@@ -1,12 +1,11 @@
 """Best explanations on published and random networks: whether and how soon the best is proved.
 
-Enters: the public .lcn benchmarks, where they are at hand, and random credal trees. Leaves:
+Input: the public .lcn benchmarks, where they are at hand, and random credal trees. Output:
 `benchmarks/results/map.md`. Run from the project root: python benchmarks/map.py
 """
 
 from __future__ import annotations
 
-import argparse
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from pages import add_data, command, finish, options_of, require
 
 from credalog import load
 from credalog.errors import CredalogError
@@ -23,10 +23,6 @@ from credalog.methods.automatic import Engine
 from credalog.network.formulas import Formula, Is, Not, Variable, conjunction
 from credalog.network.sentences import Network, Sentence
 from credalog.questions.map import BestAssignments, Criterion, best_assignments
-
-ROOT = Path(__file__).parents[1]
-DATA = ROOT / ".." / "shared" / "data" / "lcn" / "benchmarks"
-PAGE = ROOT / "benchmarks" / "results" / "map.md"
 
 PUBLISHED = (
     *(
@@ -100,12 +96,10 @@ def _table(
         yield Sentence.of(Is(child), lower, lower + Fraction(str(width)), given=given)
 
 
-def tasks() -> Iterator[Task]:
+def tasks(folder: Path) -> Iterator[Task]:
     """Yield every task of the benchmark."""
     for name in PUBLISHED:
-        path = DATA / f"{name}.lcn"
-        if not path.exists():
-            continue
+        path = folder / f"{name}.lcn"
         network = load(path).ground()
         half = len(network.variables) // 2
         for observed, chosen in ((0, None), (2, None), (0, min(half, 10)), (2, min(half, 10))):
@@ -131,7 +125,7 @@ def _row(task: Task, criterion: Criterion, seconds: float) -> str:
 
 HEADER = """# Best explanations
 
-Command: `python benchmarks/map.py --seconds {seconds:g}`. One process, one thread, {machine}, Python
+Command: `{command}`, at most {seconds:g} s for each task. One process, one thread, {machine}, Python
 {python}. The cores were shared with other work, so times are upper bounds. "all given 2" is a full MAP with
 two variables observed to be true (the first of a fixed shuffle), "4" a marginal MAP of four variables.
 *tied*: assignments within 1e-4 of the best, relative; a plus says that more than are listed may tie.
@@ -141,30 +135,30 @@ the time ran out.
 Many of the published random networks leave most conditional probabilities open. There every assignment has
 lower probability zero, so that maximin has nothing to choose by; the random polytrees have complete tables.
 
-Published state of the art, for comparison: exact MAP stops at 8 propositions after about an hour, and
-marginal MAP on the 8 variables of Asia takes 800 s.
-
 | network | variables | assigned | criterion | best score | verdict | tied | nodes | seconds |
 |---|---:|---|---|---:|---|---:|---:|---:|
 """
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
+    add_data(parser, "lcn/benchmarks")
     parser.add_argument("--seconds", type=float, default=60.0, help="limit for each task")
     parser.add_argument("--only", default="", help="only networks whose name contains this")
     arguments = parser.parse_args()
     rows = []
-    for task in tasks():
+    for task in tasks(require(arguments.data)):
         if arguments.only in task.name:
             for criterion in (Criterion.MAXIMAX, Criterion.MAXIMIN):
                 rows.append(_row(task, criterion, arguments.seconds))
                 print(rows[-1], flush=True)
-    if not arguments.only:
-        header = HEADER.format(
-            seconds=arguments.seconds, machine=platform.machine(), python=platform.python_version()
-        )
-        PAGE.write_text(header + "\n".join(rows) + "\n")
+    header = HEADER.format(
+        command=command(),
+        seconds=arguments.seconds,
+        machine=platform.machine(),
+        python=platform.python_version(),
+    )
+    finish("map", header + "\n".join(rows) + "\n", parser, arguments)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 """Measure Nilsson's logic by column generation, against the program over all worlds and far beyond it.
 
-    python benchmarks/nilsson.py              # everything, then the results page
-    python benchmarks/nilsson.py --quick      # a few small instances, nothing written
-
-Enters: random instances of probabilistic satisfiability. Leaves: `benchmarks/results/nilsson.md`.
+Input: random instances of probabilistic satisfiability. Output: `benchmarks/results/nilsson.md`.
 
 Three families. *Clauses with planted bounds*: the probability of a random 3-clause under a hidden
 distribution, widened; consistent by construction. *Normal form* (Finger and De Bona, "Probabilistic
@@ -14,16 +11,15 @@ phase transition. *Chains*: the paper's sentences about consecutive lies, of any
 
 from __future__ import annotations
 
-import argparse
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+from pages import command, finish, options_of
 from scipy.optimize import linprog
 
 from credalog.methods import columns as nilsson
@@ -34,7 +30,6 @@ from credalog.network.formulas import Formula, Is, disjunction, proposition, tru
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 
-PAGE = Path(__file__).resolve().parent / "results" / "nilsson.md"
 Rng = np.random.Generator
 
 
@@ -102,7 +97,9 @@ def over_all_worlds(network: Network, claim: Formula) -> tuple[float, float]:
     found = [
         linprog(sign * goal, A_ub=np.array(rows), b_ub=limits, A_eq=sure, b_eq=[1.0]) for sign in (1, -1)
     ]
-    return float(found[0].fun), -float(found[1].fun)
+    least, most = (one.fun for one in found)
+    assert least is not None and most is not None
+    return float(least), -float(most)
 
 
 # --- Measurements -------------------------------------------------------------------------------------------
@@ -186,26 +183,27 @@ def clauses(sizes: tuple[int, ...], timeout: float) -> Iterator[str]:
 
 def main() -> None:
     """Measure everything and write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small instances only; write nothing")
-    quick = parser.parse_args().quick
+    parser = options_of(__doc__)
+    parser.add_argument("--small", action="store_true", help="small instances only")
+    options = parser.parse_args()
     start = perf_counter()
     parts = {
-        "reference": against_reference((6, 8) if quick else (6, 8, 10, 12, 14)),
-        "growth": growth((10, 20) if quick else (10, 20, 50, 100, 200)),
+        "reference": against_reference((6, 8) if options.small else (6, 8, 10, 12, 14)),
+        "growth": growth((10, 20) if options.small else (10, 20, 50, 100, 200)),
         "transition": transition(
-            (20,) if quick else (50, 100), (2.0,) if quick else (1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5), 3, 30.0
+            (20,) if options.small else (50, 100),
+            (2.0,) if options.small else (1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5),
+            3,
+            30.0,
         ),
-        "clauses": clauses((20,) if quick else (100, 200, 300), 60.0),
+        "clauses": clauses((20,) if options.small else (100, 200, 300), 60.0),
     }
     tables = {}
     for name, lines in parts.items():
         tables[name] = "\n".join(_shown(lines))
-    if not quick:
-        text = TEXT.format(seconds=perf_counter() - start, machine=platform.machine(), **tables)
-        PAGE.write_text(text, encoding="utf-8")
+    spent = perf_counter() - start
+    text = TEXT.format(command=command(), seconds=spent, machine=platform.machine(), **tables)
+    finish("nilsson", text, parser, options)
 
 
 def _shown(lines: Iterator[str]) -> Iterator[str]:
@@ -217,7 +215,7 @@ def _shown(lines: Iterator[str]) -> Iterator[str]:
 TEXT = """\
 # Nilsson's logic by column generation
 
-Written by `python benchmarks/nilsson.py` ({seconds:.0f} s, one process, {machine}). Times are seconds.
+Written by `{command}` ({seconds:.0f} s, one process, {machine}). Times are seconds.
 
 ## Against the linear program over all worlds
 

@@ -1,22 +1,20 @@
 """Ask posteriors of random binary networks with loops, by vertex branching and by the factorized program.
 
-Enters: nothing; networks are drawn from fixed seeds. Leaves: `benchmarks/results/posterior.md`. Run from the
+Input: nothing; networks are drawn from fixed seeds. Output: `benchmarks/results/posterior.md`. Run from the
 project root: python benchmarks/posterior.py
 """
 
 from __future__ import annotations
 
-import argparse
 import platform
 import resource
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from time import process_time
 
 import numpy as np
+from pages import command, finish, options_of
 
 from credalog.errors import CredalogError
 from credalog.methods import automatic as exact
@@ -29,13 +27,12 @@ from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import Status
 from credalog.tables.credal import ask, credal_network
 
-PAGE = Path(__file__).parents[1] / "benchmarks" / "results" / "posterior.md"
 TOLERANCE = 1e-3
 WIDEST = Fraction(3, 10)
 
 HEAD = """# Posteriors of random binary networks with loops
 
-Command: `python benchmarks/posterior.py {arguments}`.
+Command: `{command}`.
 Networks: each variable takes up to `width` parents inside one clique of a random `width`-tree, and an
 interval at most {widest} wide for each parent configuration; the query's variable and the observed ones are
 drawn at random. {machine}, Python {python}, one thread; peak memory {memory:.0f} MB. Limit {timeout:.0f} s
@@ -43,11 +40,11 @@ by the clock per query, on a machine shared with other work; CPU seconds; EXACT 
 `families`: how many conditional tables matter, on average. All bounds hold whatever the time limit;
 `widest gap` is the largest distance of a bound from its witness.
 
-## Vertex branching and set propagation (`inference.sets`)
+## Vertex branching and set propagation (`--method sets`)
 """
 
 SIDE = """
-## Side by side with the factorized program (`inference.exact`)
+## Side by side with the factorized program (`--method factorized`)
 
 The same queries, the first of each row above, under the same limit.
 """
@@ -176,12 +173,9 @@ def side_by_side(ours: list[Result], theirs: list[Result]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--repetitions", type=int, default=4)
-    parser.add_argument(
-        "--compare", action="store_true", help="also ask the factorized program, once per row"
-    )
+    parser = options_of(__doc__)
+    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one query")
+    parser.add_argument("--repetitions", type=int, default=4, help="networks for each row")
     options = parser.parse_args()
     cases = [
         draw(atoms, width, observed, seed)
@@ -191,12 +185,10 @@ def main() -> None:
         for seed in range(options.repetitions)
     ]
     ours = [by_sets(case, options.timeout) for case in cases]
-    compared: list[str] = []
-    if options.compare:
-        first = [r for r in ours if r.case.seed == 0]
-        compared = [SIDE, *side_by_side(first, [by_program(r.case, options.timeout) for r in first])]
+    first = [r for r in ours if r.case.seed == 0]
+    compared = [SIDE, *side_by_side(first, [by_program(r.case, options.timeout) for r in first])]
     head = HEAD.format(
-        arguments=" ".join(sys.argv[1:]),
+        command=command(),
         widest=float(WIDEST),
         machine=platform.machine(),
         python=platform.python_version(),
@@ -205,8 +197,7 @@ def main() -> None:
         tolerance=TOLERANCE,
     )
     text = "\n".join([head, *table(ours), *compared, ""])
-    print(text)
-    PAGE.write_text(text, encoding="utf-8")
+    finish("posterior", text, parser, options)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Bound every marginal of every published LCN and write the results page.
 
-Enters: the directory of public LCN files (`examples/`, `benchmarks/`). Leaves: a table on the terminal and,
+Input: the directory of public LCN files (`examples/`, `benchmarks/`). Output: a table on the terminal and,
 with --write, `benchmarks/results/published.md`. Run from the project root:
 
     python benchmarks/published.py --write
@@ -8,7 +8,6 @@ with --write, `benchmarks/results/published.md`. Run from the project root:
 
 from __future__ import annotations
 
-import argparse
 import platform
 import resource
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from math import floor
 from pathlib import Path
 from time import monotonic
+
+from pages import add_data, command, finish, options_of, require
 
 import credalog
 from credalog.errors import InconsistentNetwork
@@ -25,9 +26,6 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Warrant
 
-ROOT = Path(__file__).parents[1]
-DATA = ROOT / ".." / "shared" / "data" / "lcn"
-PAGE = ROOT / "benchmarks" / "results" / "published.md"
 TOLERANCE = 1e-3
 SMALL_CORE = 12
 
@@ -156,7 +154,7 @@ def _total(name: str, found: Iterable[Result]) -> str:
 
 
 def comparison(results: Sequence[Result]) -> list[str]:
-    lines = ["| network | atoms | published | ours | ends EXACT |", "|---|---:|---:|---:|---:|"]
+    lines = ["| network | atoms | theirs | ours | ends EXACT |", "|---|---:|---:|---:|---:|"]
     for r in results:
         if r.name in PUBLISHED_SECONDS:
             theirs = PUBLISHED_SECONDS[r.name]
@@ -166,17 +164,18 @@ def comparison(results: Sequence[Result]) -> list[str]:
 
 HEAD = """# Published networks: all marginals
 
-Command: `python benchmarks/published.py --write`. One process, one thread, {machine}, Python {python}; at
+Command: `{command}`. One process, one thread, {machine}, Python {python}; at
 most {timeout:g} s for a marginal; peak memory {memory:.0f} MB; wall-clock seconds, reading and compiling
 included. An end of an interval is EXACT when a checked model attains it within 1e-3; the bound holds in any
 case. CHECKED counts the ends whose bound our own kernel proved.
 """
 
 AGAINST = """
-## Against the best published times
+## Against other times
 
-Theirs are for all marginals of a network of the same kind and size, on other hardware, by a local solver
-without proof; the published answer for the Supreme Court file was vacuous.
+Theirs are the best we know of for all marginals of a network of the same kind and size, on other hardware,
+by a local solver without proof; we can give no reference for them, so they are an order of magnitude at best.
+Ours are whole runs. The other answer for the Supreme Court file was vacuous.
 """
 
 LARGE = """
@@ -198,7 +197,11 @@ COLUMNS = [
 def page(local: Sequence[Result], other: Sequence[Result], timeout: float) -> str:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     head = HEAD.format(
-        machine=platform.machine(), python=platform.python_version(), timeout=timeout, memory=memory
+        command=command(),
+        machine=platform.machine(),
+        python=platform.python_version(),
+        timeout=timeout,
+        memory=memory,
     )
     large = [r for r in local if r.name in LARGE_CORES]
     lines: list[str] = [
@@ -216,23 +219,18 @@ def page(local: Sequence[Result], other: Sequence[Result], timeout: float) -> st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
+    parser = options_of(__doc__)
+    add_data(parser, "lcn")
     parser.add_argument("--only", default="", help="take only the files whose name contains this")
     parser.add_argument("--timeout", type=float, default=10.0, help="seconds for one marginal")
-    parser.add_argument("--write", action="store_true", help="write the results page")
     options = parser.parse_args()
-    files = [p for p in sorted(options.data.rglob("*.lcn")) if options.only in p.stem]
+    files = [p for p in sorted(require(options.data).rglob("*.lcn")) if options.only in p.stem]
     if not files:
-        raise SystemExit(
-            f"no .lcn files in {options.data}; see benchmarks/README.md for where they come from"
-        )
+        raise SystemExit(f"no .lcn files in {options.data}; benchmarks/README.md says where they come from")
     local = measured(files, Markov.LOCAL, options.timeout)
     other = measured([p for p in files if p.stem in LARGE_CORES], Markov.GLOBAL, options.timeout)
     text = page(local, other, options.timeout)
-    print(f"\n{text}")
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
+    finish("published", text, parser, options)
 
 
 def measured(files: Iterable[Path], markov: Markov, timeout: float) -> list[Result]:

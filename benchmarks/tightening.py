@@ -2,7 +2,7 @@
 
     python benchmarks/tightening.py
 
-Enters: random networks with loops and extra marginal sentences, from fixed seeds. Leaves:
+Input: random networks with loops and extra marginal sentences, from fixed seeds. Output:
 `benchmarks/results/tightening.md`. The bounds of sound propagation are implied, so that adding them as
 sentences changes no model; the dependency graph is kept. Both sides use the same engine, one after the other
 on the same query.
@@ -10,15 +10,14 @@ on the same query.
 
 from __future__ import annotations
 
-import argparse
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from pages import command, finish, options_of
 
 from credalog.errors import InconsistentNetwork
 from credalog.methods.answer import Answer, Options
@@ -28,13 +27,12 @@ from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import Status
 
-PAGE = Path(__file__).resolve().parent / "results" / "tightening.md"
 TIMEOUT = 5.0
 TOLERANCE = 1e-4
 
 HEAD = """# Sound propagation as a helper of exact inference
 
-Command: `python benchmarks/tightening.py {arguments}`. {machine}, Python {python}.
+Command: `{command}`. {machine}, Python {python}.
 
 Random networks of two or three parents each, an interval for every configuration, and a marginal
 sentence on every third variable. `with` adds to the program what sound propagation of the given window
@@ -142,22 +140,21 @@ def compare(atoms: int, observed: int, window: int, networks: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else None)
-    parser.add_argument("--networks", type=int, default=4, metavar="N", help="networks for each row")
+    parser = options_of(__doc__)
+    parser.add_argument("--networks", type=int, default=2, metavar="N", help="networks for each row")
     arguments = parser.parse_args()
     head = HEAD.format(
-        arguments=f"--networks {arguments.networks}",
+        command=command(),
         machine=platform.machine(),
         python=platform.python_version(),
         tolerance=TOLERANCE,
         timeout=TIMEOUT,
     )
-    print(head, end="")
     rows = []
     for atoms, observed, window in [(a, o, w) for a in (8, 12, 16) for o in (0, 2) for w in (0, 1)]:
         rows.append(compare(atoms, observed, window, arguments.networks))
         print(rows[-1], flush=True)
-    PAGE.write_text(head + "\n".join(rows) + "\n")
+    finish("tightening", head + "\n".join(rows) + "\n", parser, arguments)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Networks that propagation would dislike, each with distributions that satisfy it.
 
-Enters: a kind and a seed. Leaves: a network and some of its models as joint distributions. Bounds are drawn
+Input: a kind and a seed. Output: a network and some of its models as joint distributions. Bounds are drawn
 around a hidden distribution that lies at an end of most of them, so that a bound that is too narrow by
 little is caught without any solver. Where it is not plain that the hidden distribution satisfies every
 independence, the oracle's own measure decides, and the case is dropped.
@@ -68,7 +68,7 @@ def network(*sentences: Sentence) -> Network:
     return Network(tuple(dict.fromkeys(v for s in sentences for v in s.scope)), sentences)
 
 
-def _copies() -> Network:
+def _two_copies_of_a_coin() -> Network:
     a, b, c, d = propositions("a b c d")
     return network(
         Sentence.of(a, 0.5, 0.5),
@@ -78,7 +78,7 @@ def _copies() -> Network:
     )
 
 
-COPIES = _copies()
+COPIES = _two_copies_of_a_coin()
 """Both b and c copy the coin a, and d is their conjunction: P(d) is 1/2, not 1/4 as if independent."""
 
 
@@ -228,7 +228,8 @@ def _formula(rng: Rng, over: Sequence[Variable]) -> Formula:
     parts = [_literal(rng, v) for v in over]
     while len(parts) > 1:
         pair = parts.pop(), parts.pop()
-        parts.append([And(pair), Or(pair), Xor(pair), Iff(*pair)][int(rng.integers(4))])
+        joined: list[Formula] = [And(pair), Or(pair), Xor(pair), Iff(*pair)]
+        parts.append(joined[int(rng.integers(4))])
     return parts[0]
 
 

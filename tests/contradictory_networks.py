@@ -1,6 +1,6 @@
 """Small networks that contradict themselves, and what brute force says about them.
 
-Enters: a seed. Leaves: a network of random sentences with narrow bounds, most of which cannot hold together;
+Input: a seed. Output: a network of random sentences with narrow bounds, most of which cannot hold together;
 for any set of its sentences whether brute force finds a model; and the least price of a repair, by a global
 solver over all worlds. The graph is always that of the whole network: a sentence is silenced by bounds that
 say nothing, never taken away.
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyscipopt
@@ -96,7 +97,7 @@ def least_price(network: Network, prices: Sequence[float], seconds: float = 20.0
     chance = [model.addVar(lb=0.0, ub=1.0) for _ in product(*(v.values for v in network.variables))]
     model.addCons(pyscipopt.quicksum(chance) == 1.0)
 
-    def mass(chosen: np.ndarray) -> pyscipopt.Expr:
+    def mass(chosen: np.ndarray) -> Any:
         return pyscipopt.quicksum(p for p, is_in in zip(chance, chosen, strict=True) if is_in)
 
     total = pyscipopt.Expr()

@@ -140,7 +140,7 @@ def linear_sentences(draw: st.DrawFn, over: tuple[Variable, ...]) -> Sentence:
     """Draw a linear sentence of two or three different claims under one condition."""
     claims = draw(st.lists(formulas(over), min_size=2, max_size=3, unique=True))
     weights = [Fraction(draw(st.sampled_from([-2, -1, 1, 2, 3])), draw(st.integers(1, 3))) for _ in claims]
-    least, greatest = sum(min(w, 0) for w in weights), sum(max(w, 0) for w in weights)
+    least, greatest = sum(w for w in weights if w < 0), sum(w for w in weights if w > 0)
     low, high = draw(bounds())
     span = greatest - least
     terms = tuple(zip(weights, claims, strict=True))

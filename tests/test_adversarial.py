@@ -30,6 +30,8 @@ from judging import (
 from random_networks import COMBINED, KINDS, LINEAR, UNIQUE, Case, random_case
 from vertex_oracle import strong_extension
 
+pytestmark = pytest.mark.slow
+
 A, B, C = propositions("a b c")
 COLOR = Variable("color", ("red", "green", "blue"))
 RED, GREEN, BLUE = (Is(COLOR, value) for value in COLOR.values)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -101,13 +103,11 @@ P(d) = 0.5
 """
 
 
-@open_finding
 def test_an_independence_given_something_rare_is_checked() -> None:
     # Given g the two are independent: 0.3 * 0.5 and 0.4 * 0.6.
     assert_true(credalog.parse(RARE_AND_DECLARED).query("P(x & y | g)", timeout=5.0), 0.15, 0.24)
 
 
-@open_finding
 def test_an_implied_independence_in_a_rare_context_is_checked() -> None:
     # P(b | c) = P(b) >= 0.9, so P(not b, a | c) <= 0.1 and P(a, b | c) >= 0.2 - 0.1; at most P(b | c) = 0.9.
     assert_true(credalog.parse(RARE_AND_TIED).query("P(a | b & c)", timeout=5.0), 1 / 9, 1.0)
@@ -124,14 +124,12 @@ independent x, y
 """
 
 
-@open_finding
 def test_a_declared_independence_can_be_a_contradiction_far_from_the_query() -> None:
     # y is a copy of a fair coin x: P(x, y) = 1/2, not 1/4.
     with pytest.raises(InconsistentNetwork):
         credalog.parse(COPY_DECLARED_INDEPENDENT).query("P(z)")
 
 
-@open_finding
 def test_check_counts_declared_independences() -> None:
     found = credalog.parse(COPY_DECLARED_INDEPENDENT).diagnose()
     assert found.verdict.name == "INCONSISTENT"
@@ -151,19 +149,16 @@ RARE_CHAIN = (
 WHOLE_CHAIN = " and ".join(f"x{i}" for i in range(6))
 
 
-@open_finding
 def test_evidence_rarer_than_any_floor_is_not_impossible() -> None:
     # Bayes: 0.3e-15 / (0.3e-15 + 1.4e-15).
     assert_true(credalog.parse(RARER_THAN_A_FLOOR).query("P(a | e)", timeout=5.0), 3 / 17, 3 / 17)
 
 
-@open_finding
 def test_a_chain_of_ordinary_numbers_is_not_impossible_evidence() -> None:
     # Given x5 the rest of the chain says nothing more of y.
     assert_true(credalog.parse(RARE_CHAIN).query(f"P(y | {WHOLE_CHAIN})", timeout=5.0), 0.3, 0.4)
 
 
-@open_finding
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
@@ -178,7 +173,7 @@ def test_decide_does_not_call_rare_evidence_impossible(text: str, statement: str
     )
 
 
-@pytest.mark.parametrize("gap", ["1e-7", unmended("1e-9"), unmended("1e-11")])
+@pytest.mark.parametrize("gap", ["1e-7", "1e-9", "1e-11"])
 def test_a_contradiction_is_a_contradiction_however_slight(gap: str) -> None:
     below = Fraction("0.1") - Fraction(gap)
     lcn = credalog.parse(f"P(a) >= 0.1\nP(a) <= {below.numerator}/{below.denominator}\n")
@@ -195,14 +190,13 @@ def test_a_contradiction_is_a_contradiction_however_slight(gap: str) -> None:
 # --- A4: Python's own connectives -----------------------------------------------------------------------
 
 
-@open_finding
 @pytest.mark.parametrize("connective", ["and", "or", "not", "if", "bool"])
 def test_a_formula_refuses_pythons_connectives(connective: str) -> None:
     a, b = propositions("a b")
-    slips = {
+    slips: dict[str, Callable[[], object]] = {
         "and": lambda: P(a and b) >= 0.9,
         "or": lambda: P(a or b) >= 0.9,
-        "not": lambda: P(not a) >= 0.9,
+        "not": lambda: P(cast(Any, not a)) >= 0.9,
         "if": lambda: P(a if b else ~a) >= 0.9,
         "bool": lambda: bool(a & b),
     }
@@ -214,10 +208,9 @@ def test_a_formula_refuses_pythons_connectives(connective: str) -> None:
 
 
 def joined(first: Endpoint, second: Endpoint, end: str) -> Endpoint:
-    return first.joined(second, numbers.End[end])  # type: ignore[attr-defined,no-any-return]
+    return first.joined(second, numbers.End[end])
 
 
-@open_finding
 @pytest.mark.parametrize("end", ["LOWER", "UPPER"])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_joined_end_keeps_each_bounds_own_warrant(end: str, swapped: bool) -> None:
@@ -226,7 +219,6 @@ def test_a_joined_end_keeps_each_bounds_own_warrant(end: str, swapped: bool) -> 
     assert found == (claimed if end == "LOWER" else checked)
 
 
-@open_finding
 @pytest.mark.parametrize(("end", "value"), [("LOWER", 0.5), ("UPPER", 0.6)])
 def test_a_joined_end_keeps_the_value_farther_out(end: str, value: float) -> None:
     some, other = Endpoint(0.4, 0.6, Warrant.CHECKED), Endpoint(0.4, 0.5, Warrant.CHECKED)
@@ -236,8 +228,7 @@ def test_a_joined_end_keeps_the_value_farther_out(end: str, value: float) -> Non
         assert joined(joined(none, first, end), joined(second, none, end), end).witnessed == value
 
 
-@open_finding
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("swapped", [unmended(False), True])
 def test_of_equal_bounds_the_better_warranted_counts(swapped: bool) -> None:
     claimed, checked = Endpoint(0.4, None, Warrant.CLAIMED), Endpoint(0.4, None, Warrant.CHECKED)
     found = joined(checked, claimed, "UPPER") if swapped else joined(claimed, checked, "UPPER")
@@ -252,7 +243,6 @@ def credal_network_with_loops(seed: int, size: int) -> Network:
     return Network(variables, tuple(tables(rng, arcs, 0.3)))
 
 
-@open_finding
 def test_a_witness_attains_the_value_that_is_said_of_it() -> None:
     """Ask in so little time that what two methods found is put together."""
     network = credal_network_with_loops(4, 12)
@@ -282,7 +272,6 @@ TIED_ELSEWHERE = """
 """
 
 
-@open_finding
 def test_an_answer_does_not_depend_on_a_hurried_one_before() -> None:
     lcn = credalog.parse(TIED_ELSEWHERE)
     hurried, patient = lcn.query("P(z)", timeout=1e-6), lcn.query("P(z)", timeout=20.0)
@@ -291,7 +280,6 @@ def test_an_answer_does_not_depend_on_a_hurried_one_before() -> None:
     assert (patient.lower, patient.upper) == pytest.approx((0.1, 0.2), abs=TOLERANCE)
 
 
-@open_finding
 def test_a_hurried_map_leaves_nothing_behind() -> None:
     lcn = credalog.parse(TIED_ELSEWHERE)
     lcn.map(["z"], timeout=1e-6)
@@ -301,14 +289,12 @@ def test_a_hurried_map_leaves_nothing_behind() -> None:
 # --- A8, A9: bounds and witnesses --------------------------------------------------------------------------
 
 
-@open_finding
 def test_no_witness_passes_its_bound() -> None:
     for answer in credalog.load(PROJECT / "examples" / "appendix.lcn").marginals():
         assert answer.lower_witnessed is not None and answer.upper_witnessed is not None
         assert answer.lower <= answer.lower_witnessed <= answer.upper_witnessed <= answer.upper
 
 
-@open_finding
 def test_a_rare_event_is_exact_only_to_its_own_digits() -> None:
     # P(a) = P(b) with a and b independent and P(a and b) = 1/2: P(a and r) is 0.001 times the root of 1/2.
     lcn = credalog.parse("P(a) - P(b) = 0; False\nP(a & b) = 0.5; False\nP(r) = 0.001\n")
@@ -321,7 +307,6 @@ def test_a_rare_event_is_exact_only_to_its_own_digits() -> None:
 # --- A10: without independences -------------------------------------------------------------------------
 
 
-@open_finding
 def test_without_independences_no_ratio_is_said_to_sit_at_an_end() -> None:
     """That some optimum sits at ends needs the factorization, of which Nilsson's logic knows nothing.
 
@@ -390,9 +375,9 @@ SENTENCES_AS_THRESHOLDS = "0.1 <= P(a) <= 0.3\n0.2 <= P(b) <= 0.6\n0.2 <= P(a or
 @pytest.mark.parametrize(
     ("statement", "allowed"),
     [
-        unmended("P(a) >= 0.1", {Verdict.CERTAIN, Verdict.UNDECIDED}),
+        ("P(a) >= 0.1", {Verdict.CERTAIN, Verdict.UNDECIDED}),
         ("P(a) <= 0.3", {Verdict.CERTAIN, Verdict.UNDECIDED}),
-        unmended("P(b) >= 0.2", {Verdict.CERTAIN, Verdict.UNDECIDED}),
+        ("P(b) >= 0.2", {Verdict.CERTAIN, Verdict.UNDECIDED}),
         ("P(a or b) >= 0.2", {Verdict.CERTAIN, Verdict.UNDECIDED}),
         ("P(a) >= 0.3", {Verdict.UNDETERMINED, Verdict.UNDECIDED}),
         ("P(a) <= 0.1", {Verdict.UNDETERMINED, Verdict.UNDECIDED}),
@@ -405,7 +390,6 @@ def test_a_threshold_on_an_end_is_not_refuted_by_rounding(statement: str, allowe
     assert credalog.parse(SENTENCES_AS_THRESHOLDS).decide(statement, timeout=2.0).verdict in allowed
 
 
-@open_finding
 def test_decide_counts_no_witness_where_the_rest_may_have_no_model() -> None:
     # a and b are independent: P(a) + P(b) = 0.7, so P(a) P(b) <= 0.1225 < 0.1225001.
     lcn = credalog.parse(
@@ -423,7 +407,6 @@ def test_decide_counts_no_witness_where_the_rest_may_have_no_model() -> None:
 # --- G4: threads --------------------------------------------------------------------------------------------
 
 
-@open_finding
 def test_eight_threads_may_ask_one_network() -> None:
     """Let threads take turns as often as they can: what one iterates over another must not change."""
     asked = ["P(a)", "P(b)", "P(c)", "P(d)", "P(a | b)", "P(b | a)", "P(a or c)", "P(b & d)"]
@@ -443,7 +426,7 @@ def test_eight_threads_may_ask_one_network() -> None:
 # --- G5: what is printed ----------------------------------------------------------------------------------
 
 
-def strict(text: str) -> object:
+def strict(text: str) -> Any:
     """Read JSON, which knows no NaN."""
 
     def refuse(word: str) -> None:
@@ -455,15 +438,13 @@ def strict(text: str) -> object:
 IMPOSSIBLE_E = "P(e) = 0\n0.2 <= P(a) <= 0.4\n"
 
 
-@open_finding
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_maxent_does_not_answer_impossible_evidence_with_nan(ask, written, words: tuple[str, ...]) -> None:
     code, out, _ = ask("maxent", written(IMPOSSIBLE_E), "P(a | e)", *words)
     assert "nan" not in out.lower()
-    assert code != 0 or "null" in out
+    assert code != 0 or "null" in out or "undefined" in out
 
 
-@open_finding
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_a_measurement_that_no_model_allows_is_not_nan(ask, written, words: tuple[str, ...]) -> None:
     # P(a) is the root of 1/2, which no place tried is.
@@ -472,17 +453,16 @@ def test_a_measurement_that_no_model_allows_is_not_nan(ask, written, words: tupl
     assert "nan" not in out.lower()
 
 
-@open_finding
 def test_a_threshold_is_printed_in_full(ask, written) -> None:
     path = written("0.1 <= P(a) <= 0.9\n")
     _, out, _ = ask("decide", path, "P(a) >= 0.123456789", "--json")
-    (found,) = strict(out)  # type: ignore[misc]
+    (found,) = strict(out)
     assert found["threshold"] == 0.123456789
     assert "0.123456789" in found["statement"]
     assert "0.123456789" in ask("decide", path, "P(a) >= 0.123456789")[1]
 
 
-@pytest.mark.parametrize("later", [unmended("P(b | e) >= 0.5"), "P(unheard) >= 0.5"])
+@pytest.mark.parametrize("later", ["P(b | e) >= 0.5", "P(unheard) >= 0.5"])
 def test_earlier_verdicts_are_not_lost_when_a_later_statement_fails(ask, written, later: str) -> None:
     """A statement that cannot be read is refused before any work; one without an answer keeps the others."""
     path = written("P(e) = 0\n0.1 <= P(a) <= 0.9\n0.2 <= P(b) <= 0.3\n")
@@ -493,7 +473,6 @@ def test_earlier_verdicts_are_not_lost_when_a_later_statement_fails(ask, written
         assert "P(a) >= 0.05" in out
 
 
-@open_finding
 def test_with_several_jobs_a_failed_question_is_named(ask, written) -> None:
     path = written("P(e) = 0\n0.1 <= P(a) <= 0.9\n")
     code, out, _ = ask("query", path, "P(a)", "P(a | e)", "--jobs", "2", "--json")
@@ -508,7 +487,7 @@ def test_with_several_jobs_a_failed_question_is_named(ask, written) -> None:
 UNMENTIONED = "domain D = {Tim, Tom}\npredicate Quiet(D), Loud(D)\n0.2 <= P(Loud(Tim)) <= 0.4\n"
 
 
-@pytest.mark.parametrize("words", [(), unmended(("--jobs", "2")), unmended(("--method", "sound"))])
+@pytest.mark.parametrize("words", [(), ("--jobs", "2"), ("--method", "sound")])
 def test_evidence_on_an_atom_that_no_sentence_mentions_is_evidence(ask, written, words) -> None:
     code, out, _ = ask("marginals", written(UNMENTIONED), "--evidence", "Quiet(Tim)", "--json", *words)
     assert code == 0
@@ -516,7 +495,6 @@ def test_evidence_on_an_atom_that_no_sentence_mentions_is_evidence(ask, written,
     assert (loud["lower"], loud["upper"]) == pytest.approx((0.2, 0.4), abs=1e-6)
 
 
-@open_finding
 @pytest.mark.parametrize("asked", ["marginals", "sound"])
 def test_python_takes_evidence_on_an_atom_that_no_sentence_mentions(asked: str) -> None:
     lcn = credalog.parse(UNMENTIONED)
@@ -528,7 +506,6 @@ def test_python_takes_evidence_on_an_atom_that_no_sentence_mentions(asked: str) 
     assert (loud.lower, loud.upper) == pytest.approx((0.2, 0.4), abs=1e-6)
 
 
-@open_finding
 def test_identical_sentences_of_two_files_stay_two(written) -> None:
     """Two experts say the same: the cheapest repair may blame neither file in the other's name."""
     _, second = (written("P(a) >= 0.6\n", name) for name in ("first.lcn", "second.lcn"))
@@ -536,7 +513,8 @@ def test_identical_sentences_of_two_files_stay_two(written) -> None:
     repair = lcn.diagnose(weights={second: math.inf}).repair
     # What second.lcn says must stay, so that first.lcn gains nothing by giving way.
     assert repair is not None
-    assert [Path(change.before.source.file).name for change in repair.changes] == ["main.lcn"]
+    sources = [change.before.source for change in repair.changes]
+    assert [source and Path(source.file).name for source in sources] == ["main.lcn"]
 
 
 # --- G7: limits of the questions ---------------------------------------------------------------------------
@@ -544,27 +522,25 @@ def test_identical_sentences_of_two_files_stay_two(written) -> None:
 TWO = "0.2 <= P(a) <= 0.4\n0.3 <= P(b) <= 0.5\n"
 
 
-@pytest.mark.parametrize("top", [4, unmended(5), unmended(100)])
+@pytest.mark.parametrize("top", [4, 5, 100])
 def test_a_map_that_lists_every_assignment_is_complete(top: int) -> None:
     found = credalog.parse(TWO).map(top=top)
     assert len(found.ranked) == 4
     assert found.is_complete and found.is_proved
 
 
-@open_finding
 @pytest.mark.parametrize("options", [{"top": 0}, {"top": -1}, {"alpha": 2.0}, {"alpha": -0.1}])
 def test_a_map_refuses_what_makes_no_sense(options: dict[str, float]) -> None:
     with pytest.raises(CredalogError):
         credalog.parse(TWO).map(criterion="hurwicz", **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("number", [unmended("1e-3"), unmended("1E-3"), unmended("1.0e-3"), "0.1%"])
+@pytest.mark.parametrize("number", ["1e-3", "1E-3", "1.0e-3", "0.1%"])
 def test_decide_reads_every_number_of_the_language(number: str) -> None:
     found = credalog.parse(TWO).decide(f"P(a) >= {number}")
-    assert (found.threshold, found.verdict) == (0.001, Verdict.CERTAIN)
+    assert (found.threshold, found.verdict) == (Fraction("0.001"), Verdict.CERTAIN)
 
 
-@open_finding
 def test_check_takes_a_markov_condition(ask, written) -> None:
     # Without independences P(a or b) >= 0.9 is no contradiction to two fair coins; with them it is.
     path = written("P(a) = 0.5\nP(b) = 0.5\n0.9 <= P(a or b) <= 1; False\n")
@@ -572,7 +548,6 @@ def test_check_takes_a_markov_condition(ask, written) -> None:
     assert ask("check", path)[0] == 3
 
 
-@open_finding
 def test_an_answer_by_columns_has_witnesses() -> None:
     lcn = credalog.parse(TWO)
     answer = lcn.query("P(a & b)", method="nilsson", markov="none")

@@ -24,6 +24,8 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
 from credalog.tables.credal import CredalNetwork, Question, Table, credal_network, distribution
 
+pytestmark = pytest.mark.slow
+
 MAX_JOINTS = 3000
 
 

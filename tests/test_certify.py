@@ -172,6 +172,7 @@ def test_no_multipliers_prove_a_bound_that_a_point_passes(data: st.DataObject, c
     assert checker.upper_bound(case.objective, case.box, multipliers) >= case.value
 
 
+@pytest.mark.slow
 @few
 @given(st.data(), instances())
 def test_no_perturbation_of_good_multipliers_does(data: st.DataObject, case: Instance) -> None:
@@ -198,6 +199,7 @@ def test_a_solvers_own_multipliers_prove_nearly_all_it_claims(case: Instance) ->
     assert least.value - slack <= lower <= case.value <= upper <= most.value + slack
 
 
+@pytest.mark.slow
 @few
 @given(st.data(), instances())
 def test_without_mass_bounds_a_bound_holds_or_is_infinite(data: st.DataObject, case: Instance) -> None:
@@ -207,6 +209,7 @@ def test_without_mass_bounds_a_bound_holds_or_is_infinite(data: st.DataObject, c
     assert found <= case.value if isfinite(found) else found == -np.inf
 
 
+@pytest.mark.slow
 @few
 @given(instances())
 def test_a_wider_box_proves_no_more(case: Instance) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -210,6 +211,7 @@ def test_run_on_a_file_that_asks_nothing_says_how_to_ask(ask, written):
     assert "query P(" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "bp", "sound"])
 def test_marginals_given_evidence_are_posteriors(ask, written, method):
     path = written("0.2 <= P(a) <= 0.4\nP(b | a) = 0.9\nP(b | !a) = 0.3\n")
@@ -252,6 +254,7 @@ def test_a_narrow_terminal_loses_columns_but_no_bound(ask, monkeypatch: pytest.M
         assert ("method" in heading) == (width == 200)
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_answers(ask):
     path = str(EXAMPLES / "appendix.lcn")
     questions = ("P(c)", "P(a and b)", "P(d)")
@@ -319,6 +322,22 @@ def test_an_inconsistent_network_has_its_own_exit_code(ask, written):
     assert err.startswith("error: ")
 
 
+def test_a_question_that_fails_leaves_the_others_their_answers(ask, written):
+    # By hand: A(x) is independent of R(x); R(v) is impossible, so that P(A(v) | R(v)) has no answer.
+    file = written(
+        "domain D = {u, v, w}\npredicate A(D), R(D)\nforall x in D: 0.2 <= P(A(x)) <= 0.3\n"
+        "P(R(u)) = 0.5\nP(R(v)) = 0\nP(R(w)) = 0.4\nquery forall x in D: P(A(x) | R(x))\n"
+    )
+    code, out, err = ask("run", file, "--json")
+    assert code == 4
+    assert "P(A(v) | R(v)): every model gives the evidence probability zero" in err
+    found = {one["query"]: one for one in json.loads(out)}
+    assert found["P(A(v) | R(v))"]["status"] == "FAILED"
+    for x in ("u", "w"):
+        one = found[f"P(A({x}) | R({x}))"]
+        assert (one["lower"], one["upper"]) == (pytest.approx(0.2, abs=1e-4), pytest.approx(0.3, abs=1e-4))
+
+
 def test_impossible_evidence_has_its_own_exit_code(ask, written):
     code, _, err = ask("query", written("P(a) = 0\nP(b) = 0.5\n"), "P(b)", "P(b | a)")
     assert code == 4
@@ -341,6 +360,7 @@ def test_json_says_why_there_is_no_answer(ask, written):
     assert "lower" not in failure
 
 
+@pytest.mark.slow
 def test_messages_that_cross_for_want_of_a_model_are_a_contradiction(ask, written):
     code, out, err = ask("marginals", written("P(a) >= 0.6\nP(a) <= 0.4\n"), "--method", "bp")
     assert (code, out) == (3, "")
@@ -509,6 +529,7 @@ def test_a_written_file_has_the_usual_rights(tmp_path: Path):
 def test_a_reader_who_leaves_early_gets_no_traceback(written):
     many = written("".join(f"P(x{i}) >= 0.1\n" for i in range(2000)))
     process = in_a_process("independences", many)
+    assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
     complaints = process.stderr.read()
@@ -536,7 +557,7 @@ def test_an_interrupted_query_shows_the_bounds_reached(ask, monkeypatch: pytest.
 def test_an_answer_cut_short_has_the_status_interrupted(ask, monkeypatch: pytest.MonkeyPatch):
     finished = LCN.query
 
-    def cut_short(*words: object, report, **options: object) -> Answer:
+    def cut_short(*words: Any, report, **options: Any) -> Answer:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         return replace(finished(*words, **options), status=Status.BOUNDED, interrupted=True)
@@ -569,6 +590,7 @@ sys.exit(main(sys.argv[1:]))
 def test_control_c_ends_with_130_and_the_bounds_reached():
     words = [sys.executable, "-c", SLOW, "query", str(EXAMPLES / "parity.lcn"), "P(x)", "--json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
         assert process.stderr.readline() == "at work\n"
         process.send_signal(signal.SIGINT)
         out, complaints = process.communicate(timeout=60)
@@ -594,6 +616,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of this kind are POSIX")
 @pytest.mark.parametrize(
     ("words", "key"),
@@ -613,6 +636,7 @@ def test_control_c_ends_every_command_at_once(tmp_path: Path, words: tuple[str, 
     files["M"].write_text(f"{local}0.3 <= P(c) <= 0.4\n0.4 <= P(d) <= 0.6\nP(d or e) <= 0.7\n")
     command = [sys.executable, "-c", NEVER_ENDING, *(str(files.get(word, word)) for word in words), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
         assert process.stderr.readline() == "at work\n"
         process.send_signal(signal.SIGINT)
         out, complaints = process.communicate(timeout=20)
@@ -625,7 +649,7 @@ def test_control_c_ends_every_command_at_once(tmp_path: Path, words: tuple[str, 
 def test_interrupted_marginals_show_those_that_were_finished(ask, monkeypatch: pytest.MonkeyPatch):
     finished, asked = LCN.query, []
 
-    def third_is_cut_short(*words: object, **options: object) -> Answer:
+    def third_is_cut_short(*words: Any, **options: Any) -> Answer:
         asked.append(words)
         return replace(finished(*words, **options), interrupted=len(asked) == 3)
 

@@ -27,6 +27,8 @@ from credalog.questions.models import encode_tables, find_model
 from credalog.questions.widening import span_of, widenings_of
 from oracle import violations
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = Options(timeout=10.0)
 CONTRADICTORY = [0, 3, 4, 8, 10, 12, 15, 17, 21, 24]
 ROUNDED = 2e-4
@@ -242,7 +244,8 @@ def test_a_weight_can_go_to_a_file(tmp_path: Path):
     model = credalog.load(tmp_path / "data.lcn")
     found = model.diagnose(weights={"data.lcn": 5.0}).repair
     assert found is not None
-    assert [Path(change.before.source.file).name for change in found.changes] == ["expert.lcn"]
+    sources = [change.before.source for change in found.changes]
+    assert [Path(source.file).name for source in sources if source] == ["expert.lcn"]
 
 
 @pytest.mark.parametrize("name", ["drA.lcn:2", "drA.lcn", "{folder}/drA.lcn:2", "mine"])
@@ -252,7 +255,7 @@ def test_a_weight_can_go_to_any_name_that_a_report_prints(tmp_path: Path, name: 
     model = credalog.load(tmp_path / "drB.lcn")
     found = model.diagnose(weights={name.format(folder=tmp_path): 5.0}).repair
     assert found is not None
-    assert [Path(change.before.source.file).name for change in found.changes] == ["drB.lcn"]
+    assert [change.before.name.split("/")[-1] for change in found.changes] == ["drB.lcn:2"]
 
 
 def test_a_diagnosis_keeps_its_time(monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,7 @@ from itertools import product
 from math import log
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
+from credalog.program.solvers import ipopt
 from credalog.questions import entropy
 from credalog.questions.entropy import entropy_of, maximum_entropy
 from credalog.tables.conditional import conditional_tables, point_network
@@ -27,6 +29,8 @@ from credalog.tables.distribution import Distribution, Factor
 from credalog.text import unparse_network
 from oracle import rows_of, violations
 from random_networks import random_case
+
+pytestmark = pytest.mark.slow
 
 LOCAL = Options(timeout=10.0)
 NILSSON = Options(timeout=10.0, markov=Markov.NONE)
@@ -113,12 +117,13 @@ def by_slsqp(network: Network) -> float:
         q = np.maximum(p, 1e-300)
         return float((q * np.log(q)).sum())
 
-    result = minimize(
+    constraints: list[Any] = [{"type": "ineq", "fun": lambda p: rows @ p}, total]
+    result = minimize(  # type: ignore[call-overload] # its stubs refuse lambdas
         cost,
         np.full(worlds, 1.0 / worlds),
         jac=lambda p: np.log(np.maximum(p, 1e-300)) + 1.0,
         bounds=[(0.0, 1.0)] * worlds,
-        constraints=[{"type": "ineq", "fun": lambda p: rows @ p}, total],
+        constraints=constraints,
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
@@ -215,9 +220,9 @@ def test_a_condition_without_probability_is_named_not_answered():
 
 
 def test_the_time_is_kept(monkeypatch: pytest.MonkeyPatch):
-    finished, network = entropy.spread, random_case("declared", 1, largest=3).network
+    finished, network = ipopt.spread, random_case("declared", 1, largest=3).network
 
-    def slow(*words: object, timeout: float) -> object:
+    def slow(*words: Any, timeout: float) -> object:
         sleep(timeout)
         return finished(*words, timeout=1.0)
 
@@ -242,9 +247,9 @@ def test_public_networks_have_a_model_of_greatest_entropy(shared_data: Path):
 def test_an_interrupted_search_keeps_model_and_bound(monkeypatch: pytest.MonkeyPatch, patience: int):
     network = random_case("declared", 1, largest=3).network
     best = maximum_entropy(network, LOCAL)
-    climb, left = entropy.spread, [None] * patience
+    climb, left = ipopt.spread, [None] * patience
 
-    def spread(*words: object, **options: object) -> object:
+    def spread(*words: Any, **options: Any) -> object:
         if not left:
             raise KeyboardInterrupt
         left.pop()

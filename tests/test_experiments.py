@@ -30,6 +30,8 @@ from experiments.mastermind.study import puzzles, run
 
 import credalog
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.lcn"))
 STATED = re.compile(r"^query (?P<query>.*?)\s*# \[(?P<lower>[^,]+), (?P<upper>[^\]]+)\]$", re.MULTILINE)
 

@@ -22,6 +22,8 @@ from credalog.numbers.tolerances import TOLERANCE
 from random_networks import KINDS, random_case
 from strategies import networks
 
+pytestmark = pytest.mark.slow
+
 READINGS = [Reading.LITERAL, Reading.OUTER, Reading.CHAIN, Reading.FREE]
 A, B, C, D, E, F = propositions("a b c d e f")
 says = Sentence.of

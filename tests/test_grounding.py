@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from time import perf_counter
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -158,8 +159,8 @@ def holds(pattern: Pattern, binding: Binding, world: World) -> bool:
         case Compound(connective, operands):
             return connected(connective, [holds(operand, binding, world) for operand in operands])
         case Quantified(quantifier, prefix, body):
-            found = [holds(body, inner, world) for inner in bindings(prefix, binding)]
-            return all(found) if quantifier is Quantifier.FORALL else any(found)
+            each = [holds(body, inner, world) for inner in bindings(prefix, binding)]
+            return all(each) if quantifier is Quantifier.FORALL else any(each)
     raise AssertionError(pattern)
 
 
@@ -186,7 +187,7 @@ def all_variables() -> dict[str, Variable]:
     found = {}
     for declaration in DECLARATIONS:
         if isinstance(declaration, Predicate | RandomFunction):
-            values = ("false", "true")
+            values: tuple[str, ...] = ("false", "true")
             if isinstance(declaration, RandomFunction):
                 listed = declaration.values
                 values = DOMAINS[listed] if isinstance(listed, str) else listed
@@ -206,6 +207,7 @@ def true_in(formula: Formula, world: World) -> bool:
     return bool(truth_table(formula, over)[tuple(v.values.index(world[v.name]) for v in over)])
 
 
+@pytest.mark.slow
 @given(patterns(), st.lists(WORLDS, min_size=1, max_size=5))
 @settings(max_examples=200)
 def test_a_ground_formula_is_true_where_its_pattern_is(pattern: Pattern, worlds: list[World]) -> None:
@@ -214,10 +216,11 @@ def test_a_ground_formula_is_true_where_its_pattern_is(pattern: Pattern, worlds:
         assert true_in(formula, world) == holds(pattern, {}, world)
 
 
+@pytest.mark.slow
 @given(prefixes())
 @settings(max_examples=200)
 def test_instances_are_those_that_pass_the_guard_in_the_order_of_the_domains(
-    drawn: tuple[Prefix, object],
+    drawn: tuple[Prefix, Any],
 ) -> None:
     prefix, _ = drawn
     bound = [name for binder in prefix.binders for name in binder.names]
@@ -232,6 +235,7 @@ def test_instances_are_those_that_pass_the_guard_in_the_order_of_the_domains(
         assert {variable.name for variable in query.scope} == said | {"rain"}
 
 
+@pytest.mark.slow
 @given(st.data(), st.lists(WORLDS, min_size=5, max_size=5))
 @settings(max_examples=100)
 def test_a_rule_grounds_to_its_instances_and_nothing_else(data: st.DataObject, worlds: list[World]) -> None:
@@ -448,7 +452,7 @@ def test_what_is_needed_must_be_defined(claim: str) -> None:
 
 def test_nothing_is_asked_where_the_condition_excludes_the_claim() -> None:
     asked = credalog.parse(PARTIAL + "query forall x in D: P(A(x+1) | A(x) & x < 3)").queries
-    assert [str(q.claim.variable) for q in asked] == ["A(2)", "A(3)"]
+    assert [str(cast(Is, q.claim).variable) for q in asked] == ["A(2)", "A(3)"]
 
 
 def test_elements_compare_alike_from_both_sides() -> None:
@@ -530,6 +534,7 @@ def test_distinct_elements_are_counted_without_trying() -> None:
         credalog.parse(text).ground()
 
 
+@pytest.mark.slow
 def test_an_equation_proposes_either_side() -> None:
     text = """
     domain D = 1..3000

@@ -17,13 +17,19 @@ import scipy.sparse as sp
 
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Objective, Program, Ratios
-from credalog.trusted.certify import Checker, enclosed, priced_bound
+from credalog.trusted.certify import Checker, ExactChecker, enclosed, priced_bound
 from credalog.trusted.rounding import UNIT, all_rounded_down, outward, relative_error, round_down, round_up
 
 Rows = list[list[Fraction]]
 
 TABLES = ((0, 1), (1, 4), (4, 7))
 WIDTH = 7
+ZERO = Fraction(0)
+
+
+def sign(end: End) -> int:
+    """Return the sign of an end as an integer: a float would make floats of the rationals it multiplies."""
+    return int(end.sign)
 
 
 # --- Rounding ----------------------------------------------------------------------------------------
@@ -145,24 +151,24 @@ class Case:
             losses = [min(negative) * Fraction(mass)]
             if self.columns is not None:
                 bounds = map(Fraction, self.columns[start:stop])
-                losses.append(sum(r * u for r, u in zip(negative, bounds, strict=True)))
+                losses.append(sum((r * u for r, u in zip(negative, bounds, strict=True)), start=Fraction(0)))
             lost += max(losses)
-        return end.sign * (Fraction(self.multipliers[-1]) + lost)
+        return sign(end) * (Fraction(self.multipliers[-1]) + lost)
 
     def _reduced(self, end: End) -> list[Fraction]:
         weights = [Fraction(m) for m in self.multipliers]
         first, contexts = len(self.inequalities), len(self.numerator)
         stated, low = weights[:first], weights[first : first + contexts]
         high, equal = weights[first + contexts : first + 2 * contexts], weights[first + 2 * contexts : -1]
-        reduced = [end.sign * c for c in self.cost]
+        reduced = [sign(end) * c for c in self.cost]
         reduced[0] -= weights[-1]
         for j in range(WIDTH):
-            reduced[j] -= sum(max(y, 0) * row[j] for y, row in zip(stated, self.inequalities, strict=True))
+            reduced[j] -= sum(max(y, ZERO) * row[j] for y, row in zip(stated, self.inequalities, strict=True))
             reduced[j] -= sum(z * row[j] for z, row in zip(equal, self.equalities, strict=True))
             for c in range(contexts):
                 part, whole = self.numerator[c][j], self.denominator[c][j]
-                reduced[j] -= max(low[c], 0) * (part - Fraction(self.lower[c]) * whole)
-                reduced[j] -= max(high[c], 0) * (Fraction(self.upper[c]) * whole - part)
+                reduced[j] -= max(low[c], ZERO) * (part - Fraction(self.lower[c]) * whole)
+                reduced[j] -= max(high[c], ZERO) * (Fraction(self.upper[c]) * whole - part)
         return reduced
 
 
@@ -215,7 +221,7 @@ def test_a_bound_is_on_the_safe_side_of_weak_duality_and_close_to_it(
         checker, box = Checker(case.program), case.program.ratios.box
         for end in End:
             bound = Fraction(checker.bound(case.objective, box, np.array(case.multipliers), end))
-            outside = end.sign * (case.proved(end) - bound)
+            outside = sign(end) * (case.proved(end) - bound)
             assert 0 <= outside <= Fraction(1e-11) * Fraction(max(sizes))
 
 
@@ -227,7 +233,7 @@ def test_the_rounding_of_costs_counts_in_columns_without_rows() -> None:
             bound = Checker(case.program).bound(
                 case.objective, case.program.ratios.box, np.array(case.multipliers), end
             )
-            assert end.sign * Fraction(bound) <= end.sign * case.proved(end)
+            assert sign(end) * Fraction(bound) <= sign(end) * case.proved(end)
 
 
 def test_terms_that_each_vanish_beside_the_first_count_together() -> None:
@@ -251,10 +257,10 @@ def test_the_ends_of_a_ratio_are_proved_by_the_row_of_that_end(
 ) -> None:
     """One table of two columns, the first one's share in [0.2, 0.6]; the multipliers are those by hand."""
     low, high, mass = multipliers
-    first, both = sp.csr_array([[0.0, 1.0, 0.0]]), sp.csr_array([[0.0, 1.0, 1.0]])
+    first, both = sp.csr_array(np.array([[0.0, 1.0, 0.0]])), sp.csr_array(np.array([[0.0, 1.0, 1.0]]))
     one = np.zeros(1, np.intp)
     ratios = Ratios(np.array([0.2]), np.array([0.6]), np.zeros(1, bool), one, first, both)
-    equal = sp.csr_array([[-1.0, 1.0, 1.0]])
+    equal = sp.csr_array(np.array([[-1.0, 1.0, 1.0]]))
     program = Program(3, ((0, 1), (1, 3)), sp.csr_array((0, 3)), equal, ratios, (), (-1,))
     objective = Objective(np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.ones(2))
     claimed = np.array([low, high, mass, mass])
@@ -267,8 +273,8 @@ def test_the_ends_of_a_ratio_are_proved_by_the_row_of_that_end(
 def thirds(tables: tuple[tuple[int, int], ...]) -> Program:
     none = sp.csr_array((0, 3))
     ratios = Ratios(np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, np.intp), none, none)
-    equal = sp.csr_array([[-1.0, 1.0, 1.0]])
-    return Program(3, tables, sp.csr_array([[0.0, -1.0, 0.5]]), equal, ratios, (-1,), (-1,))
+    equal = sp.csr_array(np.array([[-1.0, 1.0, 1.0]]))
+    return Program(3, tables, sp.csr_array(np.array([[0.0, -1.0, 0.5]])), equal, ratios, (-1,), (-1,))
 
 
 @pytest.mark.parametrize("tables", [((1, 3),), ((0, 1), (2, 3)), ((0, 2), (1, 3))])
@@ -297,7 +303,7 @@ def test_a_ray_proves_emptiness_only_by_a_multiplier_of_the_mass_that_counts(
     shift: float, is_proof: bool
 ) -> None:
     """-x1 - x2 >= 0 although x1 + x2 is the mass: the ray (y, z, t) = (1, 1, t) by hand."""
-    program = replace(thirds(((0, 1), (1, 3))), inequalities=sp.csr_array([[0.0, -1.0, -1.0]]))
+    program = replace(thirds(((0, 1), (1, 3))), inequalities=sp.csr_array(np.array([[0.0, -1.0, -1.0]])))
     objective = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
     ray = np.array([1.0, 1.0, shift])
     assert Checker(program).proves_empty(objective, program.ratios.box, ray) is is_proof
@@ -307,3 +313,30 @@ def test_no_ray_that_only_meets_zero_proves_emptiness() -> None:
     program = thirds(((0, 1), (1, 3)))
     objective = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
     assert not Checker(program).proves_empty(objective, program.ratios.box, np.array([0.0, 0.0, 1.0]))
+
+
+# --- Rational multipliers ----------------------------------------------------------------------------
+
+
+def exactly(cost: list[float], multipliers: dict[int, Fraction], shift: Fraction) -> Fraction | None:
+    """Check multipliers of x2 / 2 >= x1 (row 0) and x1 + x2 = x0 (row 1)."""
+    program = thirds(((0, 1), (1, 3)))
+    program = replace(program, ratios=replace(program.ratios, exact=()))
+    objective = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
+    checker = ExactChecker(program)
+    return checker.bound(objective, program.ratios.box, np.array(cost), multipliers, shift)
+
+
+def test_the_greatest_share_is_a_third_exactly() -> None:
+    third = Fraction(1, 3)
+    assert exactly([0.0, -1.0, 0.0], {0: 2 * third, 1: -third}, -third) == -third
+
+
+def test_an_inequality_with_a_negative_multiplier_proves_nothing() -> None:
+    # Without the guard, x1 >= x2 / 2 and x1 + x2 = 1 would prove that x1 is at least 1/3.
+    third = Fraction(1, 3)
+    assert exactly([0.0, 1.0, 0.0], {0: -2 * third, 1: third}, third) is None
+
+
+def test_an_inequality_may_have_no_weight() -> None:
+    assert exactly([0.0, 0.0, 0.0], {0: Fraction(0)}, Fraction(0)) == 0

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -258,9 +259,10 @@ def test_a_missing_file_is_named_where_it_is_included(tmp_path: Path) -> None:
 # ---- reading back -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(theories())
 @settings(max_examples=100)
-def test_a_theory_reads_back_as_itself(theory: object) -> None:
+def test_a_theory_reads_back_as_itself(theory: Any) -> None:
     assert read(unparse(theory)) == theory
 
 
@@ -280,6 +282,7 @@ def comparable(network: Network) -> tuple[object, ...]:
     return frozenset(network.variables), said, network.independences
 
 
+@pytest.mark.slow
 @given(networks())
 @settings(max_examples=100)
 def test_a_network_reads_back_as_itself(network: Network) -> None:
@@ -288,6 +291,7 @@ def test_a_network_reads_back_as_itself(network: Network) -> None:
     assert comparable(again.ground()) == comparable(lcn.ground())
 
 
+@pytest.mark.slow
 @given(networks(), networks())
 @settings(max_examples=50)
 def test_statements_read_together_are_those_read_one_by_one(network: Network, other: Network) -> None:

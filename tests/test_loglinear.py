@@ -21,6 +21,8 @@ from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.trusted.check import violation
 
+pytestmark = pytest.mark.slow
+
 SIZE = 8
 RING = propositions(" ".join(f"x{i}" for i in range(SIZE)))
 FIELD, COUPLING, WIDTH = -0.4, 0.9, 0.02
@@ -52,7 +54,7 @@ def ring() -> Network:
     sentences = [
         says(RING[i], p - WIDTH, p + WIDTH, given=conjunction(literal(RING[j], s) for j, s in around))
         for i in range(SIZE)
-        for states in product((0, 1), repeat=2)
+        for states in product((0, 1), (0, 1))
         for p in [chance_of(i, states)]
         for around in [tuple(zip(neighbours(i), states, strict=True))]
     ]

@@ -3,6 +3,7 @@
 import random
 import time
 from fractions import Fraction
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -234,7 +235,7 @@ def test_the_credal_network_of_section_2_has_its_own_condition():
 def test_a_bayesian_network_keeps_its_own_markov_condition(seed: int):
     rng = random.Random(seed)
     atoms = propositions(" ".join(f"x{i}" for i in range(8)))
-    dag = nx.DiGraph()
+    dag: nx.DiGraph[Any] = nx.DiGraph()
     dag.add_nodes_from(range(8))
     dag.add_edges_from((i, j) for j in range(8) for i in range(j) if rng.random() < 0.3)
     graph = graph_of(*(s for j in range(8) for s in _table(atoms, j, sorted(dag.predecessors(j)))))
@@ -277,7 +278,7 @@ class ByThePaper:
 
     def __init__(self, of: Network) -> None:
         self.atomic = {x.name for x in of.variables}
-        self.graph = nx.DiGraph()
+        self.graph: nx.DiGraph[Any] = nx.DiGraph()
         self.graph.add_nodes_from(self.atomic)
         for sentence in of.sentences:
             self.stamp(sentence)
@@ -369,6 +370,7 @@ class RandomNetworks:
         return Network(tuple(self.variables), sentences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(30))
 def test_the_definitions_read_aloud_agree_on_random_networks(block: int):
     for seed in range(100 * block, 100 * block + 100):
@@ -413,6 +415,7 @@ def test_children_and_parents_mirror_each_other():
 # Size.
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_variables_take_seconds():
     count = 100_000
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]
@@ -426,6 +429,7 @@ def test_a_hundred_thousand_variables_take_seconds():
     assert time.process_time() - start < 20
 
 
+@pytest.mark.slow
 def test_a_cycle_through_all_variables_is_one_component_and_needs_no_recursion():
     count = 20_000
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]

@@ -37,6 +37,8 @@ from credalog.numbers.interval import Status, Warrant
 from oracle import Verdict, nilsson
 from random_networks import KINDS, random_case
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D = propositions("a b c d")
 
 

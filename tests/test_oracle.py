@@ -20,6 +20,8 @@ from oracle import (
 from random_networks import random_case
 from vertex_oracle import strong_extension
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D = propositions("a b c d")
 
 

@@ -15,6 +15,8 @@ from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable
 from credalog.network.polytopes import LocalPolytope, Row, facets, local_polytopes, vacuous, vertices
 from credalog.network.sentences import Network, Sentence
 
+pytestmark = pytest.mark.slow
+
 F = Fraction
 
 

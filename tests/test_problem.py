@@ -16,6 +16,8 @@ from credalog.network.structure import Reading, ancestors
 from oracle import rows_of
 from strategies import networks
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D, E = propositions("a b c d e")
 COLOR = Variable("color", ("red", "green", "blue"))
 RED, GREEN, BLUE = (Is(COLOR, value) for value in COLOR.values)

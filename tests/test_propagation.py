@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
+from typing import Any, Literal
 
 import networkx
 import numpy as np
@@ -36,6 +37,8 @@ from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import VACUOUS, Status, Warrant
 from random_networks import KINDS, random_case
+
+pytestmark = pytest.mark.slow
 
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")
@@ -214,7 +217,7 @@ def test_on_polytrees_with_marginal_sentences_both_variants_are_exact(block: int
     assert decided >= 25
 
 
-def _optimum(tree: Polytree, i: int, sense: str) -> float | None:
+def _optimum(tree: Polytree, i: int, sense: Literal["minimize", "maximize"]) -> float | None:
     """Optimize one marginal globally; None where SCIP does not finish."""
     model = pyscipopt.Model()
     model.hideOutput()
@@ -228,7 +231,7 @@ def _optimum(tree: Polytree, i: int, sense: str) -> float | None:
     for j, above in enumerate(tree.parents):
         total = pyscipopt.Expr()
         for values in itertools.product((0, 1), repeat=len(above)):
-            term = theta[j, values]
+            term: Any = theta[j, values]
             for p, b in zip(above, values, strict=True):
                 term = term * (chance[p] if b else 1 - chance[p])
             total = total + term
@@ -617,6 +620,7 @@ def test_the_small_simplex_agrees_with_a_library_and_never_undercuts_it(seed: in
         found = linprog(-c, A_ub=rows, b_ub=np.zeros(m), A_eq=np.ones((1, n)), b_eq=[1.0])
         assert feasible == (found.status == 0)
         if feasible:
+            assert found.fun is not None
             assert value == pytest.approx(-found.fun, abs=1e-7)
             assert value >= -found.fun - 1e-9
 

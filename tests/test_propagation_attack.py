@@ -9,13 +9,16 @@ from awkward_networks import AWKWARD, COPIES, awkward_case, network
 from credal_drawing import brute_force, draw_polytree
 from credalog.errors import CredalogError, ImpossibleEvidence
 from credalog.methods.intervals import Schedule, propagate
-from credalog.methods.intervals.kernels import SOURCES, dual_bound, proves_empty
+from credalog.methods.intervals.kernels import dual_bound, proves_empty
 from credalog.methods.intervals.rounds import ask_programs
 from credalog.network.formulas import conjunction, disjunction, proposition, propositions
 from credalog.network.graph import Markov
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.numbers.interval import Status
+from credalog.numbers.jit import SOURCES
 from propagation_judging import accusations
+
+pytestmark = pytest.mark.slow
 
 S = Sentence.of
 A, B, C, D, E = propositions("a b c d e")

@@ -16,6 +16,7 @@ def named(path: Path) -> str:
     return path.relative_to(SHARED_DATA).as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FILES, reason="the public data folder ../shared/data is not there")
 @pytest.mark.parametrize("path", FILES or [Path()], ids=named if FILES else str)
 def test_every_public_network_is_read_and_has_a_dependency_graph(path: Path):

@@ -92,6 +92,7 @@ MODELS = st.tuples(*(st.integers(low, high) for low, high in RANGES)).map(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), chances=MODELS, end=st.sampled_from(End))
 def test_no_rational_multipliers_prove_a_bound_that_a_model_passes(
@@ -125,7 +126,7 @@ def test_what_the_solver_leaves_is_made_exact() -> None:
     program = encoding.program
     claim, _ = Relaxation(program).minimize(objective, program.ratios.box)
     cost, until = objective.numerator, Budget.of(10.0)
-    bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, deadline=until)
+    bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, budget=until)
     assert bound == Fraction(13, 100)
 
 

@@ -142,6 +142,7 @@ def test_mistakes_in_a_uai_file_are_explained_where_they_are(
         assert (caught.value.place.line, caught.value.place.file) == (line, "wrong.uai")
 
 
+@pytest.mark.slow
 def test_every_network_of_crepo_is_read_as_a_credal_network() -> None:
     if not CREPO.exists():
         pytest.skip("the CREPO data is not beside the project")

@@ -42,6 +42,8 @@ from credalog.questions.bounding import search_in_turn
 from credalog.trusted.check import violation
 from random_networks import KINDS, random_case
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D = propositions("a b c d")
 says = Sentence.of
 
@@ -197,6 +199,7 @@ def test_an_interrupted_query_answers_with_valid_bounds() -> None:
     answer = query(TWO_ENDS, Query(A, C), Options(tolerance=1e-9, report=stop))
     full = query(TWO_ENDS, Query(A, C))
     assert answer.interrupted
+    assert full.lower_witnessed is not None and full.upper_witnessed is not None
     assert answer.lower <= full.lower_witnessed and answer.upper >= full.upper_witnessed
 
 

@@ -24,6 +24,8 @@ from credalog.questions.influence import explain, measure
 from oracle import interval
 from random_networks import random_case
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = Options(timeout=5.0)
 CLOSE = 2.0 * TOLERANCE
 

@@ -27,6 +27,8 @@ from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network
 from credalog.text.readers import read
 
+pytestmark = pytest.mark.slow
+
 CREPO = Path(__file__).parents[1] / ".." / "shared" / "data" / "crepo"
 TINY = 1e-7
 MAX_JOINTS = 6000

@@ -23,6 +23,8 @@ from credalog.program.solvers import ipopt, scip
 from oracle import Verdict, assignments, event, independences, interval, rows_of, violations
 from random_networks import KINDS, random_case
 
+pytestmark = pytest.mark.slow
+
 A, B, C = propositions("a b c")
 INTERVALS = Network((A.variable, B.variable), (Sentence.of(A, 0.3, 0.7), Sentence.of(B, 0.3, 0.7)))
 

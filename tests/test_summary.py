@@ -3,7 +3,7 @@
 import pytest
 
 from credalog.network import summary
-from credalog.network.formulas import Is, Variable, propositions
+from credalog.network.formulas import Is, Variable, conjunction, propositions
 from credalog.network.graph import dependency_graph, independences
 from credalog.network.sentences import Network, Sentence
 from credalog.network.summary import Summary, summarize
@@ -51,12 +51,11 @@ def test_a_sentence_widens_the_clique_to_its_scope():
 
 def test_a_hopeless_clique_has_no_width():
     wide = [Is(Variable(f"x{i}")) for i in range(summary.WIDEST + 1)]
-    claim = wide[0]
-    for atom in wide[1:]:
-        claim = claim & atom
+    claim = conjunction(wide)
     assert summary_of(says(claim, tau=False)).widest_clique is None
 
 
+@pytest.mark.slow
 def test_a_long_cycle_is_summarized_at_once():
     count = 30_000
     atoms = [Is(Variable(f"x{i}")) for i in range(count)]

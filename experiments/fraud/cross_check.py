@@ -1,6 +1,6 @@
 """One transaction as a Logical Credal Network in text, and as a ProbLog program.
 
-Enters: a test transaction with what naive Bayes and the rules say of it. Leaves: the texts, and the answers
+Input: a test transaction with what naive Bayes and the rules say of it. Output: the texts, and the answers
 of the general engine, of Nilsson's logic and of ProbLog beside the closed forms.
 """
 
@@ -37,6 +37,7 @@ class Comparison:
     nilsson: tuple[float, float]
     problog: float
     problog_closed: float
+    status: str
     seconds: float
 
 
@@ -65,6 +66,7 @@ def compare(case: Case, *, timeout: float) -> Comparison:
         nilsson=(nilsson.lower, nilsson.upper),
         problog=_ask_problog(case),
         problog_closed=float(problog_posterior(case.evidence)[0]),
+        status=exact.status.name.lower(),
         seconds=exact.seconds,
     )
 

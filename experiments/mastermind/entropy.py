@@ -1,6 +1,6 @@
 """The model of greatest entropy under the Logical Credal Network of a board.
 
-Enters: the knowledge. Leaves: `MostEntropic`, the lying probabilities of the model with the greatest entropy
+Input: the knowledge. Output: `MostEntropic`, the lying probabilities of the model with the greatest entropy
 and how far, provably, its entropy may be from the greatest one.
 
 The lies are independent, so the entropy is a sum over rounds; the sentences tie neighbours only. A local
@@ -119,7 +119,7 @@ def _polish(model: Probabilities, knowledge: Knowledge) -> Probabilities:
     sentences = NonlinearConstraint(
         knowledge.probability, knowledge.lower, knowledge.upper, jac=lambda p: _slopes(p, knowledge)
     )
-    found = minimize(
+    found = minimize(  # type: ignore[call-overload] # its stubs refuse lambdas
         lambda p: -entropy(p),
         model,
         jac=lambda p: np.log(p / (1 - p)),

@@ -172,6 +172,12 @@ class ProblemTooLarge(CredalogError):
 class MissingLibrary(CredalogError):
     """An optional library is asked for and not installed."""
 
+    @classmethod
+    def of(cls, library: str, extra: str, *, otherwise: str = "") -> MissingLibrary:
+        """Name the extra that brings a library along, and what can be done without it."""
+        advice = f"Install it with `pip install 'credalog[{extra}]'`{otherwise and ', or ' + otherwise}."
+        return cls(f"{library} is not installed", advice=advice)
+
 
 class InconsistentNetwork(CredalogError):
     """No distribution satisfies every sentence and every independence."""

@@ -427,7 +427,7 @@ class LCN:
         options = _options(timeout, tolerance, markov, report=report)
         if isinstance(statement, str):
             query, order, number = self.statement(statement)
-            relation, threshold = Relation(order.value), float(number)
+            relation, threshold = Relation(order.value), number
         else:
             asked, relation, threshold = statement_of(sentence_of(statement))
             query = self.question(asked)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.ask import write_answers
@@ -27,11 +26,11 @@ from credalog.cli.command import (
     refuse_unless,
 )
 from credalog.cli.output import Column, check_target, shown_lower, shown_upper, write, write_json, write_table
-from credalog.errors import InconsistentNetwork
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
-    from credalog.network.sentences import Sentence
+    from credalog.network.sentences import Query, Sentence
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Influence, Measurement
@@ -82,11 +81,11 @@ def _weight(text: str) -> tuple[str, float]:
 
 def diagnosis_code(found: Diagnosis | None) -> int:
     """Return the exit code that a diagnosis deserves."""
-    from credalog.questions.diagnose import Verdict
+    from credalog.questions.diagnose import Consistency
 
     if found is not None and found.is_interrupted:
         return INTERRUPTED
-    is_bad = found is not None and found.verdict is Verdict.INCONSISTENT
+    is_bad = found is not None and found.verdict is Consistency.INCONSISTENT
     return InconsistentNetwork.exit_code if is_bad else ANSWERED
 
 
@@ -130,6 +129,8 @@ def _repair_lines(found: Repair) -> Iterator[str]:
     for change in found.changes:
         yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
     yield f"No repair costs less than {found.at_least:.6g}."
+    if found.proviso:
+        yield found.proviso
 
 
 def _place(sentence: Sentence) -> str:
@@ -177,11 +178,13 @@ def _write_explanation(found: Explanation, measured: Sequence[Measurement], argu
     why = (
         "others were not tried (interrupted)"
         if found.is_interrupted
-        else "less promising ones were not tried (--most)"
+        else "others were not tried (--most, or the time was up)"
     )
     rest = f"; {untried:,} {why}" if untried else ""
     dropped = "1 sentence was dropped" if tried == 1 else f"{tried:,} sentences were dropped in turn"
     write(f"\n{dropped}; {silent:,} cannot matter{rest}.\n", None)
+    if found.doubt:
+        write(f"{found.doubt}\n", None)
     for one in measured:
         write(f"\n{str(one)[:1].upper()}{str(one)[1:]}.\n", None)
 
@@ -233,15 +236,21 @@ def maxent(arguments: Namespace) -> int:
 def _probabilities(model: LCN, found: MaximumEntropy, asked: Sequence[str]) -> list[dict[str, Any]]:
     """Return the probabilities that the model gives; None where it gives the evidence none."""
     queries = [model.question(text) for text in asked]
-    chances = [found.probability(q.claim, q.given) for q in queries]
     return [
         {
             "query": str(query),
-            "probability": None if isnan(chance) else chance,
+            "probability": _probability_under(found, query),
             "digits": found.digits(query.given),
         }
-        for query, chance in zip(queries, chances, strict=True)
+        for query in queries
     ]
+
+
+def _probability_under(found: MaximumEntropy, query: Query) -> float | None:
+    try:
+        return found.probability(query.claim, query.given)
+    except ImpossibleEvidence:
+        return None
 
 
 def _write_probabilities(queries: Sequence[dict[str, Any]]) -> None:
@@ -282,7 +291,7 @@ def _export(distribution: Distribution, path: str) -> None:
 
 
 def _add_effort(parser: ArgumentParser) -> None:
-    add_effort(parser, long="seconds for each interval, or for the model (default 30)")
+    add_effort(parser, long="seconds for the whole question (default 30)")
 
 
 def _explain_arguments(parser: ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """Which variables of a directed acyclic graph matter for P(query | evidence).
 
-Enters: the parents of each variable, the numbers of the query's variables and of the observed ones. Leaves:
+Input: the parents of each variable, the numbers of the query's variables and of the observed ones. Output:
 `Relevance`, the families that take part once barren and d-separated ones are gone, and what is left of
 their parents; and whether what is left is a polytree.
 
@@ -12,10 +12,13 @@ or through others, with the query's only multiply P(evidence) by a factor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-__all__ = ["Relevance", "ancestors", "is_polytree", "relevance"]
+__all__ = ["Relevance", "ancestors", "d_separated", "is_polytree", "relevance"]
+
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,32 @@ def ancestors(parents: Sequence[Sequence[int]], variables: Iterable[int]) -> set
             found.add(x)
             frontier.extend(parents[x])
     return found
+
+
+def d_separated(parents: Mapping[T, Iterable[T]], x: T, others: Iterable[T], given: Iterable[T]) -> bool:
+    """Tell whether a directed acyclic graph makes x independent of others given some variables.
+
+    It does where every path between them in the moral graph of their ancestors meets what is given
+    (Lauritzen, Dawid, Larsen and Leimer, 1990).
+    """
+    known, asked = set(given), set(others)
+    near: dict[T, set[T]] = {}
+    frontier = [x, *asked, *known]
+    while frontier:
+        child = frontier.pop()
+        if child not in near:
+            near[child] = set()
+            frontier.extend(parents[child])
+    for child in tuple(near):
+        family = {child, *parents[child]}
+        for member in family:
+            near[member] |= family
+    reached, frontier = {x}, [x]
+    while frontier:
+        fresh = near[frontier.pop()] - known - reached
+        reached |= fresh
+        frontier.extend(fresh)
+    return reached.isdisjoint(asked)
 
 
 def relevance(

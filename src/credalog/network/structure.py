@@ -18,6 +18,7 @@ class Reading(Enum):
     LITERAL = "the core is one block, and each of its variables satisfies its own local condition"
     OUTER = "one block per component, with only the local conditions that fit inside its clique"
     CHAIN = "one block per component, independent of what precedes it given its parents"
+    TIED = "the scopes demanded of a component are a junction tree, with no condition inside"
     FREE = "nothing is independent of anything: Nilsson's logic on a junction tree"
 
 
@@ -57,6 +58,14 @@ class Structure:
         """Return the non-descendant non-parents of x among some variables, as the paper defines them."""
         excluded = self._descendants(x) | {x, *self.parents[x]}
         return tuple(y for y in within if y not in excluded)
+
+    def is_closed(self, scope: Iterable[int], component: Iterable[int]) -> bool:
+        """Tell whether each member of a component that a scope shows has all the rest of it as parents.
+
+        What is said of closed scopes alone needs no condition inside the component (docs/proofs.md, proof 9).
+        """
+        shown = frozenset(scope)
+        return all(shown - {x} <= frozenset(self.parents[x]) for x in shown.intersection(component))
 
     def _descendants(self, x: int) -> set[int]:
         reached, frontier = set[int](), [x]

@@ -122,7 +122,7 @@ def _written(number: Fraction) -> str:
     return decimal if Fraction(decimal) == number else str(number)
 
 
-def statement_of(stated: Sentence) -> tuple[Query, Relation, float]:
+def statement_of(stated: Sentence) -> tuple[Query, Relation, Fraction]:
     """Take a sentence with one bound apart, as a statement to be decided."""
     is_at_least = stated.upper >= 1
     if stated.is_linear or not (is_at_least or stated.lower <= 0):
@@ -131,7 +131,7 @@ def statement_of(stated: Sentence) -> tuple[Query, Relation, float]:
             advice="Decide P(a) >= 0.1 and P(a) <= 0.3 one by one.",
         )
     relation, bound = (Relation.AT_LEAST, stated.lower) if is_at_least else (Relation.AT_MOST, stated.upper)
-    return Query(stated.claim, stated.given), relation, float(bound)
+    return Query(stated.claim, stated.given), relation, bound
 
 
 def decide(

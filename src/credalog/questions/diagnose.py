@@ -75,10 +75,6 @@ class Consistency(Enum):
     UNDECIDED = "within the limits no model was found, and none was excluded"
 
 
-Verdict = Consistency
-"""The name under which the command line still imports it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Culprit:
     """A sentence of a conflict, its place among the network's, and which of its bounds take part."""

@@ -308,8 +308,8 @@ def _bearing(engine: Engine, asked: Query) -> list[int]:
         return [n for n, sentence in enumerate(network.sentences) if near.issuperset(sentence.scope)]
     whole, question = put
     relevant = frozenset(relevance(whole.parents, [question.target], question.observed).families)
-    places = enumerate(credal.assessment.places)
-    return [number for number, found in places if any(x in relevant for x, _ in found)]
+    near = frozenset(network.variables[x] for x in relevant if x < len(network.variables))
+    return [n for n, sentence in enumerate(network.sentences) if not near.isdisjoint(sentence.claim_scope)]
 
 
 class _Dropping:

@@ -1,6 +1,6 @@
 """Draw a dependency graph: as text, in the DOT language, as SVG, as PNG.
 
-Enters: a `DependencyGraph`. Leaves: text, or the bytes of a picture. As in the paper's figures atomic nodes
+Input: a `DependencyGraph`. Output: text, or the bytes of a picture. As in the paper's figures atomic nodes
 are shaded, and the two edges between a claim and its atoms are drawn as one line with two heads. No system
 tool is called: the layout is our own, and only PNG needs a library.
 """
@@ -224,10 +224,8 @@ def as_png(graph: DependencyGraph) -> bytes:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise MissingLibrary(
-            "a PNG picture needs matplotlib, which is not installed",
-            advice="Install it with `pip install 'credalog[figures]'`, or draw an SVG, which needs nothing.",
-        ) from missing
+        otherwise = "draw an SVG, which needs nothing"
+        raise MissingLibrary.of("matplotlib", "figures", otherwise=otherwise) from missing
     picture = _picture(graph)
     # One unit of the layout is a point at 72 dots per inch; twice as many dots look sharp.
     figure = Figure(figsize=(picture.layout.width / 72, picture.layout.height / 72), dpi=144)

@@ -6,13 +6,14 @@ independence. Nothing here knows how the distribution was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import inf, prod
 
 import numpy as np
 
-from credalog.network.formulas import truth_table
+from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph
+from credalog.network.relevance import d_separated
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.tables.distribution import Distribution, Factor, Floats
 
@@ -21,17 +22,28 @@ __all__ = ["violation"]
 LENIENCE = 1e-3
 """What a violation relative to its condition is multiplied by: a thousand times more may pass there."""
 
+LARGEST_TABLE = 1 << 20
+"""An independence that does not hold by construction is not checked on more states than this: it fails."""
+
 LAST_DIGITS = 1e-12
 """A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
 
 
-def violation(distribution: Distribution, network: Network, graph: DependencyGraph | None) -> float:
+def violation(
+    distribution: Distribution,
+    network: Network,
+    graph: DependencyGraph | None,
+    *,
+    asked: tuple[Variable, ...] = (),
+) -> float:
     """Return how far a distribution is from being a model: the largest violation of anything.
 
     Both are measured on joint probabilities, and more leniently relative to the condition. Without a graph
     only the declared independences count (Nilsson's logic). A variable in a block of its own satisfies its
     local condition by construction; for one in a larger block the condition is checked among block and
-    parents, which implies it in full (ARCHITECTURE.md).
+    parents, which implies it in full (docs/proofs.md, proof 3). A distribution may also stand for a model
+    with the same probabilities of all that is said and of what is asked (proof 9): then no condition inside
+    the components concerned is checked.
     """
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
@@ -41,7 +53,8 @@ def violation(distribution: Distribution, network: Network, graph: DependencyGra
     worst += [_excess(s, table) for s, table in zip(far, tables, strict=True)]
     stated = list(network.independences)
     if graph is not None:
-        stated.extend(_local_conditions(distribution, graph))
+        excused = _excused(distribution, network, graph, asked)
+        stated.extend(_local_conditions(distribution, graph, excused))
     return max([0.0, *worst, *(_dependence(distribution, i) for i in stated)])
 
 
@@ -85,16 +98,67 @@ def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
     return float(excess.max(initial=0.0))
 
 
-def _local_conditions(distribution: Distribution, graph: DependencyGraph) -> Iterator[Independence]:
+def _excused(
+    distribution: Distribution, network: Network, graph: DependencyGraph, asked: tuple[Variable, ...]
+) -> frozenset[Variable]:
+    """Return the members of components whose inner conditions need not hold in the distribution itself.
+
+    The hypotheses of proof 9, of a component K with parents B outside: each member has a factor of its own
+    with parents in K and B, no declared independence mentions K, and every scope that is demanded of K is
+    closed: those of the sentences, of what is asked, and of the parents outside its own component of every
+    other factor.
+    """
+    names = graph.variables
+    components = [frozenset(names[i] for i in c) for c in graph.components() if len(c) > 1]
+    home = {v: component for component in components for v in component}
+    scopes = [frozenset(s.scope) for s in network.sentences] + [frozenset(asked)]
+    scopes += [frozenset(f.parents) - home.get(f.block[0], frozenset()) for f in distribution.factors]
+    declared = frozenset(v for i in network.independences for v in (*i.left, *i.right, *i.given))
+    excused: set[Variable] = set()
+    for component in components:
+        around = component.union(*(graph.parents(x) for x in component))
+        own = [f for f in distribution.factors if not component.isdisjoint(f.block)]
+        is_own_law = all(len(f.block) == 1 and around.issuperset(f.parents) for f in own)
+        if own and is_own_law and component.isdisjoint(declared) and _all_closed(scopes, component, graph):
+            excused |= component
+    return frozenset(excused)
+
+
+def _all_closed(
+    scopes: Iterable[frozenset[Variable]], component: frozenset[Variable], graph: DependencyGraph
+) -> bool:
+    """Tell whether each member of a component that a scope shows has all the rest of the scope as parents."""
+    return all(scope - {x} <= frozenset(graph.parents(x)) for scope in scopes for x in scope & component)
+
+
+def _local_conditions(
+    distribution: Distribution, graph: DependencyGraph, excused: frozenset[Variable]
+) -> Iterator[Independence]:
+    """Yield the conditions that do not hold by construction, among each component and its parents."""
+    component_of = {graph.variables[i]: c for c in graph.components() for i in c}
+    arrows = _arrows(distribution)
     for factor in distribution.factors:
         if len(factor.block) == 1 and set(factor.parents) == set(graph.parents(factor.block[0])):
             continue
-        near = (*factor.parents, *factor.block)
+        if excused.issuperset(factor.block):
+            continue
         for x in factor.block:
+            component = [graph.variables[i] for i in component_of[x]]
+            near = dict.fromkeys((*factor.parents, *factor.block, *component))
+            near |= dict.fromkeys(p for y in component for p in graph.parents(y))
             ndnp = set(graph.ndnp(x))
             right = tuple(y for y in near if y in ndnp)
-            if right:
+            if right and not d_separated(arrows, x, right, graph.parents(x)):
                 yield Independence((x,), right, graph.parents(x))
+
+
+def _arrows(distribution: Distribution) -> dict[Variable, tuple[Variable, ...]]:
+    """Return the directed graph by which a distribution factorizes; a block is an arbitrary order."""
+    return {
+        x: (*factor.parents, *factor.block[:place])
+        for factor in distribution.factors
+        for place, x in enumerate(factor.block)
+    }
 
 
 def _dependence(distribution: Distribution, independence: Independence) -> float:
@@ -103,6 +167,8 @@ def _dependence(distribution: Distribution, independence: Independence) -> float
     It is graded by both contexts: what is rare on one side may still be all that a query is about.
     """
     left, right, given = independence.left, independence.right, independence.given
+    if prod(len(x.values) for x in (*given, *left, *right)) > LARGEST_TABLE:
+        return inf
     joint = distribution.marginal((*given, *left, *right))
     sizes = [prod(len(x.values) for x in group) for group in (given, left, right)]
     table = joint.reshape(sizes)

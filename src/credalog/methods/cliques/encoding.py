@@ -1,11 +1,11 @@
 """From cliques to a program: one column per state of a clique, one row per thing said.
 
-Enters: a `Problem` and its `Factorization`. Leaves: `Encoding`: the `Program`, and the way back from its
+Input: a `Problem` and its `Factorization`. Output: `Encoding`: the `Program`, and the way back from its
 columns to tables and conditional probabilities.
 
 A condition "left independent of right given given" becomes ratios theta(left | given), the same for
 every state of right. What is said about theta(x | configuration) of a variable holds in every context of
-its clique, not only on average: these rows make the linear relaxation strong.
+its clique, not only on average: these rows make the linear relaxation strong (docs/proofs.md, proof 6).
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Encoding:
         P(x, y, ...) is at most P(x | parents), whichever x of the block is taken.
         """
         table: Floats = np.ones(tuple(self.width_of(x, clique) for x in clique.scope))
-        if self.factorization.reading is Reading.FREE:
+        if clique.is_free:
             return table
         for x in clique.block:
             parents = self.problem.structure.parents[x]
@@ -363,8 +363,9 @@ class _Encoder:
         if self._is_shared(clique) and clique.block not in right_of:
             self._relate(number, clique.block, (), self._block_parents(clique.block))
         for x in clique.block:
-            if self.problem.polytopes[x]:
-                given = self.problem.structure.parents[x]
+            given = self.problem.structure.parents[x]
+            # Of a tied variable whose parents are not all shown, the sentences are stated elsewhere.
+            if self.problem.polytopes[x] and set(given) <= set(clique.scope):
                 if (x,) not in right_of and not (self._is_shared(clique) and clique.block == (x,)):
                     self._relate(number, (x,), (), given)
                 self._bound_in_context(number, x, right_of.get((x,), ()))
@@ -372,7 +373,7 @@ class _Encoder:
     def _is_shared(self, clique: Clique) -> bool:
         """Tell whether other tables rest on the same P(block | parents)."""
         one_law = len(clique.block) == 1 or self.factorization.reading is Reading.CHAIN
-        return one_law and self.owners[clique.block] > 1 and self.factorization.reading is not Reading.FREE
+        return one_law and self.owners[clique.block] > 1 and not clique.is_free
 
     def _block_parents(self, block: Sequence[int]) -> tuple[int, ...]:
         parents = {p for x in block for p in self.problem.structure.parents[x]}

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence, no_model
+from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, Progress
 from credalog.methods.cliques import loglinear, other_solvers
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
 from credalog.methods.cliques.witness import LARGEST_SCOPE
@@ -161,7 +162,7 @@ class Ends:
         """Check a distribution against all that is said of the fragment; remember those that pass."""
         if any(distribution is model for model in self.models.of(self.fragment)):
             return True
-        passed = self.cliques.admits(distribution, self._said)
+        passed = self.cliques.admits(distribution, self._said, self.asked.scope)
         if passed:
             self.models.add(self.fragment, distribution)
         return passed
@@ -189,9 +190,37 @@ class Ends:
     def by_search(self, budget: Budget, end: End) -> Finding:
         """Search on cliques, in the readings that the fragment asks for."""
         problem, known = self.fragment.problem, self._known(end)
+        if self._tied is not None and self._tied.is_closed and not problem.declared:
+            return self._searched(Reading.TIED, budget, end, known)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
-            return self._sandwiched(budget, end, known)
+            return self._open(budget, end, known)
         return self._searched(problem.reading, budget, end, known, jointly=self._suits_one_table)
+
+    @cached_property
+    def _tied(self) -> Factorization | None:
+        """Return the factorization that follows the ties, if it applies and its tables are small.
+
+        Where all that is demanded of it is closed, it is exact: no condition inside matters (proof 9).
+        """
+        problem = self.fragment.problem
+        if problem.reading is Reading.FREE or not problem.structure.core or self.jointly:
+            return None
+        try:
+            return self._encoded(Reading.TIED, jointly=False)[0].factorization
+        except ProblemTooLarge:
+            return None
+
+    def _open(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""
+        if self._tied is None or self._suits_one_table:
+            return self._sandwiched(budget, end, known)
+        outer = self._searched(Reading.TIED, budget.share(0.5), end, known)
+        if outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+            return outer
+        try:
+            return self._sandwiched(budget, end, outer.witness).joined(outer, end)
+        except ProblemTooLarge:
+            return outer
 
     def _sandwiched(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
@@ -199,7 +228,7 @@ class Ends:
         small = self.fragment.core_states <= CORE_LIMIT
         if small and tuple(sorted(structure.core)) in structure.components:
             # The core is one component: all readings are the same.
-            return self._literally(budget, end, self._tied(known, budget, end))
+            return self._literally(budget, end, self._log_linear_witness(known, budget, end))
         inner = self._searched(Reading.CHAIN, budget.share(0.25), end, known, root_only=small)
         if inner.ending is Ending.INTERRUPTED:
             return inner.without_bound(end)
@@ -207,13 +236,13 @@ class Ends:
         if self._suits_one_table:
             return self._literally(budget, end, known)
         if inner.ending is not Ending.CLOSED:
-            known = self._tied(known, budget, end)
+            known = self._log_linear_witness(known, budget, end)
         outer = self._searched(Reading.OUTER, budget, end, known, root_only=small)
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
         return self._literally(budget, end, outer.witness).joined(outer, end)
 
-    def _tied(self, known: Witness | None, budget: Budget, end: End) -> Witness | None:
+    def _log_linear_witness(self, known: Witness | None, budget: Budget, end: End) -> Witness | None:
         """Return a model found among the log-linear ones, where they suit the fragment and it is better."""
         family = self._log_linear
         found = None if family is None else family.witness(self.asked, budget.share(0.25), end=end)

@@ -16,7 +16,7 @@ from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.search import Ending
 from credalog.methods.compiled import Compiled
-from credalog.network.formulas import TRUE
+from credalog.network.formulas import TRUE, Variable
 from credalog.network.graph import Markov
 from credalog.network.problem import relevant_part, restrict, separate_parts
 from credalog.network.sentences import Network, Query
@@ -49,10 +49,13 @@ class Cliques:
         """Return what the network says about the variables of a fragment."""
         return self.compiled.network.about(fragment.problem.variables)
 
-    def admits(self, distribution: Distribution, said: Network) -> bool:
-        """Check a distribution against sentences and, of the independences, those of its variables."""
+    def admits(self, distribution: Distribution, said: Network, asked: tuple[Variable, ...] = ()) -> bool:
+        """Check a distribution against sentences and, of the independences, those of its variables.
+
+        It need only stand for a model in what is said and asked.
+        """
         graph = None if self.compiled.markov is Markov.NONE else self.compiled.graph
-        return violation(distribution, said, graph) <= FEASIBILITY
+        return violation(distribution, said, graph, asked=asked) <= FEASIBILITY
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""

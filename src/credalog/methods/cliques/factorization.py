@@ -1,7 +1,7 @@
 """From independences to cliques: small tables that together stand for the joint distribution.
 
-Enters: the parents of every variable, the scopes that must be seen (sentences, query, evidence).
-Leaves: `Factorization`: cliques, how they agree on separators, and the independences each must satisfy.
+Input: the parents of every variable, the scopes that must be seen (sentences, query, evidence).
+Output: `Factorization`: cliques, how they agree on separators, and the independences each must satisfy.
 
 The variables are taken in blocks, parents first: a tail variable is a block of its own; the core (all
 strongly connected components of several variables, with their ancestors) is one block under the literal
@@ -9,7 +9,7 @@ local condition, or one block per component under the chain-graph reading. Going
 is eliminated from the scopes that mention it: their union with B and parents(B) is its clique, of which
 N, the rest, is needed in turn. One condition is needed, B independent of N minus parents(B) given
 parents(B), and it is stated inside the clique. By induction over the blocks each table is then exactly a
-marginal of the product of all P(B | parents(B)); ARCHITECTURE.md has the proofs.
+marginal of the product of all P(B | parents(B)); docs/proofs.md, proofs 1 and 2.
 
 Evidence that is a conjunction of literals is kept out of the tables: in the scopes that lead to the query
 an observed variable has one state only (`Clique.fixed`), so such a table holds P(scope, evidence).
@@ -54,7 +54,8 @@ class Clique:
     """A table over `scope`; in it the variables of `fixed` have their observed state only.
 
     `block` is what the clique was built to eliminate; the total mass eliminates nothing. `rest` is what it
-    leaves, in parts that are independent of each other.
+    leaves, in parts that are independent of each other. In a free clique P(block | rest) is a law of its
+    own, of which nothing is known but what the sentences say.
     """
 
     scope: Indices
@@ -62,6 +63,7 @@ class Clique:
     block: Indices
     rest: tuple[Indices, ...]
     conditions: tuple[Condition, ...]
+    is_free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Factorization:
     reading: Reading
     query: Indices
     observed: frozenset[int]
+    is_closed: bool = True
+    """Whether all that is demanded of tied components is closed: then this reading is exact."""
 
     @property
     def query_clique(self) -> int:
@@ -161,6 +165,7 @@ class _Elimination:
         self.demands: list[_Demand] = []
         self.cliques: list[Clique] = []
         self.separators: list[Separator] = []
+        self.is_closed = True
 
     def run(self, query: Indices, observed: frozenset[int]) -> Factorization:
         """Eliminate the blocks one by one, children first."""
@@ -179,7 +184,7 @@ class _Elimination:
                     sinks.add(b)
         self._close()
         cliques, separators = tuple(self.cliques), tuple(self.separators)
-        return Factorization(cliques, separators, self.blocks, self.reading, query, observed)
+        return Factorization(cliques, separators, self.blocks, self.reading, query, observed, self.is_closed)
 
     def demand(self, wanted: _Demand) -> None:
         """Ask for a table; one that holds another under the same evidence serves both."""
@@ -229,6 +234,9 @@ class _Elimination:
         return prod(self.structure.sizes[x] for x in scope if x not in fixed)
 
     def _eliminate(self, b: int) -> None:
+        if self.reading is Reading.TIED and len(self.blocks[b]) > 1:
+            self._eliminate_ties(set(self.blocks[b]))
+            return
         hits = self._hits(b)
         self.demands = [d for d in self.demands if d not in hits]
         first = len(self.cliques)
@@ -238,6 +246,39 @@ class _Elimination:
         for i in range(first, len(self.cliques)):
             for j in range(i + 1, len(self.cliques)):
                 self._compare(i, j)
+
+    def _eliminate_ties(self, component: set[int]) -> None:
+        """Eliminate the members of a component one by one, each with all that is demanded of it."""
+        demanded = (d for d in self.demands if not d.scope.isdisjoint(component))
+        is_closed = all(self.structure.is_closed(d.scope, component) for d in demanded)
+        self.is_closed &= is_closed
+        left = set(component)
+        while left:
+            unions = {x: set[int]().union(*self._scopes_with(x)) for x in sorted(left)}
+            x = min(unions, key=lambda x: self._states(unions[x], frozenset()))
+            left.discard(x)
+            if unions[x]:
+                near = () if is_closed else component.intersection(unions[x])
+                self._eliminate_tied(x, frozenset(unions[x]), tuple(self._fitting(near, unions[x])))
+
+    def _fitting(self, members: Iterable[int], scope: set[int]) -> Iterator[Condition]:
+        """State the conditions of those members whose parents a scope shows."""
+        shown = tuple(sorted(x for x in members if scope.issuperset(self.structure.parents[x])))
+        return self._local_conditions(shown, scope)
+
+    def _scopes_with(self, x: int) -> list[frozenset[int]]:
+        return [d.scope for d in self.demands if x in d.scope]
+
+    def _eliminate_tied(self, x: int, scope: frozenset[int], conditions: tuple[Condition, ...]) -> None:
+        if self._states(scope, frozenset()) > CLIQUE_LIMIT:
+            raise _too_large(len(scope))
+        hits = [d for d in self.demands if x in d.scope]
+        self.demands = [d for d in self.demands if x not in d.scope]
+        askers = [asker for hit in hits for asker in hit.askers]
+        rest = tuple(sorted(scope - {x}))
+        clique = Clique(tuple(sorted(scope)), frozenset(), (x,), (rest,), conditions, is_free=True)
+        number = self._add(clique, _Demand(scope, frozenset(), askers))
+        self.demand(_Demand(frozenset(rest), frozenset(), [(number, rest, Agreement.EQUAL)]))
 
     def _groups(self, hits: list[_Demand], b: int) -> Iterator[_Demand]:
         """Merge demands under the same evidence while the clique stays small."""
@@ -273,7 +314,8 @@ class _Elimination:
         if len(parts) > 1:
             conditions += tuple(_mutually_independent(parts))
         leaves = tuple(tuple(sorted(part)) for part in parts)
-        clique = Clique(tuple(sorted(scope)), demand.fixed, self.blocks[b], leaves, conditions)
+        is_free = self.reading is Reading.FREE
+        clique = Clique(tuple(sorted(scope)), demand.fixed, self.blocks[b], leaves, conditions, is_free)
         number = self._add(clique, demand)
         agreement = Agreement.DENOMINATOR if is_observation else Agreement.EQUAL
         for part in leaves:
@@ -324,7 +366,7 @@ class _Elimination:
         return [members for _, members in parts] or [scope]
 
     def _entangled(self, scope: frozenset[int]) -> bool:
-        if self.reading is not Reading.OUTER:
+        if self.reading not in (Reading.OUTER, Reading.TIED):
             return self.reading is Reading.FREE
         return sum(not self.structure.core.isdisjoint(self._family(x)) for x in scope) > 1
 

@@ -1,6 +1,6 @@
 """Witnesses: distributions that attain a value and have been checked.
 
-Enters: a point of a linear relaxation. Leaves: a `Distribution` in which every independence of the
+Input: a point of a linear relaxation. Output: a `Distribution` in which every independence of the
 factorization holds by construction, moved by sequential linear programming towards satisfying every
 statement and improving the objective.
 """
@@ -17,7 +17,6 @@ from credalog.errors import MissingLibrary
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Clique
 from credalog.network.polytopes import LocalPolytope, ranges, single_value_bounds, vertices
-from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
@@ -72,7 +71,9 @@ class WitnessSearch:
         self.end = end
         self.budget = budget
         cliques = encoding.factorization.cliques
-        self._has_inner_conditions = bool(encoding.problem.declared) or any(len(c.block) > 1 for c in cliques)
+        self._has_inner_conditions = bool(encoding.problem.declared) or any(
+            len(c.block) > 1 or (c.is_free and c.conditions) for c in cliques
+        )
         self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
 
     def from_afar(self, center: Floats) -> Candidate | None:
@@ -189,10 +190,8 @@ def distribution_at(encoding: Encoding, point: Floats) -> Distribution:
     owners: dict[tuple[int, ...], list[int]] = {}
     for number, clique in enumerate(encoding.factorization.cliques[:-1]):
         owners.setdefault(clique.block, []).append(number)
-    if encoding.factorization.reading is Reading.FREE:
-        order = [clique.block for clique in reversed(encoding.factorization.cliques[:-1])]
-    else:
-        order = [block for block in encoding.factorization.blocks if block in owners]
+    # Children are eliminated before their parents.
+    order = dict.fromkeys(clique.block for clique in reversed(encoding.factorization.cliques[:-1]))
     return Distribution(tuple(_factor(encoding, point, block, owners[block]) for block in order))
 
 
@@ -203,7 +202,8 @@ def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: l
     counts = np.zeros((prod(shape[0]), prod(shape[1])))
     for number in _informative(encoding, owners):
         _add_counts(encoding, point, number, parents, counts)
-    polytopes = problem.polytopes[block[0]] if len(block) == 1 else {}
+    has_own_law = len(block) == 1 and parents == problem.structure.parents[block[0]]
+    polytopes = problem.polytopes[block[0]] if has_own_law else {}
     for g, configuration in enumerate(np.ndindex(*shape[0])):
         counts[g] = _conditional(counts[g], polytopes.get(configuration))
     return Factor(
@@ -222,8 +222,11 @@ def _informative(encoding: Encoding, owners: list[int]) -> list[int]:
 
 
 def _parents(encoding: Encoding, block: tuple[int, ...], owners: list[int]) -> tuple[int, ...]:
-    if encoding.factorization.reading is Reading.FREE:
-        return tuple(x for x in encoding.factorization.cliques[owners[0]].scope if x not in block)
+    clique = encoding.factorization.cliques[owners[0]]
+    if clique.is_free:
+        own = next((c for c in clique.conditions if c.left == block), None)
+        is_whole = own is not None and {*own.left, *own.right, *own.given} == set(clique.scope)
+        return own.given if own is not None and is_whole else clique.rest[0]
     found = {p for x in block for p in encoding.problem.structure.parents[x]}
     return tuple(sorted(found - set(block)))
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from credalog.methods.columns.events import Events, Worlds
 from credalog.methods.columns.tables import Tables
+from credalog.numbers.jit import compiled
 from credalog.program.program import Floats
 
 __all__ = ["Landscape"]
@@ -60,7 +60,7 @@ class Landscape:
         return found[distinct[np.argsort(-values[distinct], kind="stable")]]
 
 
-@njit(cache=True)
+@compiled
 def _climb(
     entries: Floats,
     worlds: Worlds,
@@ -94,7 +94,7 @@ MINUTE = 1e-12
 """A gain that is no more than rounding."""
 
 
-@njit(cache=True)
+@compiled
 def _best_move(
     entries: Floats,
     where: Integers,

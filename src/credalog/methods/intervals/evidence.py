@@ -23,11 +23,12 @@ import numpy as np
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices
-from credalog.methods.intervals.kernels import compiled, corner_range, corner_weight
+from credalog.methods.intervals.kernels import corner_range, corner_weight
 from credalog.methods.intervals.polytrees import polytree_posterior
 from credalog.network.formulas import World
 from credalog.network.graph import DependencyGraph
 from credalog.numbers.budget import Budget
+from credalog.numbers.jit import compiled
 
 __all__ = ["Posterior", "posterior"]
 

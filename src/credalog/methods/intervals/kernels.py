@@ -14,21 +14,17 @@ so that no error of the pivoting can make it too narrow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.numbers.jit import compiled
 from credalog.trusted.rounding import UNIT
 
 __all__ = [
     "Table",
     "all_rows",
-    "compiled",
     "copy_box",
     "corner_range",
     "corner_weight",
@@ -42,7 +38,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Function = TypeVar("Function", bound=Callable[..., object])
 
 EPSILON = 2.0 * UNIT
 """Twice the relative error of one rounding."""
@@ -52,28 +47,6 @@ REDUCED_COST = 1e-11
 """How far a row may be violated before the simplex method pivots on it."""
 PIVOT = 1e-10
 """The least pivot that is divided by."""
-
-
-def _sources() -> str:
-    """Return a fingerprint of all modules with compiled functions."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    return sha256(b"".join(text for text in texts if b"@compiled" in text)).hexdigest()
-
-
-SOURCES = _sources()
-
-
-def compiled(function: Function) -> Function:
-    """Compile a function with numba, once per machine: the result is kept on disk.
-
-    It is kept until any of these modules changes. By itself numba looks at the function's own file only, not
-    at those of the functions it calls, and would go on running their old code after a correction.
-    """
-    dispatcher = numba.njit(cache=True, nogil=True)(function)
-    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if kept is not None:
-        kept._source_stamp = (kept._source_stamp, SOURCES)
-    return cast(Function, dispatcher)
 
 
 @compiled
@@ -301,7 +274,8 @@ def _rows(t: Table, lower: Floats, upper: Floats, G: Floats) -> int:
                     G[row, w] = holds - upper[slot]
                 if below:
                     G[row + contexts * above, w] = lower[slot] - holds
-            count += contexts * (above + below)
+            # Not `above + below`: uncompiled, the sum of two of numpy's truth values is a truth value.
+            count += contexts * above + contexts * below
     return count
 
 

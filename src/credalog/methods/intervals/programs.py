@@ -12,13 +12,13 @@ from credalog.methods.intervals.factors import Arrays, Floats, Kind
 from credalog.methods.intervals.kernels import (
     EPSILON,
     Table,
-    compiled,
     copy_box,
     family_to_head,
     family_to_parent,
     greatest,
     table,
 )
+from credalog.numbers.jit import compiled
 
 __all__ = [
     "aim_at",

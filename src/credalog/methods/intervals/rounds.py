@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.methods.intervals.factors import Arrays, Floats, Indices, Kind
-from credalog.methods.intervals.kernels import compiled
 from credalog.methods.intervals.programs import closed_form_messages, program_messages
+from credalog.numbers.jit import compiled
 
 __all__ = [
     "Messages",

@@ -4,7 +4,7 @@ Input: a program, an objective or the groups of an entropy, a point to start fro
 be better, or None. A local solver proves nothing: not that its point is the best, and not, when it finds
 none, that there is none. What is returned is a candidate for a witness and must be checked like any other.
 
-The library is optional: `pip install credalog[ipopt]` brings IPOPT along.
+The library is optional: `pip install 'credalog[ipopt]'` brings IPOPT along (Linux on x86-64 only).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Program
 from credalog.program.solvers.interruption import deferred
+from credalog.program.solvers.slsqp import LARGEST, climb
 
 __all__ = ["improve", "spread"]
 
@@ -67,10 +68,16 @@ def spread(
     """Climb from a point to a local maximum of entropy at total mass 1; return it, or None.
 
     Each group holds columns of equal length along its last axis; the entropy is the sum, over all rows of
-    all groups, of -x log(x / the row's sum).
+    all groups, of -x log(x / the row's sum). Where IPOPT is missing, small programs are left to scipy.
     """
-    nonlinear = _Entropic(program, groups)
-    found = nonlinear.solve(start, program.ratios.box, timeout, iterations)
+    nonlinear, box = _Entropic(program, groups), program.ratios.box
+    try:
+        found = nonlinear.solve(start, box, timeout, iterations)
+    except MissingLibrary:
+        if nonlinear.size > LARGEST:
+            raise
+        begun, bounds = nonlinear.start(start, box), nonlinear.column_bounds(box)
+        found = climb(nonlinear, begun, bounds, timeout=timeout, iterations=iterations)
     usable = np.isfinite(found).all() and nonlinear.violation(found) <= ACCEPTED
     return np.maximum(0.0, found[: program.columns]) if usable else None
 
@@ -108,20 +115,11 @@ class _Nonlinear:
 
     def _problem(self, box: Box, goes_on: Callable[..., bool], options: _Settings) -> Any:
         """Hand functions and bounds to IPOPT."""
-        inequalities = self.program.inequalities.shape[0]
-        lower, upper = np.zeros(self.count), np.zeros(self.count)
-        upper[:inequalities] = np.inf
-        lower[self.linear.shape[0] - 1] = upper[self.linear.shape[0] - 1] = 1.0
-        # IPOPT refuses a program with more equations than unknowns, consistent or not.
-        lower[self.linear.shape[0] :], upper[self.linear.shape[0] :] = -SLACK, SLACK
-        columns = self.program.columns
         return _library()(
             self.size,
-            np.concatenate([np.zeros(columns), box.lower]),
-            np.concatenate([np.full(columns, np.inf), box.upper]),
+            *self.column_bounds(box),
             self.count,
-            lower,
-            upper,
+            *self.row_bounds(),
             self.jacobian_pattern(),
             self.hessian_pattern(),
             self.value,
@@ -132,6 +130,22 @@ class _Nonlinear:
             goes_on,
             ipopt_options=options,
         )
+
+    def column_bounds(self, box: Box) -> tuple[Floats, Floats]:
+        """Return the least and greatest value of every entry of the vector."""
+        columns = self.program.columns
+        lower = np.concatenate([np.zeros(columns), box.lower])
+        return lower, np.concatenate([np.full(columns, np.inf), box.upper])
+
+    def row_bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and greatest value of every row."""
+        lower, upper = np.zeros(self.count), np.zeros(self.count)
+        upper[: self.program.inequalities.shape[0]] = np.inf
+        last = self.linear.shape[0]
+        lower[last - 1] = upper[last - 1] = 1.0
+        # IPOPT refuses a program with more equations than unknowns, consistent or not.
+        lower[last:], upper[last:] = -SLACK, SLACK
+        return lower, upper
 
     def start(self, point: Floats, box: Box) -> Floats:
         """Complete a point by its ratios, and move it off the walls."""
@@ -279,6 +293,5 @@ def _library() -> Any:
     try:
         from ipyopt import Problem
     except ImportError as error:
-        advice = "Install it with `pip install credalog[ipopt]`."
-        raise MissingLibrary("IPOPT is not installed", advice=advice) from error
+        raise MissingLibrary.of("IPOPT", "ipopt") from error
     return Problem

@@ -6,6 +6,8 @@ passes, and its best point. Both are a solver's word in floating point; whoever 
 A ratio becomes a variable of its own, and a context the bilinear row part == ratio * whole, where part and
 whole are variables tied to the columns by linear rows: products then have one term, and contexts with the
 same whole share it. A ratio of which some optimum uses only the two ends becomes a choice between them.
+
+The library is optional: without it, importing this module says which extra brings it along.
 """
 
 from __future__ import annotations
@@ -17,14 +19,19 @@ from math import inf
 from typing import TypeAlias
 
 import numpy as np
-import pyscipopt
 import scipy.sparse as sp
-from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
+from credalog.errors import MissingLibrary
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Outcome, Program
 from credalog.program.solvers.interruption import Interruption, held_back
+
+try:
+    import pyscipopt
+    from pyscipopt.scip import PY_SCIP_EVENTTYPE
+except ImportError as missing:
+    raise MissingLibrary.of("SCIP", "scip") from missing
 
 __all__ = ["GlobalClaim", "solve"]
 
