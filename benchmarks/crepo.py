@@ -1,6 +1,6 @@
 """Answer every query of the CREPO benchmark by set propagation and write the results page.
 
-Enters: the directory with `vmodel/*.uai` and `exact_results.csv` (IDSIA/crepo). Leaves:
+Input: the directory with `vmodel/*.uai` and `exact_results.csv` (IDSIA/crepo). Output:
 `benchmarks/results/crepo.md`. Run from the project root: python benchmarks/crepo.py
 """
 

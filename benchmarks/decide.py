@@ -1,6 +1,6 @@
 """Threshold decisions against exact intervals: how much sooner a verdict is reached.
 
-Enters: the public .lcn benchmarks, where they are at hand. Leaves: `benchmarks/results/decide.md`. Run from
+Input: the public .lcn benchmarks, where they are at hand. Output: `benchmarks/results/decide.md`. Run from
 the project root: python benchmarks/decide.py
 """
 

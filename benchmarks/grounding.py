@@ -3,7 +3,7 @@
     python benchmarks/grounding.py            # all sizes, then the results page
     python benchmarks/grounding.py --small    # the smaller sizes, nothing written
 
-Enters: theories written as text, and data. Leaves: `benchmarks/results/grounding.md`. Every size runs in a
+Input: theories written as text, and data. Output: `benchmarks/results/grounding.md`. Every size runs in a
 process of its own, so that its peak memory is its own. Times are of the processor, so that other work on the
 machine counts little.
 """

@@ -1,6 +1,6 @@
 """Measure how inference grows with the number of atoms, and write the results page.
 
-Enters: nothing but a seed. Leaves: a table on the terminal and, with --write, `benchmarks/results/growth.md`.
+Input: nothing but a seed. Output: a table on the terminal and, with --write, `benchmarks/results/growth.md`.
 Run from the project root:
 
     python benchmarks/growth.py --write

@@ -1,6 +1,6 @@
 """Best explanations on published and random networks: whether and how soon the best is proved.
 
-Enters: the public .lcn benchmarks, where they are at hand, and random credal trees. Leaves:
+Input: the public .lcn benchmarks, where they are at hand, and random credal trees. Output:
 `benchmarks/results/map.md`. Run from the project root: python benchmarks/map.py
 """
 

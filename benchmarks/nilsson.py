@@ -1,6 +1,6 @@
 """Measure Nilsson's logic by column generation, against the program over all worlds and far beyond it.
 
-Enters: random instances of probabilistic satisfiability. Leaves: `benchmarks/results/nilsson.md`.
+Input: random instances of probabilistic satisfiability. Output: `benchmarks/results/nilsson.md`.
 
 Three families. *Clauses with planted bounds*: the probability of a random 3-clause under a hidden
 distribution, widened; consistent by construction. *Normal form* (Finger and De Bona, "Probabilistic

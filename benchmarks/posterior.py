@@ -1,6 +1,6 @@
 """Ask posteriors of random binary networks with loops, by vertex branching and by the factorized program.
 
-Enters: nothing; networks are drawn from fixed seeds. Leaves: `benchmarks/results/posterior.md`. Run from the
+Input: nothing; networks are drawn from fixed seeds. Output: `benchmarks/results/posterior.md`. Run from the
 project root: python benchmarks/posterior.py
 """
 

@@ -1,7 +1,7 @@
 """Measure interval propagation: how it scales, how close it comes, and how it compares with pyAgrum's L2U.
 
-Enters: random networks written as text, and the public benchmark files in `../shared/data/lcn/benchmarks`.
-Leaves: `benchmarks/results/propagation.md`, or `propagation_million.md`. Every size runs in its own process,
+Input: random networks written as text, and the public benchmark files in `../shared/data/lcn/benchmarks`.
+Output: `benchmarks/results/propagation.md`, or `propagation_million.md`. Every size runs in its own process,
 so that its peak memory is its own, and up to 100,000 atoms a second time as the command a user types; the
 time to compile the kernels, paid once per machine, is measured apart.
 """

@@ -1,6 +1,6 @@
 """Bound every marginal of every published LCN and write the results page.
 
-Enters: the directory of public LCN files (`examples/`, `benchmarks/`). Leaves: a table on the terminal and,
+Input: the directory of public LCN files (`examples/`, `benchmarks/`). Output: a table on the terminal and,
 with --write, `benchmarks/results/published.md`. Run from the project root:
 
     python benchmarks/published.py --write

@@ -2,7 +2,7 @@
 
     python benchmarks/tightening.py
 
-Enters: random networks with loops and extra marginal sentences, from fixed seeds. Leaves:
+Input: random networks with loops and extra marginal sentences, from fixed seeds. Output:
 `benchmarks/results/tightening.md`. The bounds of sound propagation are implied, so that adding them as
 sentences changes no model; the dependency graph is kept. Both sides use the same engine, one after the other
 on the same query.

@@ -1,6 +1,6 @@
 """Networks that propagation would dislike, each with distributions that satisfy it.
 
-Enters: a kind and a seed. Leaves: a network and some of its models as joint distributions. Bounds are drawn
+Input: a kind and a seed. Output: a network and some of its models as joint distributions. Bounds are drawn
 around a hidden distribution that lies at an end of most of them, so that a bound that is too narrow by
 little is caught without any solver. Where it is not plain that the hidden distribution satisfies every
 independence, the oracle's own measure decides, and the case is dropped.

@@ -1,6 +1,6 @@
 """Small networks that contradict themselves, and what brute force says about them.
 
-Enters: a seed. Leaves: a network of random sentences with narrow bounds, most of which cannot hold together;
+Input: a seed. Output: a network of random sentences with narrow bounds, most of which cannot hold together;
 for any set of its sentences whether brute force finds a model; and the least price of a repair, by a global
 solver over all worlds. The graph is always that of the whole network: a sentence is silenced by bounds that
 say nothing, never taken away.

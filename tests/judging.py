@@ -1,6 +1,6 @@
 """What may be held against an answer, given the truth by brute force.
 
-Enters: what the engine did with a case, and what the oracle knows. Leaves: a list of complaints, each a
+Input: what the engine did with a case, and what the oracle knows. Output: a list of complaints, each a
 sentence; an empty list is an acquittal. Only what is certain is held against the engine: a joint
 distribution that passes its bound, or a claimed bound that its witness passes.
 """

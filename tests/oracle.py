@@ -1,6 +1,6 @@
 """Brute force over all worlds, written from the paper alone: what the engine is judged by.
 
-Enters: a small ground network and a query. Leaves: the interval of the query with, for either end, a bound
+Input: a small ground network and a query. Output: the interval of the query with, for either end, a bound
 that a global solver claims and a joint distribution that attains a value; or the verdict that there is no
 model, or none that gives the evidence any probability. Nothing here comes from the engine: formulas are
 evaluated world by world, the dependency graph is searched by hand, and every independence is imposed

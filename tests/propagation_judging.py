@@ -1,6 +1,6 @@
 """What may be held against the bounds of sound propagation, given some models of the network.
 
-Enters: a network whose models are known. Leaves: a list of accusations; an empty one is an acquittal. The
+Input: a network whose models are known. Output: a list of accusations; an empty one is an acquittal. The
 network is asked with several windows, schedules, Markov conditions, numbers of rounds, observations and
 warm starts; every interval has to contain what each known model says.
 """

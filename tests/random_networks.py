@@ -1,6 +1,6 @@
 """Small random networks of every kind, from a seed: food for the attack on our own bounds.
 
-Enters: a numpy Generator and a kind. Leaves: a network with a query, most of them consistent by construction:
+Input: a numpy Generator and a kind. Output: a network with a query, most of them consistent by construction:
 their bounds are drawn around a hidden distribution that satisfies every independence the network can imply.
 """
 

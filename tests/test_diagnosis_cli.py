@@ -125,7 +125,7 @@ def test_explain_as_json_gives_the_interval_of_each_change(ask: Ask, written: Wr
 
 def test_a_measurement_is_told_in_a_sentence(ask: Ask, written: Write):
     _, out, _ = ask("explain", written(CHAIN), "P(b)", "--most", "1", "--measure", "P(a)")
-    assert "2 less promising ones were not tried" in out
+    assert "2 others were not tried" in out
     assert "If P(a), now in [0.2, 0.4], were measured to within 0.01" in out
 
 

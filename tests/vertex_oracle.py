@@ -1,7 +1,7 @@
 """Credal networks with unique assessments: every vertex of the strong extension, in exact rationals.
 
-Enters: a network whose sentences each bound one value of one variable in one configuration of its parents.
-Leaves: the exact interval of a query, however small the probability of its evidence.
+Input: a network whose sentences each bound one value of one variable in one configuration of its parents.
+Output: the exact interval of a query, however small the probability of its evidence.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Naive Bayes on categories, with add-one smoothing.
 
-Enters: training rows. Leaves: the prior c_X, and for any rows the log likelihood ratio of fraud.
+Input: training rows. Output: the prior c_X, and for any rows the log likelihood ratio of fraud.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One transaction as a Logical Credal Network in text, and as a ProbLog program.
 
-Enters: a test transaction with what naive Bayes and the rules say of it. Leaves: the texts, and the answers
+Input: a test transaction with what naive Bayes and the rules say of it. Output: the texts, and the answers
 of the general engine, of Nilsson's logic and of ProbLog beside the closed forms.
 """
 

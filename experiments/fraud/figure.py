@@ -1,6 +1,6 @@
 """A picture of Table 2: our F1 scores beside the paper's.
 
-Enters: the rows of the table. Leaves: a PNG file.
+Input: the rows of the table. Output: a PNG file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an account's past says: the antecedents of the three rules.
 
-Enters: transactions in chronological order. Leaves: one column of flags per rule.
+Input: transactions in chronological order. Output: one column of flags per rule.
 """
 
 from __future__ import annotations

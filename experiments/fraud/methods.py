@@ -1,7 +1,7 @@
 """The rows of the paper's Table 2, each in closed form.
 
-Enters: the log likelihood ratio of the features, the antecedents that hold, the prior, the rules' intervals.
-Leaves: for every method the transactions it calls fraud.
+Input: the log likelihood ratio of the features, the antecedents that hold, the prior, the rules' intervals.
+Output: for every method the transactions it calls fraud.
 
 With r the likelihood ratio and post(p) = p r / (p r + 1 - p), a prior p of fraud before the features is all
 that tells most methods apart. A method with an interval calls fraud where the upper bound of fraud

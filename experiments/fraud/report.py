@@ -1,6 +1,6 @@
 """The results page: Table 2 beside the paper's, other readings, cross-checks and honest notes.
 
-Enters: the scores of many draws of ten tasks. Leaves: the rows of the table, and Markdown text.
+Input: the scores of many draws of ten tasks. Output: the rows of the table, and Markdown text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The experiment: random tasks, all methods on each.
 
-Enters: transactions. Leaves: `Draw`s of ten tasks with the rules' intervals measured on them, and the F1
+Input: transactions. Output: `Draw`s of ten tasks with the rules' intervals measured on them, and the F1
 score of every method on every task.
 """
 

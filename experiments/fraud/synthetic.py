@@ -1,6 +1,6 @@
 """Transactions of the same kind as the contest's, for those who do not have its files.
 
-Enters: a random generator. Leaves: `Transactions` with the same columns: most accounts seen once, some often;
+Input: a random generator. Output: `Transactions` with the same columns: most accounts seen once, some often;
 fraud is rare, returns to the accounts it hit, and shifts some features a little.
 """
 

@@ -1,6 +1,6 @@
 """Credit card transactions of the UCSD-FICO contest of 2009.
 
-Enters: the folder with the two zip files (Task 2, training inputs and targets). Leaves: `Transactions`, every
+Input: the folder with the two zip files (Task 2, training inputs and targets). Output: `Transactions`, every
 feature as integer categories, in the order of the file, which is chronological.
 """
 

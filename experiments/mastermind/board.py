@@ -1,6 +1,6 @@
 """What a player sees: a board as groups of indistinguishable codes, and the knowledge about lies.
 
-Enters: a `Puzzle`. Leaves: a `Board`, on which every method works, and `Knowledge`, the paper's
+Input: a `Puzzle`. Output: a `Board`, on which every method works, and `Knowledge`, the paper's
 sentences about consecutive lies.
 
 Given a code, the board fixes which rounds were lies. With n_i(code) possible lies in round i,

@@ -1,6 +1,6 @@
 """Certified bounds of posteriors under the Logical Credal Network of a board.
 
-Enters: a board, the knowledge, a direction. Leaves: a `Decision`: the codes with the largest upper
+Input: a board, the knowledge, a direction. Output: a `Decision`: the codes with the largest upper
 (maximax) or lower (maximin) posterior, a proof status, and the bounds of the chosen code.
 
 For a code c let y_i be the odds that round i is *not* what c says: (1-p_i)/p_i where c implies a lie,

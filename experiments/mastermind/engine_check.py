@@ -1,6 +1,6 @@
 """A board as a Logical Credal Network in text, answered by the general engine.
 
-Enters: a puzzle with few rounds. Leaves: the `.lcn` text that a person would write, and the engine's
+Input: a puzzle with few rounds. Output: the `.lcn` text that a person would write, and the engine's
 posterior interval of a code beside that of the fast path.
 """
 

@@ -1,6 +1,6 @@
 """The model of greatest entropy under the Logical Credal Network of a board.
 
-Enters: the knowledge. Leaves: `MostEntropic`, the lying probabilities of the model with the greatest entropy
+Input: the knowledge. Output: `MostEntropic`, the lying probabilities of the model with the greatest entropy
 and how far, provably, its entropy may be from the greatest one.
 
 The lies are independent, so the entropy is a sum over rounds; the sentences tie neighbours only. A local

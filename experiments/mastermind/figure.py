@@ -1,6 +1,6 @@
 """A picture of one board: the rounds, and the posterior intervals of the leading codes.
 
-Enters: a puzzle and its knowledge. Leaves: a PNG file.
+Input: a puzzle and its knowledge. Output: a PNG file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mastermind with a code-maker who lies: codes, feedback, Knuth's strategy, puzzles.
 
-Enters: a random generator. Leaves: a `Puzzle`, the board of the paper's Algorithm 1 together with the
+Input: a random generator. Output: a `Puzzle`, the board of the paper's Algorithm 1 together with the
 lying probabilities that nobody but the ground truth may see.
 
 A code is an index into `CODES`; a feedback is an index into `FEEDBACKS`.

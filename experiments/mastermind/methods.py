@@ -1,6 +1,6 @@
 """The rows of the paper's Table 1: eleven ways of guessing the code.
 
-Enters: a puzzle and the knowledge about it. Leaves: an `Outcome`, the score of every method on it.
+Input: a puzzle and the knowledge about it. Output: an `Outcome`, the score of every method on it.
 
 A method names a set of tied codes; it scores the chance that one of them, drawn at random, is a MAP code
 under the true lying probabilities.

@@ -1,6 +1,6 @@
 """Nilsson's logic on a board: why its bounds say nothing.
 
-Enters: a board and the knowledge. Leaves: every group's upper posterior under Nilsson's logic, where lies may
+Input: a board and the knowledge. Output: every group's upper posterior under Nilsson's logic, where lies may
 depend on each other in any way; its lower posterior is 0.
 
 The posterior of code c is weight(c) P(l = l(c)) over the sum of weight(h) P(l = l(h)) over all codes h. Codes

@@ -1,6 +1,6 @@
 """The real ProbLog on a board, beside the closed form.
 
-Enters: a puzzle. Leaves: the program as text, and the largest difference between ProbLog's posterior of any
+Input: a puzzle. Output: the program as text, and the largest difference between ProbLog's posterior of any
 code and the Bayesian one at the midpoint.
 
 The program is the game as a player would write it: a code is drawn, lies happen by chance, an honest round

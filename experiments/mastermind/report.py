@@ -1,6 +1,6 @@
 """The results page: Table 1 beside the paper's, what was proved, and what was cross-checked.
 
-Enters: the results of all seeds and of the cross-checks. Leaves: Markdown text.
+Input: the results of all seeds and of the cross-checks. Output: Markdown text.
 """
 
 from __future__ import annotations

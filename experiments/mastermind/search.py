@@ -1,7 +1,7 @@
 """The branch-and-bound kernel behind the certified posterior bounds; numbers in, numbers out.
 
-Enters: R as arrays (which rounds each group differs in, and its ratio), the chain of knowledge, a direction
-(-1 for the minimum of R, +1 for its maximum). Leaves: an attained extreme, the model that attains it, and
+Input: R as arrays (which rounds each group differs in, and its ratio), the chain of knowledge, a direction
+(-1 for the minimum of R, +1 for its maximum). Output: an attained extreme, the model that attains it, and
 whether the search proved it within the tolerance.
 
 See `bounds` for the mathematics. A box is a pair of arrays low <= p <= high.

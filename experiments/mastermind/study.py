@@ -1,6 +1,6 @@
 """The experiment: many puzzles per seed, all methods on each, in parallel.
 
-Enters: seeds, attempts per seed, a number of processes. Leaves: `SeedResult`s, reproducible from the seed.
+Input: seeds, attempts per seed, a number of processes. Output: `SeedResult`s, reproducible from the seed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Build many small values quickly.
 
-Enters and leaves: nothing. Inside, Python's search for garbage cycles is paused.
+Input and output: none. Inside, Python's search for garbage cycles is paused.
 """
 
 from __future__ import annotations

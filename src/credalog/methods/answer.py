@@ -185,7 +185,7 @@ class Marginals:
     def to_frame(self) -> Any:
         """Return the answers as a pandas table, one row each."""
         try:
-            import pandas as pd  # type: ignore[import-untyped]
+            import pandas as pd
         except ImportError:
             raise MissingLibrary(
                 "a data frame needs pandas, which is not installed",

@@ -1,7 +1,7 @@
 """Exact polytopes of conditional distributions: the credal set of one variable, one parent configuration.
 
-Enters: rows `lower <= coefficients . theta <= upper` on a probability vector, or its vertices; or a network
-with its dependency graph. Leaves: the other representation, in rationals, and for a network the
+Input: rows `lower <= coefficients . theta <= upper` on a probability vector, or its vertices; or a network
+with its dependency graph. Output: the other representation, in rationals, and for a network the
 `LocalAssessment`: which sentences restrict nothing but theta(x | one parent configuration).
 
 Both directions are one algorithm, the double description method (Motzkin, Raiffa, Thompson and Thrall,

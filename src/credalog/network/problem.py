@@ -1,6 +1,6 @@
 """A network in numbers, and what of it bears on a query.
 
-Enters: a network, its dependency graph and a Markov condition. Leaves: `Problem`, in which variables are
+Input: a network, its dependency graph and a Markov condition. Output: `Problem`, in which variables are
 numbers and every sentence is either part of a local polytope or a statement to be written on a table; and
 the part of it that a query needs.
 

@@ -1,6 +1,6 @@
 """Which variables of a directed acyclic graph matter for P(query | evidence).
 
-Enters: the parents of each variable, the numbers of the query's variables and of the observed ones. Leaves:
+Input: the parents of each variable, the numbers of the query's variables and of the observed ones. Output:
 `Relevance`, the families that take part once barren and d-separated ones are gone, and what is left of
 their parents; and whether what is left is a polytree.
 

@@ -106,7 +106,11 @@ class Endpoint(Printed):
 
     def joined(self, other: Endpoint, end: End) -> Endpoint:
         """Return the tighter bound with its warrant, and the value attained farther out with its model."""
-        bounding = other if end.is_tighter(other.bound, self.bound) else self
+        bounding = self
+        if end.is_tighter(other.bound, self.bound):
+            bounding = other
+        elif other.bound == self.bound:
+            bounding = min(self, other, key=lambda endpoint: list(Warrant).index(endpoint.warrant))
         attaining = self
         if other.witnessed is not None and (
             self.witnessed is None or end.is_farther(other.witnessed, self.witnessed)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,7 +67,11 @@ class Box:
         return Box(lowers, uppers)
 
 
-@dataclass(frozen=True, slots=True)
+SMALLEST_NUMBER = 1e-7
+"""Smaller coefficients are within the tolerances of a solver: its bare word about them is worth nothing."""
+
+
+@dataclass(frozen=True)
 class Program:
     """The cone of all x >= 0 with inequalities @ x >= 0, equalities @ x == 0, and the ratios.
 
@@ -81,6 +86,14 @@ class Program:
     ratios: Ratios
     inequality_origin: tuple[int, ...]
     equality_origin: tuple[int, ...]
+
+    @cached_property
+    def is_ill_scaled(self) -> bool:
+        """Tell whether some number is so small that a solver's tolerances drown it."""
+        ratios = self.ratios
+        numbers = (self.inequalities.data, self.equalities.data, ratios.lower, ratios.upper)
+        sizes = np.abs(np.concatenate(numbers))
+        return bool(((sizes > 0.0) & (sizes < SMALLEST_NUMBER)).any())
 
     @property
     def mass(self) -> Floats:

@@ -6,11 +6,11 @@ entropy passes. Where the two meet, the model is the one of greatest entropy.
 The entropy of a product of tables P(block | parents) is the sum of their conditional entropies, each the mean
 over a clique's rows of -log P(block | rest of the clique). Such a sum is concave in the columns of the
 program and homogeneous of degree one: at any positive point its gradient, -log(x / row sum), is the cost of a
-linear function that no distribution's entropy exceeds. So one linear program, checked like any other, turns
-an approximate solution of the convex relaxation into a proved bound. Without independences, or where every
-ratio is known, the relaxation is the program itself and the answer exact. Otherwise independences make the
-program nonconvex: several starts are tried, branch and bound on the ratios narrows the gap, and what is left
-of it is shown.
+linear function that no distribution's entropy exceeds (docs/proofs.md, proof 12). So one linear program,
+checked like any other, turns an approximate solution of the convex relaxation into a proved bound. Without
+independences, or where every ratio is known, the relaxation is the program itself and the answer exact.
+Otherwise independences make the program nonconvex: several starts are tried, branch and bound on the ratios
+narrows the gap, and what is left of it is shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draw a dependency graph: as text, in the DOT language, as SVG, as PNG.
 
-Enters: a `DependencyGraph`. Leaves: text, or the bytes of a picture. As in the paper's figures atomic nodes
+Input: a `DependencyGraph`. Output: text, or the bytes of a picture. As in the paper's figures atomic nodes
 are shaded, and the two edges between a claim and its atoms are drawn as one line with two heads. No system
 tool is called: the layout is our own, and only PNG needs a library.
 """

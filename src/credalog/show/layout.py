@@ -1,6 +1,6 @@
 """Place the nodes of a directed graph in layers, so that most edges point down.
 
-Enters: the widths of the nodes and the edges between them, as numbers. Leaves: `Layout`: a point for every
+Input: the widths of the nodes and the edges between them, as numbers. Output: `Layout`: a point for every
 node and a polyline for every edge. The method is Sugiyama's (1981): turn back edges round, layer by longest
 path, split long edges, order each layer by the mean of its neighbours, then choose coordinates; knows
 nothing of logic and needs no library.

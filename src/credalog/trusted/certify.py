@@ -1,6 +1,6 @@
 """The trusted kernel: turn a solver's multipliers into a bound that does not depend on the solver.
 
-Enters: a program, a box, an objective, and any multipliers whatever. Leaves: a number that no point of
+Input: a program, a box, an objective, and any multipliers whatever. Output: a number that no point of
 the program passes. Nothing here trusts a solver, and nothing here is larger than one reading.
 
 Weak duality. Let x >= 0 satisfy R @ x >= 0 (inequalities and box rows), E @ x == 0 and d @ x == 1. For

@@ -1,11 +1,11 @@
 """From cliques to a program: one column per state of a clique, one row per thing said.
 
-Enters: a `Problem` and its `Factorization`. Leaves: `Encoding`: the `Program`, and the way back from its
+Input: a `Problem` and its `Factorization`. Output: `Encoding`: the `Program`, and the way back from its
 columns to tables and conditional probabilities.
 
 A condition "left independent of right given given" becomes ratios theta(left | given), the same for
 every state of right. What is said about theta(x | configuration) of a variable holds in every context of
-its clique, not only on average: these rows make the linear relaxation strong.
+its clique, not only on average: these rows make the linear relaxation strong (docs/proofs.md, proof 6).
 """
 
 from __future__ import annotations

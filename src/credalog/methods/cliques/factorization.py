@@ -1,7 +1,7 @@
 """From independences to cliques: small tables that together stand for the joint distribution.
 
-Enters: the parents of every variable, the scopes that must be seen (sentences, query, evidence).
-Leaves: `Factorization`: cliques, how they agree on separators, and the independences each must satisfy.
+Input: the parents of every variable, the scopes that must be seen (sentences, query, evidence).
+Output: `Factorization`: cliques, how they agree on separators, and the independences each must satisfy.
 
 The variables are taken in blocks, parents first: a tail variable is a block of its own; the core (all
 strongly connected components of several variables, with their ancestors) is one block under the literal
@@ -9,7 +9,7 @@ local condition, or one block per component under the chain-graph reading. Going
 is eliminated from the scopes that mention it: their union with B and parents(B) is its clique, of which
 N, the rest, is needed in turn. One condition is needed, B independent of N minus parents(B) given
 parents(B), and it is stated inside the clique. By induction over the blocks each table is then exactly a
-marginal of the product of all P(B | parents(B)); ARCHITECTURE.md has the proofs.
+marginal of the product of all P(B | parents(B)); docs/proofs.md, proofs 1 and 2.
 
 Evidence that is a conjunction of literals is kept out of the tables: in the scopes that lead to the query
 an observed variable has one state only (`Clique.fixed`), so such a table holds P(scope, evidence).

@@ -1,6 +1,6 @@
 """Observations that only weigh their parents, gathered into one.
 
-Enters: a network and a posterior query. Leaves: an equivalent, smaller pair, and the way back for its
+Input: a network and a posterior query. Output: an equivalent, smaller pair, and the way back for its
 witnesses.
 
 Let x be observed, a parent of nothing, and let every P(x | configuration of its parents) be a given number.

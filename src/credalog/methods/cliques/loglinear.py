@@ -1,16 +1,15 @@
 """Models of tied variables: witnesses whose log-odds are linear in their parameters.
 
-Enters: the part of a network that bears on a query, the sentences about it, the query. Leaves: a
+Input: the part of a network that bears on a query, the sentences about it, the query. Output: a
 `Distribution` that satisfies all of them and gives the query a value that no small step improves; or None.
 
 A term is a set of variables, each at one of its values, in which every variable of a component K has all the
 others among its parents. Let P(K | parents(K)) be proportional to exp of the sum of the parameters of those
-terms that are true. In P(x | all else in K and parents(K)) the terms that do not mention x cancel, and those
-that do mention nothing but x and parents(x). So x is independent of all else given its parents, which is what
-the chain-graph reading demands, and the log-odds of x given a configuration of its parents are a sum of
-parameters. Where sentences bound these, models are the solutions of linear inequalities; other sentences are
-linearized, step by step. Variables outside such components have all terms with their parents: any P(x |
-parents) without zeros.
+terms that are true. Then x is independent of all else given its parents, which is what the chain-graph
+reading demands (docs/proofs.md, proof 8), and the log-odds of x given a configuration of its parents are a
+sum of parameters. Where sentences bound these, models are the solutions of linear inequalities; other
+sentences are linearized, step by step. Variables outside such components have all terms with their parents:
+any P(x | parents) without zeros.
 """
 
 from __future__ import annotations

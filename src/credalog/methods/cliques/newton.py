@@ -1,7 +1,7 @@
 """The last digits of a witness.
 
-Enters: a distribution that all but satisfies the statements of an encoding, as an interior-point method
-leaves it. Leaves: one near by that satisfies them, if a few steps of Newton's method lead there.
+Input: a distribution that all but satisfies the statements of an encoding, as an interior-point method
+leaves it. Output: one near by that satisfies them, if a few steps of Newton's method lead there.
 
 A step changes tables and ratios together, by as little as possible relative to their size, so that rows which
 are missed are met to first order: sentences, agreement on separators, and every context of a ratio.

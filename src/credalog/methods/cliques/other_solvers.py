@@ -1,6 +1,6 @@
 """A program in another solver's hands: SCIP for a claim, IPOPT for witnesses alone.
 
-Enters: an encoding and an objective. Leaves: a `Finding` whose bound is a solver's word at best, and whose
+Input: an encoding and an objective. Output: a `Finding` whose bound is a solver's word at best, and whose
 witness is a candidate until somebody checks it.
 """
 
@@ -40,7 +40,8 @@ def _by_scip(
     seconds = limits.budget.for_solver
     claim = scip.solve(encoding.program, objective, end=end, timeout=seconds, tolerance=limits.tolerance)
     ending = Ending.INTERRUPTED if claim.interrupted else Ending.STOPPED
-    return claim.bound if np.isfinite(claim.bound) else end.trivial, claim.point, ending
+    is_worth_something = np.isfinite(claim.bound) and not encoding.program.is_ill_scaled
+    return claim.bound if is_worth_something else end.trivial, claim.point, ending
 
 
 def _by_ipopt(encoding: Encoding, objective: Objective, limits: Limits, end: End) -> Floats | None:

@@ -65,10 +65,9 @@ class Prover:
     def _bound_of_empty(self, claim: Claim, box: Box, known: float) -> float:
         if self._checker.proves_empty(self.objective, box, claim.multipliers):
             return inf
-        if self._is_mass_bounded:
+        if self._is_mass_bounded or not self._is_exactly_empty(claim, box):
+            # That a box is empty is proved, or not said.
             return known
-        if not self._is_exactly_empty(claim, box):
-            self.warrant = Warrant.CLAIMED
         return inf
 
     def _checked(self, claim: Claim, box: Box) -> float:
@@ -81,8 +80,8 @@ class Prover:
         exact = self._exactly(sign * self.objective.numerator, box, claim.multipliers)
         if exact is not None and exact >= claimed:
             return round_down(float(exact))
-        # Where the evidence is this improbable, the solver's tolerances drown it.
-        if claim.point[0] > LARGEST_MASS:
+        # Where the evidence, or a number, is this small, the solver's tolerances drown it.
+        if claim.point[0] > LARGEST_MASS or self.program.is_ill_scaled:
             return proved
         self.warrant = Warrant.CLAIMED
         return claimed

@@ -1,6 +1,6 @@
 """Rational multipliers near a solver's, for where no rounding can be absorbed.
 
-Enters: a program, a box and a solver's multipliers. Leaves: a bound that `ExactChecker` proved, or None.
+Input: a program, a box and a solver's multipliers. Output: a bound that `ExactChecker` proved, or None.
 
 At an optimum the reduced costs of many columns are zero, and where models without the evidence exist some
 must be: to the last digit, or nothing is proved. So the multipliers that are not zero are made the solution

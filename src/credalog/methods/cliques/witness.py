@@ -1,6 +1,6 @@
 """Witnesses: distributions that attain a value and have been checked.
 
-Enters: a point of a linear relaxation. Leaves: a `Distribution` in which every independence of the
+Input: a point of a linear relaxation. Output: a `Distribution` in which every independence of the
 factorization holds by construction, moved by sequential linear programming towards satisfying every
 statement and improving the objective.
 """

@@ -7,8 +7,9 @@ Only observations that bear on x count: the others are d-separated from x by the
 This is used where x and all that is observed have acyclic ancestors, which make up a Bayesian network. If
 nothing is left, P(x | e) is P(x). If what is left is a polytree of a credal network, set propagation is
 exact. Otherwise a bound t on P(x | e) is proved by max [P(x, e) - t·P(e)] <= δ over the window, with P(e) >=
-m there: then P(x | e) <= t + δ/m. Dinkelbach's iteration finds the least such t. Where no m > 0 can be
-proved, the bounds are [0, 1], and so they are, with a note, where the observations do not fit into a window.
+m there: then P(x | e) <= t + δ/m (docs/proofs.md, proof 13). Dinkelbach's iteration finds the least such t.
+Where no m > 0 can be proved, the bounds are [0, 1], and so they are, with a note, where the observations do
+not fit into a window.
 """
 
 from __future__ import annotations

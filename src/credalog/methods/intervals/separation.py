@@ -3,13 +3,9 @@
 Input: a factor graph and the dependency graph. Output: the same factor graph with the independent
 neighbours of each factor marked.
 
-Proof. Let An(w) be w with all its ancestors. If An(w1), ..., An(wk) are pairwise disjoint and all but at
-most one of them are acyclic, then w1, ..., wk are mutually independent. For take the cyclic block first and
-add the other variables parents first. Each added y is acyclic, and nothing added before it descends from
-it: a descendant inside some An(wi) would put y itself into An(wi), and inside An(y's own block) the order
-forbids it. So y is independent of all that came before given its parents, which came before, and the joint
-distribution is the product over blocks. Two cyclic blocks need not be independent: without positivity the
-local condition does not imply it.
+Let An(w) be w with all its ancestors. If An(w1), ..., An(wk) are pairwise disjoint and all but at most one of
+them are acyclic, then w1, ..., wk are mutually independent (docs/proofs.md, proof 10). Two cyclic blocks need
+not be: without positivity the local condition does not imply it.
 
 Disjointness is established in one of two ways. A search upwards from both, given up after a number of steps;
 or a bridge: if a and b are parents of x, x is an ancestor of neither, and the edge a - x is a bridge of

@@ -1,0 +1,24 @@
+"""Proofs are cited by numbers that exist, and modules open with their input and output in plain words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import PROJECT
+
+MODULES = sorted((PROJECT / "src").rglob("*.py"))
+PROOFS = set(re.findall(r"^## (\d+)\. ", (PROJECT / "docs" / "proofs.md").read_text("utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "path", MODULES, ids=lambda path: str(path.relative_to(PROJECT / "src" / "credalog"))
+)
+def test_a_module_cites_proofs_that_exist_and_speaks_of_input_and_output(path: Path) -> None:
+    text = path.read_text("utf-8")
+    cited = re.findall(r"\bproofs? (\d+)(?: and (\d+))?", text)
+    assert {number for pair in cited for number in pair if number} <= PROOFS
+    assert not re.search(r"\b(Enters|Leaves):|this room", ast.get_docstring(ast.parse(text)) or "")
