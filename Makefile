@@ -1,6 +1,7 @@
 # make demo    answer the paper's own examples, with the core alone
 # make quick   the fast tier, under a minute: style, types, imports, and the tests that are not marked slow
 # make test    everything a change must pass, with coverage
+# make mutants change the trusted code and see whether a test notices: a sample, under an hour on two cores
 # Each sets up what it needs of .venv by itself, once.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 CORE := .venv/.core
 READY := .venv/.ready
 
-.PHONY: demo quick test check clean
+.PHONY: demo quick test mutants check clean
 
 demo: $(CORE)
 	@echo "Example 1: friends, smoking, cancer"
@@ -31,6 +32,9 @@ quick: check
 test: check
 	$(BIN)/pytest -q -n auto --cov --cov-report=term:skip-covered
 
+mutants: $(READY)
+	$(BIN)/python -m tools.mutants --fresh --sample 0.3 --minutes 45 --write
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,4 +52,4 @@ $(READY): $(CORE)
 	touch $@
 
 clean:
-	rm -rf .venv build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants

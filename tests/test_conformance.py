@@ -20,14 +20,16 @@ from enum import Enum
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import credalog
 from credalog import LCN, ImpossibleEvidence, InconsistentNetwork, Markov, Status
+from credalog.choices import MethodName, VariantName
 from credalog.errors import CredalogError
+from credalog.methods import registry
 from credalog.methods.answer import Answer
-from credalog.methods.registry import METHODS, Method
 from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Is, Variable, literals_of, scope
 from credalog.network.sentences import Query
@@ -130,12 +132,53 @@ class Claims(Enum):
     ESTIMATE = "nothing, except on polytrees"
 
 
-PROPAGATION = ("sound", "bp", "printed")
+Ask = Callable[[LCN, Expectation, MethodName], Answer]
 TIMEOUTS = {"scip": 2.0, "ipopt": 2.0}
 """Those that need not close the interval need not take the time."""
 
 
-def claims_of(method: Method) -> Claims:
+def by_query(lcn: LCN, expected: Expectation, method: MethodName) -> Answer:
+    return lcn.query(
+        expected.query, method=method, markov=expected.markov, timeout=TIMEOUTS.get(method, 10.0)
+    )
+
+
+def by_propagation(lcn: LCN, expected: Expectation, method: MethodName) -> Answer:
+    query = lcn.question(expected.query)
+    found = lcn.propagate(variant=cast(VariantName, method), given=query.given, markov=expected.markov)
+    (answer,) = [one for one in found.answers() if one.query.claim == query.claim]
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method by its name, what it claims, the Markov conditions it knows, and how it is asked."""
+
+    name: MethodName
+    claims: Claims
+    conditions: frozenset[Markov] = frozenset(Markov)
+    ask: Ask = by_query
+
+    def applies(self, lcn: LCN, expected: Expectation) -> bool:
+        """Tell whether the method has anything to say: some know fewer networks than the language does."""
+        if expected.markov not in self.conditions:
+            return False
+        network = lcn.ground()
+        if self.name == "nilsson":
+            return not network.independences
+        if not expected.query:
+            return self.ask is by_query and self.name != "sets"
+        query = lcn.question(expected.query)
+        if self.name == "sets":
+            return sets.applies(network, query, lcn.graph)
+        return self.ask is by_query or _is_of_an_atom(query)
+
+
+def _is_of_an_atom(query: Query) -> bool:
+    return isinstance(query.claim, Is) and (query.given == TRUE or bool(literals_of(query.given)))
+
+
+def claims_of(method: registry.Method) -> Claims:
     """Read off the registry what a method promises; that IPOPT bounds nothing only its summary says."""
     if method.name == "ipopt":
         return Claims.WITNESSES
@@ -146,32 +189,18 @@ def claims_of(method: Method) -> Claims:
     return Claims.PROVED if method.attains else Claims.OUTER
 
 
-def applies(method: Method, expected: Expectation) -> bool:
-    """Tell whether a method has anything to say: some know fewer networks than the language does."""
-    lcn = expected.lcn
-    if expected.markov not in method.markov or (method.name == "nilsson" and lcn.ground().independences):
-        return False
-    if not expected.query:
-        return method.name not in ("sets", *PROPAGATION)
-    query = lcn.question(expected.query)
-    if method.name == "sets":
-        return sets.applies(lcn.ground(), query, lcn.graph)
-    return method.name not in PROPAGATION or _is_of_an_atom(query)
+def in_suite(method: registry.Method) -> Method:
+    ask = by_query if method.attains else by_propagation
+    return Method(method.name, claims_of(method), frozenset(method.markov), ask)
 
 
-def _is_of_an_atom(query: Query) -> bool:
-    return isinstance(query.claim, Is) and (query.given == TRUE or bool(literals_of(query.given)))
-
-
-def answered(expected: Expectation, method: Method) -> Answer:
-    seconds = TIMEOUTS.get(method.name, 10.0)
-    return expected.lcn.query(expected.query, method=method.name, markov=expected.markov, timeout=seconds)
+METHODS = tuple(map(in_suite, registry.METHODS))
 
 
 def cases() -> Iterator[object]:
     for expected in EXPECTATIONS:
         for method in METHODS:
-            if applies(method, expected):
+            if method.applies(expected.lcn, expected):
                 yield golden(expected, method)
 
 
@@ -184,9 +213,10 @@ def test_every_method_gives_the_golden_answer_as_far_as_it_may_claim_one(
     if expected.error is not None:
         _ends_in_the_error(expected, method)
         return
-    claims = claims_of(method)
-    with suppress(*(CredalogError,) if claims is Claims.ESTIMATE else ()):
-        JUDGES[claims](answered(expected, method), expected)
+    refusals = (CredalogError,) if method.claims is Claims.ESTIMATE else ()
+    with suppress(*refusals):
+        answer = method.ask(expected.lcn, expected, method.name)
+        JUDGES[method.claims](answer, expected)
 
 
 def _ends_in_the_error(expected: Expectation, method: Method) -> None:
@@ -195,12 +225,12 @@ def _ends_in_the_error(expected: Expectation, method: Method) -> None:
     asked = [expected.query] if expected.query else [f"P({variable.name})" for variable in lcn.variables]
     for query in asked:
         one = Expectation(expected.path, expected.markov, query, error=expected.error)
-        if claims_of(method) is Claims.PROVED:
+        if method.claims is Claims.PROVED:
             with pytest.raises(expected.error or CredalogError):
-                answered(one, method)
+                method.ask(lcn, one, method.name)
             continue
         with suppress(CredalogError):
-            answer = answered(one, method)
+            answer = method.ask(lcn, one, method.name)
             assert answer.status is not Status.EXACT
             assert answer.lower_witnessed is None and answer.upper_witnessed is None
 
@@ -301,23 +331,21 @@ def _is_a_forest(edges: set[frozenset[Variable]]) -> bool:
 
 # --- Every question ---------------------------------------------------------------------------------------
 
-STEP = Fraction(1, 20)
-"""How far beside an end a threshold is put, unless the interval is too narrow."""
+STEP = Fraction(1, 100)
 
 
 def verdicts(expected: Expectation) -> Iterator[tuple[str, set[Verdict]]]:
     """Yield statements with thresholds beside both ends, and the verdict that each must have."""
     lower, upper = expected.lower, expected.upper
-    step = min(STEP, (upper - lower) / 4 or STEP)
     between = {Verdict.UNDETERMINED if lower < upper else Verdict.CERTAIN}
     statements = (
-        (">=", lower - step, {Verdict.CERTAIN}),
-        ("<=", lower + step, between),
-        (">=", upper - step, between),
-        (">=", upper + step, {Verdict.EXCLUDED}),
+        (">=", lower - STEP, {Verdict.CERTAIN}),
+        ("<=", lower + STEP, between),
+        (">=", upper - STEP, between),
+        (">=", upper + STEP, {Verdict.EXCLUDED}),
     )
     for relation, threshold, verdict in statements:
-        if 0 <= threshold <= 1:
+        if 0 <= threshold <= 1 and (lower == upper or upper - lower > STEP):
             yield _statement(expected, relation, threshold), verdict
 
 

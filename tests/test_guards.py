@@ -20,6 +20,7 @@ import scipy.sparse as sp
 import credalog
 from conftest import PROJECT
 from credalog.choices import MethodName
+from credalog.errors import ProblemTooLarge
 from credalog.methods import automatic
 from credalog.methods.answer import Options
 from credalog.methods.cliques import ends
@@ -427,6 +428,27 @@ def test_the_error_of_pruning_a_message_is_counted() -> None:
 def test_no_relative_error_is_vouched_for_where_digits_may_underflow() -> None:
     found = messages._pruned(np.array([[1.0, messages.SMALLEST / 2.0]]), 0.0, lambda _: ([], []), AMPLE)
     assert found.error == np.inf
+    unlikely = messages.Messages(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
+    assert messages.multiplied([unlikely, unlikely], 2, Budget.of()).error == np.inf
+    assert (
+        messages.multiplied([unlikely, messages.constant(np.array([0.5, 1.0]))], 2, Budget.of()).error < 1e-9
+    )
+
+
+def test_nothing_vanishes_at_the_query_unnoticed() -> None:
+    """P(b, e) is the product of two numbers that are each a float, and itself is none."""
+    a, b = Is(Variable("a")), Is(Variable("b"))
+    sentences = (
+        Sentence.of(a, "1e-200", "1e-200"),
+        Sentence.of(b, "0.5", "0.5", given=a),
+        Sentence.of(b, 0, 0, given=~a),
+    )
+    network = Network((a.variable, b.variable), sentences)
+    credal = credal_network(network, dependency_graph(network))
+    assert credal is not None
+    unlikely = messages.Messages(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
+    with pytest.raises(ProblemTooLarge):
+        replace(sets.beliefs(credal, 1, {}, budget=Budget.of()), below=unlikely).interval((False, True))
 
 
 RAYS = [[7, 2, 1], [2, 5, 3], [1, 1, 8], [3, 3, 4], [4, 3, 3]]

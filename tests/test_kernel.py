@@ -1,0 +1,342 @@
+"""The trusted kernel, digit by digit: each bound is held against weak duality in rational arithmetic.
+
+The rational value is computed here from the statement in the kernel's docstring, on coefficients that were
+never rounded. The kernel must stay on the safe side of it, without any tolerance, and close to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, nan, nextafter
+from random import Random
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.program.program import Objective, Program, Ratios
+from credalog.trusted.certify import Checker, ExactChecker, enclosed, priced_bound
+from credalog.trusted.rounding import UNIT, all_rounded_down, outward, relative_error, round_down, round_up
+
+Rows = list[list[Fraction]]
+
+TABLES = ((0, 1), (1, 4), (4, 7))
+WIDTH = 7
+ZERO = Fraction(0)
+
+
+def sign(end: End) -> int:
+    """Return the sign of an end as an integer: a float would make floats of the rationals it multiplies."""
+    return int(end.sign)
+
+
+# --- Rounding ----------------------------------------------------------------------------------------
+
+
+def test_the_relative_error_of_one_rounding_is_half_the_distance_of_floats_above_one() -> None:
+    assert Fraction(UNIT) == Fraction(1, 2**53)
+
+
+def test_a_number_is_rounded_to_its_neighbour() -> None:
+    assert Fraction(round_down(1.0)) == 1 - Fraction(1, 2**53)
+    assert Fraction(round_up(1.0)) == 1 + Fraction(1, 2**52)
+
+
+@pytest.mark.parametrize("operations", [1, 2, 100, 10**6])
+def test_the_error_of_many_roundings_covers_their_product_and_hardly_more(operations: int) -> None:
+    # (1 + u)^n - 1 lies between n u and n u + (n u)^2 where n u < 1.
+    least = operations * Fraction(1, 2**53)
+    assert least + least**2 <= Fraction(relative_error(operations)) <= Fraction(102, 100) * least
+
+
+def test_an_end_moves_outwards_by_its_error_and_one_float_more() -> None:
+    assert outward(0.5, 0.25, End.LOWER) == nextafter(0.25, -inf)
+    assert outward(0.5, 0.25, End.UPPER) == nextafter(0.75, inf)
+
+
+@pytest.mark.parametrize("end", End)
+def test_an_end_without_error_stays(end: End) -> None:
+    assert outward(0.5, 0.0, end) == 0.5
+
+
+def test_all_entries_but_zeros_are_rounded_down() -> None:
+    rounded = all_rounded_down(np.array([1.0, 0.0, -1.0]))
+    assert rounded.tolist() == [1.0 - 2.0**-53, 0.0, -1.0 - 2.0**-52]
+
+
+# --- A bound from a pricing problem ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("worth", "error"), [("1/7", "0"), ("1/7", "1/3"), ("-1/7", "0"), ("-1/7", "1/3"), ("-1/3", "1/7")]
+)
+@pytest.mark.parametrize("mass", [1.0, 1.1, 3.7])
+def test_a_priced_bound_is_on_the_safe_side_of_its_rational_value(
+    worth: str, error: str, mass: float
+) -> None:
+    shift, gain, off = 0.1, float(Fraction(worth)), float(Fraction(error))
+    # The mass is anywhere from 1 to its bound, and costs what the cheapest column does.
+    least = -Fraction(gain) - Fraction(off)
+    exact = Fraction(shift) + min(least, least * Fraction(mass))
+    bound = Fraction(priced_bound(shift, gain, error=off, mass=mass))
+    assert 0 < exact - bound < Fraction(1e-14)
+
+
+# --- Ends that a method computes ---------------------------------------------------------------------
+
+
+def test_an_enclosed_end_is_checked_and_outside_by_its_error() -> None:
+    assert enclosed(0.5, error=0.25, end=End.LOWER) == Endpoint(nextafter(0.25, -inf), None, Warrant.CHECKED)
+    assert enclosed(0.5, error=0.25, end=End.UPPER) == Endpoint(nextafter(0.75, inf), None, Warrant.CHECKED)
+
+
+@pytest.mark.parametrize("end", End)
+def test_an_enclosed_end_is_a_probability(end: End) -> None:
+    assert enclosed(end.trivial, error=0.25, end=end).bound == end.trivial
+
+
+@pytest.mark.parametrize(("value", "error"), [(nan, 0.0), (0.5, nan), (inf, 0.0), (-inf, 0.0), (0.5, inf)])
+def test_an_end_that_is_no_number_encloses_nothing(value: float, error: float) -> None:
+    assert enclosed(value, error=error, end=End.LOWER) == Endpoint(0.0, None, Warrant.CHECKED)
+    assert enclosed(value, error=error, end=End.UPPER) == Endpoint(1.0, None, Warrant.CHECKED)
+
+
+# --- Weak duality in rationals -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program in rationals, with a box of floats, and multipliers for it."""
+
+    inequalities: Rows
+    equalities: Rows
+    numerator: Rows
+    denominator: Rows
+    lower: list[float]
+    upper: list[float]
+    cost: list[Fraction]
+    masses: list[float]
+    multipliers: list[float]
+    columns: list[float] | None = None
+
+    @property
+    def program(self) -> Program:
+        count = len(self.numerator)
+        ratios = Ratios(
+            np.array(self.lower),
+            np.array(self.upper),
+            np.zeros(count, bool),
+            np.arange(count, dtype=np.intp),
+            _floats(self.numerator),
+            _floats(self.denominator),
+        )
+        equal, unequal = len(self.equalities), len(self.inequalities)
+        rows = _floats(self.inequalities), _floats(self.equalities)
+        return Program(WIDTH, TABLES, *rows, ratios, (-1,) * unequal, (-1,) * equal)
+
+    @property
+    def objective(self) -> Objective:
+        bounds = None if self.columns is None else np.array(self.columns)
+        unit = np.array([1.0, *(WIDTH - 1) * [0.0]])
+        return Objective(np.array([float(c) for c in self.cost]), unit, np.array(self.masses), bounds)
+
+    def proved(self, end: End) -> Fraction:
+        """Return t + sum of what the tables lose, for sign * cost."""
+        reduced = self._reduced(end)
+        lost = Fraction(0)
+        for (start, stop), mass in zip(TABLES, self.masses, strict=True):
+            negative = [min(r, Fraction(0)) for r in reduced[start:stop]]
+            losses = [min(negative) * Fraction(mass)]
+            if self.columns is not None:
+                bounds = map(Fraction, self.columns[start:stop])
+                losses.append(sum((r * u for r, u in zip(negative, bounds, strict=True)), start=Fraction(0)))
+            lost += max(losses)
+        return sign(end) * (Fraction(self.multipliers[-1]) + lost)
+
+    def _reduced(self, end: End) -> list[Fraction]:
+        weights = [Fraction(m) for m in self.multipliers]
+        first, contexts = len(self.inequalities), len(self.numerator)
+        stated, low = weights[:first], weights[first : first + contexts]
+        high, equal = weights[first + contexts : first + 2 * contexts], weights[first + 2 * contexts : -1]
+        reduced = [sign(end) * c for c in self.cost]
+        reduced[0] -= weights[-1]
+        for j in range(WIDTH):
+            reduced[j] -= sum(max(y, ZERO) * row[j] for y, row in zip(stated, self.inequalities, strict=True))
+            reduced[j] -= sum(z * row[j] for z, row in zip(equal, self.equalities, strict=True))
+            for c in range(contexts):
+                part, whole = self.numerator[c][j], self.denominator[c][j]
+                reduced[j] -= max(low[c], ZERO) * (part - Fraction(self.lower[c]) * whole)
+                reduced[j] -= max(high[c], ZERO) * (Fraction(self.upper[c]) * whole - part)
+        return reduced
+
+
+def _floats(rows: Rows) -> sp.csr_array:
+    return sp.csr_array(np.array([[float(c) for c in row] for row in rows]).reshape(len(rows), WIDTH))
+
+
+def draw(
+    random: Random, sizes: tuple[float, float, float, float, float], *, columns: bool, empty: bool = False
+) -> Case:
+    """Draw a program of thirds and tenths; sizes are those of the five kinds of multipliers."""
+
+    def rows(count: int) -> Rows:
+        most = 0 if empty else 30
+        return [[Fraction(random.randint(-most, most), 30) for _ in range(WIDTH)] for _ in range(count)]
+
+    def weights(count: int, size: float) -> list[float]:
+        return [size * random.uniform(-0.3, 1.0) for _ in range(count)]
+
+    stated, low, high, equal, shift = sizes
+    most = 0 if empty else 1
+    numerator = [[Fraction(random.randint(0, most)) for _ in range(WIDTH)] for _ in range(3)]
+    denominator = [[max(c, Fraction(random.randint(0, most))) for c in row] for row in numerator]
+    return Case(
+        rows(4),
+        rows(3),
+        numerator,
+        denominator,
+        [random.uniform(0.0, 0.4) for _ in range(3)],
+        [random.uniform(0.5, 1.0) for _ in range(3)],
+        [Fraction(random.randint(-30, 30), 30) for _ in range(WIDTH)],
+        [1.0, *(random.uniform(1.0, 3.0) for _ in range(2))],
+        [*weights(4, stated), *weights(3, low), *weights(3, high), *weights(3, equal), *weights(1, shift)],
+        [random.uniform(0.0, 1.0) for _ in range(WIDTH)] if columns else None,
+    )
+
+
+ALIKE = (1.0, 1.0, 1.0, 1.0, 1.0)
+ONE_LARGE = [tuple(1e9 if i == j else 0.0 for j in range(5)) for i in range(5)]
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("sizes", [ALIKE, *ONE_LARGE])
+def test_a_bound_is_on_the_safe_side_of_weak_duality_and_close_to_it(
+    sizes: tuple[float, float, float, float, float], columns: bool
+) -> None:
+    random = Random(1)
+    for _ in range(60):
+        case = draw(random, sizes, columns=columns)
+        checker, box = Checker(case.program), case.program.ratios.box
+        for end in End:
+            bound = Fraction(checker.bound(case.objective, box, np.array(case.multipliers), end))
+            outside = sign(end) * (case.proved(end) - bound)
+            assert 0 <= outside <= Fraction(1e-11) * Fraction(max(sizes))
+
+
+def test_the_rounding_of_costs_counts_in_columns_without_rows() -> None:
+    random = Random(1)
+    for _ in range(500):
+        case = draw(random, (0.0, 0.0, 0.0, 0.0, 1.0), columns=False, empty=True)
+        for end in End:
+            bound = Checker(case.program).bound(
+                case.objective, case.program.ratios.box, np.array(case.multipliers), end
+            )
+            assert sign(end) * Fraction(bound) <= sign(end) * case.proved(end)
+
+
+def test_terms_that_each_vanish_beside_the_first_count_together() -> None:
+    """1 + 400 / 2^54 is 1 in floating point, added up term by term; the cost is short by the rest."""
+    rows, tiny = 401, Fraction(1, 2**54)
+    inequalities = [[Fraction(0), Fraction(1) if i == 0 else tiny, *5 * [Fraction(0)]] for i in range(rows)]
+    cost = [Fraction(0), Fraction(1), *5 * [Fraction(0)]]
+    case = Case(inequalities, [], [], [], [], [], cost, [1.0, 1.0, 1.0], [*rows * [1.0], 0.0])
+    assert case.proved(End.LOWER) == -400 * tiny
+    bound = Checker(case.program).lower_bound(
+        case.objective, case.program.ratios.box, np.array(case.multipliers)
+    )
+    assert Fraction(bound) <= -400 * tiny
+
+
+@pytest.mark.parametrize(
+    ("multipliers", "end", "value"), [((1, 0, 0.2), End.LOWER, 0.2), ((0, 1, -0.6), End.UPPER, 0.6)]
+)
+def test_the_ends_of_a_ratio_are_proved_by_the_row_of_that_end(
+    multipliers: tuple[float, float, float], end: End, value: float
+) -> None:
+    """One table of two columns, the first one's share in [0.2, 0.6]; the multipliers are those by hand."""
+    low, high, mass = multipliers
+    first, both = sp.csr_array(np.array([[0.0, 1.0, 0.0]])), sp.csr_array(np.array([[0.0, 1.0, 1.0]]))
+    one = np.zeros(1, np.intp)
+    ratios = Ratios(np.array([0.2]), np.array([0.6]), np.zeros(1, bool), one, first, both)
+    equal = sp.csr_array(np.array([[-1.0, 1.0, 1.0]]))
+    program = Program(3, ((0, 1), (1, 3)), sp.csr_array((0, 3)), equal, ratios, (), (-1,))
+    objective = Objective(np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.ones(2))
+    claimed = np.array([low, high, mass, mass])
+    assert Checker(program).bound(objective, ratios.box, claimed, end) == pytest.approx(value, abs=1e-12)
+
+
+# --- What a checker refuses --------------------------------------------------------------------------
+
+
+def thirds(tables: tuple[tuple[int, int], ...]) -> Program:
+    none = sp.csr_array((0, 3))
+    ratios = Ratios(np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, np.intp), none, none)
+    equal = sp.csr_array(np.array([[-1.0, 1.0, 1.0]]))
+    return Program(3, tables, sp.csr_array(np.array([[0.0, -1.0, 0.5]])), equal, ratios, (-1,), (-1,))
+
+
+@pytest.mark.parametrize("tables", [((1, 3),), ((0, 1), (2, 3)), ((0, 2), (1, 3))])
+def test_tables_that_leave_out_or_share_a_column_are_refused(tables: tuple[tuple[int, int], ...]) -> None:
+    with pytest.raises(ValueError, match="one table"):
+        Checker(thirds(tables))
+
+
+def test_tables_may_come_in_any_order() -> None:
+    program = thirds(((0, 1), (1, 3)))
+    turned = replace(program, tables=((1, 3), (0, 1)))
+    masses = np.array([1.0, 5.0])
+    objective = Objective(np.array([0.0, -1.0, 0.0]), np.array([1.0, 0.0, 0.0]), masses)
+    other = replace(objective, mass_bounds=masses[::-1].copy())
+    bounds = [
+        Checker(p).lower_bound(o, p.ratios.box, np.zeros(3))
+        for p, o in ((program, objective), (turned, other))
+    ]
+    assert bounds == pytest.approx([-5.0, -5.0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shift", "is_proof"), [(1.0, True), (1e-3, True), (1e-17, False), (0.0, False), (-1.0, False)]
+)
+def test_a_ray_proves_emptiness_only_by_a_multiplier_of_the_mass_that_counts(
+    shift: float, is_proof: bool
+) -> None:
+    """-x1 - x2 >= 0 although x1 + x2 is the mass: the ray (y, z, t) = (1, 1, t) by hand."""
+    program = replace(thirds(((0, 1), (1, 3))), inequalities=sp.csr_array(np.array([[0.0, -1.0, -1.0]])))
+    objective = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
+    ray = np.array([1.0, 1.0, shift])
+    assert Checker(program).proves_empty(objective, program.ratios.box, ray) is is_proof
+
+
+def test_no_ray_that_only_meets_zero_proves_emptiness() -> None:
+    program = thirds(((0, 1), (1, 3)))
+    objective = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
+    assert not Checker(program).proves_empty(objective, program.ratios.box, np.array([0.0, 0.0, 1.0]))
+
+
+# --- Rational multipliers ----------------------------------------------------------------------------
+
+
+def exactly(cost: list[float], multipliers: dict[int, Fraction], shift: Fraction) -> Fraction | None:
+    """Check multipliers of x2 / 2 >= x1 (row 0) and x1 + x2 = x0 (row 1)."""
+    program = thirds(((0, 1), (1, 3)))
+    program = replace(program, ratios=replace(program.ratios, exact=()))
+    objective = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
+    checker = ExactChecker(program)
+    return checker.bound(objective, program.ratios.box, np.array(cost), multipliers, shift)
+
+
+def test_the_greatest_share_is_a_third_exactly() -> None:
+    third = Fraction(1, 3)
+    assert exactly([0.0, -1.0, 0.0], {0: 2 * third, 1: -third}, -third) == -third
+
+
+def test_an_inequality_with_a_negative_multiplier_proves_nothing() -> None:
+    # Without the guard, x1 >= x2 / 2 and x1 + x2 = 1 would prove that x1 is at least 1/3.
+    third = Fraction(1, 3)
+    assert exactly([0.0, 1.0, 0.0], {0: -2 * third, 1: third}, third) is None
+
+
+def test_an_inequality_may_have_no_weight() -> None:
+    assert exactly([0.0, 0.0, 0.0], {0: Fraction(0)}, Fraction(0)) == 0
