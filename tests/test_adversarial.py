@@ -77,13 +77,10 @@ def test_networks_of_several_kinds_at_once_find_no_fault(kind: str, seed: int) -
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
-        pytest.param(kind, seed, marks=pytest.mark.xfail(strict=False, reason=reason))
-        for kind, seed, reason in (
-            ("rare+many+cores", 1001, "no clique of the tied reading shows the query"),
-            ("rare+linear+declared", 1007, "no clique of the tied reading shows the query"),
-            ("rare+cores", 1010, "no clique of the tied reading shows the query"),
-            ("blocks+declared", 1001, "a witness is accepted whose other factors break a condition"),
-        )
+        ("rare+many+cores", 1001),
+        ("rare+linear+declared", 1007),
+        ("rare+cores", 1010),
+        ("blocks+declared", 1001),
     ],
 )
 def test_what_the_attack_found_is_mended(kind: str, seed: int) -> None:

@@ -22,3 +22,15 @@ def test_a_module_cites_proofs_that_exist_and_speaks_of_input_and_output(path: P
     cited = re.findall(r"\bproofs? (\d+)(?: and (\d+))?", text)
     assert {number for pair in cited for number in pair if number} <= PROOFS
     assert not re.search(r"\b(Enters|Leaves):|this room", ast.get_docstring(ast.parse(text)) or "")
+
+
+MAY_SAY_CHECKED = ("numbers/interval.py", "trusted/", "methods/registry.py")
+"""The endpoints themselves, the trusted base, and the table of what each method may claim."""
+
+
+def test_only_the_trusted_base_says_that_a_bound_is_checked() -> None:
+    source = Path(__file__).parents[1] / "src" / "credalog"
+    for path in source.rglob("*.py"):
+        name = path.relative_to(source).as_posix()
+        named = {n.attr for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
+        assert "CHECKED" not in named or name.startswith(MAY_SAY_CHECKED), name

@@ -512,7 +512,6 @@ def test_no_model_passes_the_bounds_on_columns(kind: str) -> None:
 # --- The check of a witness --------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=False, reason="a condition is taken to hold by construction where it does not")
 def test_a_witness_is_checked_against_what_its_other_factors_say() -> None:
     """Let c copy a, and d copy c: given d nothing is left to be known of c, so that c's own condition holds.
 

@@ -34,7 +34,7 @@ class Method:
 
 
 _ANY = (Markov.LOCAL, Markov.GLOBAL, Markov.NONE)
-_PROVED = Warrant["CHECKED"]
+_PROVED = Warrant.CHECKED
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "the best of the exact methods that apply, joined", _PROVED, True, _ANY),

@@ -214,8 +214,12 @@ class _Elimination:
         return lineage
 
     def _choose(self, sinks: set[int]) -> int:
-        """Choose the block with the smallest clique; the literal core, stated for itself alone, is last."""
-        tail = sinks - {0} if self._has_core_block else sinks
+        """Choose the block with the smallest clique; the core is last: no evidence is left by then."""
+        tail = sinks
+        if self._has_core_block:
+            tail = sinks - {0}
+        elif self.reading is Reading.TIED:
+            tail = {b for b in sinks if self.structure.core.isdisjoint(self.blocks[b])}
         return min(sorted(tail or sinks, reverse=True), key=self._cost)
 
     @property
