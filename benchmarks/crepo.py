@@ -15,11 +15,13 @@ from time import process_time
 
 from pages import add_data, command, finish, options_of, require
 
-from credalog.methods.vertices.sets import beliefs
+from credalog.methods.vertices.sets import beliefs, witnessed
+from credalog.network.formulas import conjunction
 from credalog.network.graph import dependency_graph
+from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
-from credalog.tables.credal import CredalNetwork, credal_network
+from credalog.tables.credal import CredalNetwork, Question, credal_network
 from credalog.text.readers import read
 
 TIMEOUT = 60.0
@@ -76,14 +78,20 @@ def run(row: dict[str, str], data: Path) -> Result:
     read_at = process_time()
     target = int(row["target"])
     observed = {int(x): 0 for x in row["observed"].split()}
-    heard = beliefs(credal, target, observed, budget=Budget.of(TIMEOUT))
-    states = range(credal.sizes[target])
-    intervals = tuple(heard.interval([k == state for k in states]) for state in states)
+    reached = beliefs(credal, target, observed, budget=Budget.of(TIMEOUT))
+    variables = credal.network.variables
+    given = conjunction(variables[x].is_(variables[x].values[k]) for x, k in observed.items())
+    intervals = []
+    for state, value in enumerate(variables[target].values):
+        asked = Question(target, tuple(k == state for k in range(credal.sizes[target])), observed)
+        query = Query(variables[target].is_(value), given)
+        ends = (witnessed(credal, asked, query, found) for found in reached.extremes(asked.event))
+        intervals.append(Interval(*ends))
     return Result(
         label=row["label"],
         kind=row["kind"],
         query_type=row["query_type"],
-        intervals=intervals,
+        intervals=tuple(intervals),
         published=tuple(float(v) for v in row["interval_result"].split()),
         published_seconds=float(row["time"]) / 1000 if row["interval_result"] else 0.0,
         reading=read_at - start,

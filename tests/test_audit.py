@@ -187,6 +187,22 @@ def test_a_contradiction_is_a_contradiction_however_slight(gap: str) -> None:
     assert answer.lower <= answer.upper
 
 
+ONE_SIDE_FREE = {
+    "given a": "P(a) = 0.3\nP(e | a) = 1e-15\n0 <= P(e | !a) <= 1\n0.1 <= P(a or c) <= 0.9\n",
+    "given not a": "P(a) = 0.3\n0 <= P(e | a) <= 1\nP(e | !a) = 1e-15\n0.1 <= P(a or c) <= 0.9\n",
+}
+
+
+@pytest.mark.parametrize("rare", sorted(ONE_SIDE_FREE))
+def test_no_solvers_word_is_taken_on_evidence_beyond_its_tolerances(rare: str) -> None:
+    """The evidence may be impossible on the free side, or certain: P(a | e) is (nearly) 0 to 1."""
+    lcn = credalog.parse(ONE_SIDE_FREE[rare])
+    answer = lcn.query("P(a | e)", timeout=3.0)
+    assert answer.lower <= 1e-14 and answer.upper >= 1.0 - 1e-14
+    verdict = lcn.decide("P(a | e) >= 0.5", timeout=3.0).verdict
+    assert verdict in (Verdict.UNDETERMINED, Verdict.UNDECIDED)
+
+
 # --- A4: Python's own connectives -----------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -219,3 +220,25 @@ def test_impossible_evidence_is_named_in_a_loopy_network_too() -> None:
                 sets.query(drawn.network, query, Options())
             return
     pytest.fail("no network with impossible evidence was drawn")
+
+
+def test_an_event_that_is_impossible_with_the_evidence_has_a_witness_too() -> None:
+    rng = np.random.default_rng(157)
+    drawn = draw_loopy(rng, count=int(rng.integers(3, 5)), zeros=0.3)
+    asked = draw_question(drawn, rng, 1)
+    assert truth(drawn, asked) == (0.0, 0.0)
+    interval = search(read(drawn), asked, tolerance=1e-6)
+    assert (interval.lower.witnessed, interval.upper.witnessed) == (0.0, 0.0)
+
+
+def test_a_choice_of_vertices_that_is_no_model_is_not_reported() -> None:
+    drawn = draw_loopy(np.random.default_rng(5), count=4)
+    credal, asked = read(drawn), Question(0, tuple(k == 0 for k in range(drawn.sizes[0])), {3: 0})
+    _, upper = branching.extremes(credal, asked, tolerance=1e-6, budget=Budget.of(20.0))
+    assert sets.witnessed(credal, asked, asked_query(credal, asked), upper).witnessed is not None
+    narrowed = tuple(
+        replace(s, lower=(s.lower + s.upper) / 2, upper=(s.lower + s.upper) / 2)
+        for s in drawn.network.sentences
+    )
+    other = replace(credal, network=replace(drawn.network, sentences=narrowed))
+    assert sets.witnessed(other, asked, asked_query(credal, asked), upper).witnessed is None

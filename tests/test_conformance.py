@@ -28,6 +28,7 @@ import credalog
 from credalog import LCN, ImpossibleEvidence, InconsistentNetwork, Markov, Status
 from credalog.choices import MethodName, VariantName
 from credalog.errors import CredalogError
+from credalog.methods import registry
 from credalog.methods.answer import Answer
 from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Is, Variable, literals_of, scope
@@ -179,19 +180,23 @@ def _is_of_an_atom(query: Query) -> bool:
     return isinstance(query.claim, Is) and (query.given == TRUE or bool(literals_of(query.given)))
 
 
-LOCAL = frozenset({Markov.LOCAL})
-METHODS = (
-    Method("auto", Claims.PROVED),
-    Method("factorized", Claims.PROVED),
-    Method("joint", Claims.PROVED),
-    Method("sets", Claims.PROVED, LOCAL),
-    Method("nilsson", Claims.PROVED, frozenset({Markov.NONE})),
-    Method("scip", Claims.CLAIMED),
-    Method("ipopt", Claims.WITNESSES),
-    Method("sound", Claims.OUTER, frozenset({Markov.LOCAL, Markov.NONE}), by_propagation),
-    Method("bp", Claims.ESTIMATE, LOCAL, by_propagation),
-    Method("printed", Claims.ESTIMATE, LOCAL, by_propagation),
-)
+def claims_of(method: registry.Method) -> Claims:
+    """Read off the registry what a method promises; that IPOPT bounds nothing only its summary says."""
+    if method.name == "ipopt":
+        return Claims.WITNESSES
+    if method.warrant is Warrant.HEURISTIC:
+        return Claims.ESTIMATE
+    if method.warrant is Warrant.CLAIMED:
+        return Claims.CLAIMED
+    return Claims.PROVED if method.attains else Claims.OUTER
+
+
+def in_suite(method: registry.Method) -> Method:
+    ask = by_query if method.attains else by_propagation
+    return Method(method.name, claims_of(method), frozenset(method.markov), ask)
+
+
+METHODS = tuple(map(in_suite, registry.METHODS))
 
 
 def cases() -> Iterator[object]:

@@ -534,15 +534,26 @@ def test_distinct_elements_are_counted_without_trying() -> None:
         credalog.parse(text).ground()
 
 
-@pytest.mark.slow
-def test_an_equation_proposes_either_side() -> None:
-    text = """
-    domain D = 1..3000
-    predicate Q(D)
-    r: forall x, y in D, x = y: P(Q(x) & Q(y)) >= 0.1
-    s: forall x, y in D, y - 2999 = x: P(Q(x) & Q(y)) >= 0.1
-    """
-    assert len(credalog.parse(text).sentences) == 3001
+SHIFTED = pytest.mark.xfail(strict=False, reason="an equation is not solved for the variable that is shifted")
+
+
+@pytest.mark.parametrize(
+    ("binders", "equation", "count"),
+    [
+        ("x, y", "x = y", 400),
+        ("x, y", "y = x", 400),
+        ("x, y", "y = x + 399", 1),
+        ("x, y", "x + 399 = y", 1),
+        ("y, x", "y - 399 = x", 1),
+        pytest.param("x, y", "y - 399 = x", 1, marks=SHIFTED),
+        pytest.param("x, y", "x = y - 399", 1, marks=SHIFTED),
+    ],
+)
+def test_an_equation_proposes_either_side(binders: str, equation: str, count: int) -> None:
+    """All 160,000 pairs would be more attempts than the limit allows: one must follow from the other."""
+    rule = f"r: forall {binders} in D, {equation}: P(Q(x) & Q(y)) >= 0.1"
+    lcn = credalog.parse(f"domain D = 1..400\npredicate Q(D)\n{rule}")
+    assert len(lcn.ground(limit=401).sentences) == count
 
 
 def test_the_limit_counts_what_passes_the_guard() -> None:

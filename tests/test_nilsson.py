@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.methods import columns
 from credalog.methods.answer import Options
 from credalog.methods.columns import consistent, query
 from credalog.methods.columns.elimination import Elimination
@@ -25,6 +26,7 @@ from credalog.network.formulas import (
     Is,
     Variable,
     Xor,
+    canonical,
     conjunction,
     disjunction,
     proposition,
@@ -34,6 +36,8 @@ from credalog.network.formulas import (
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant
+from credalog.numbers.tolerances import FEASIBILITY
+from credalog.trusted.check import violation
 from oracle import Verdict, nilsson
 from random_networks import KINDS, random_case
 
@@ -279,3 +283,51 @@ def test_nothing_is_claimed_when_there_is_no_time() -> None:
     assert (answer.lower, answer.upper) == (0.0, 1.0)
     assert answer.status is Status.BOUNDED
     assert consistent(network, Options(timeout=0.0)) is None
+
+
+# ---- witnesses ------------------------------------------------------------------------------------------
+
+
+def test_answers_carry_models_that_pass_the_check() -> None:
+    network = network_of(
+        Sentence.of(A, "0.3", "0.6"), Sentence.of(B, "0.5", "0.7", given=A), Sentence.of(C, "0.2", 1)
+    )
+    asked = Query(B, A | C)
+    answer = query(network, asked)
+    assert answer.status is Status.EXACT
+    for end in (answer.interval.lower, answer.interval.upper):
+        assert violation(end.model, network, None) <= FEASIBILITY
+        assert end.model.probability(asked.claim, asked.given) == pytest.approx(end.witnessed, abs=1e-12)
+
+
+def test_models_of_many_variables_are_checked_but_not_written_out() -> None:
+    network, atoms = implication_chain(40)
+    answer = query(network, Query(atoms[-1]), Options(timeout=60.0))
+    assert answer.status is Status.EXACT
+    assert answer.interval.lower.witnessed is not None and answer.interval.lower.model is None
+
+
+def test_a_rare_condition_is_checked_on_its_own_scale() -> None:
+    system = system_of(network_of(Sentence.of(B, "0.3", "0.4", given=A)), A, A & B)
+    probability = np.zeros(len(system.events.formulas))
+    probability[system.place[TRUE]] = 1.0
+    probability[system.place[canonical(A)]], probability[system.place[canonical(A & B)]] = 1e-10, 5e-11
+    # The sentence is missed by 1e-11 in absolute terms, but P(B | A) is 0.5.
+    assert system.violation(probability) == pytest.approx(1e-4)
+
+
+def test_evidence_is_called_impossible_only_where_that_is_proved() -> None:
+    network = network_of(
+        Sentence.of(A, "0.3", "0.3"),
+        Sentence.of(B, "1e-15", "1e-15", given=A),
+        Sentence.of(B, "2e-15", "2e-15", given=~A),
+    )
+    answer = query(network, Query(A, B))
+    assert answer.lower <= 3 / 17 <= answer.upper
+
+
+def test_a_contradiction_on_the_solvers_word_alone_is_not_said() -> None:
+    contradiction = network_of(Sentence.of(A & B, "0.7", 1), Sentence.of(B, 0, "0.5"))
+    generation = Generation(system_of(contradiction), Budget.of(20.0))
+    generation.pricer = IntegerProgram(generation.system.events)
+    assert generation.feasible() is False and columns._verdict(generation) is None

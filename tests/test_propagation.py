@@ -630,3 +630,13 @@ def test_a_choice_that_does_not_exist_is_refused_with_advice(wrong: dict[str, ob
     with pytest.raises(CredalogError) as caught:
         propagate(network(S(A, 0.2, 0.3)), **wrong)  # type: ignore[arg-type]
     assert caught.value.advice
+
+
+def test_when_the_time_is_up_sound_intervals_still_hold() -> None:
+    atoms = [proposition(f"x{i}") for i in range(6)]
+    links = [Sentence.of(after, "0.4", "0.6", given=before) for before, after in itertools.pairwise(atoms)]
+    chain = Network(tuple(a.variable for a in atoms), (Sentence.of(atoms[0], "0.5", "0.5"), *links))
+    hurried = propagate(chain, variant="sound", timeout=0.0)
+    assert not hurried.converged and hurried.iterations == 0
+    given = propagate(chain, variant="sound", timeout=0.0, evidence=Is(chain.variables[-1]))
+    assert all((answer.lower, answer.upper) in {(0.0, 1.0), (1.0, 1.0)} for answer in given.answers())

@@ -6,6 +6,7 @@ import csv
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -16,16 +17,18 @@ from credal_drawing import Drawn, brute_force, draw_polytree, query_of
 from credalog.errors import ImpossibleEvidence
 from credalog.methods.answer import Options
 from credalog.methods.vertices import sets
-from credalog.network.formulas import TRUE, Is, conjunction, proposition
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, proposition, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.polytopes import LocalPolytope, facets
 from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant
+from credalog.numbers.tolerances import FEASIBILITY
 from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network
 from credalog.text.readers import read
+from credalog.trusted.check import violation
 
 pytestmark = pytest.mark.slow
 
@@ -282,3 +285,86 @@ def test_local_polytopes_of_a_drawn_network_are_its_own() -> None:
         for states, corners in table.items():
             assert set(credal.vertices(x, states)) <= set(corners)
             assert all(LocalPolytope(credal.sizes[x], facets(corners)).contains(c) for c in corners)
+
+
+# ---- size and time --------------------------------------------------------------------------------------
+
+
+def many_valued(name: str, count: int) -> Variable:
+    return Variable(name, tuple(f"v{i}" for i in range(count)))
+
+
+def assessed(x: Variable, lower: str, upper: str, given: Formula = TRUE) -> list[Sentence]:
+    return [Sentence.of(x.is_(value), lower, upper, given=given) for value in x.values]
+
+
+def test_a_variable_with_a_dozen_intervals_is_answered_at_once() -> None:
+    x = many_valued("X", 12)
+    network = Network((x,), tuple(assessed(x, "0.05", "0.12")))
+    start = monotonic()
+    answer = sets.query(network, Query(x.is_("v0") | x.is_("v1")), Options(timeout=3.0))
+    # The ten others hold at least 0.5 and at most 1.2: neither binds, and both values are free.
+    assert (answer.lower, answer.upper) == pytest.approx((0.1, 0.24), abs=1e-9)
+    assert answer.status is Status.EXACT and monotonic() - start < 3.0
+
+
+def test_credal_sets_with_too_many_vertices_are_left_alone() -> None:
+    x, y = many_valued("X", 20), many_valued("Y", 20)
+    sentences = assessed(x, "0.03", "0.08")
+    for value in x.values:
+        sentences += assessed(y, "0.03", "0.08", given=x.is_(value))
+    start = monotonic()
+    answer = sets.query(
+        Network((x, y), tuple(sentences)), Query(y.is_("v0"), x.is_("v0")), Options(timeout=20.0)
+    )
+    assert (answer.lower, answer.upper) == (0.0, 1.0) and answer.status is Status.BOUNDED
+    assert monotonic() - start < 10.0
+
+
+@pytest.mark.parametrize("count", [70, 400])
+def test_many_observations_are_no_obstacle(count: int) -> None:
+    c, *features = propositions(" ".join(["c", *(f"f{i}" for i in range(count))]))
+    sentences = [Sentence.of(c, "0.3", "0.6")]
+    for f in features:
+        sentences += [Sentence.of(f, "0.20", "0.21", given=c), Sentence.of(f, "0.205", "0.215", given=~c)]
+    network = Network(tuple(a.variable for a in (c, *features)), tuple(sentences))
+    answer = sets.query(network, Query(c, conjunction(features)), Options(timeout=20.0))
+    odds = [
+        Fraction(3, 7) * Fraction(200, 215) ** count,
+        Fraction(6, 4) * Fraction(210, 205) ** count,
+    ]
+    least, greatest = (float(o / (1 + o)) for o in odds)
+    assert answer.lower <= least <= greatest <= answer.upper
+    assert (answer.lower, answer.upper) == pytest.approx((least, greatest), abs=1e-6)
+    assert (answer.lower_witnessed, answer.upper_witnessed) == pytest.approx((least, greatest), abs=1e-9)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.0])
+def test_time_limits_are_kept_where_sets_grow(seconds: float) -> None:
+    top = many_valued("T", 6)
+    middle = [many_valued(f"M{i}", 6) for i in range(3)]
+    below = many_valued("B", 6)
+    sentences = assessed(top, "0.15", "0.19")
+    for m in middle:
+        for value in top.values:
+            sentences += assessed(m, "0.12", "0.2", given=top.is_(value))
+    for states in product(middle[0].values[:6], middle[1].values[:6]):
+        both = conjunction((middle[0].is_(states[0]), middle[1].is_(states[1])))
+        sentences += assessed(below, "0.12", "0.2", given=both)
+    network = Network((top, *middle, below), tuple(sentences))
+    start = monotonic()
+    answer = sets.query(
+        network, Query(top.is_("v0"), below.is_("v1") & middle[2].is_("v2")), Options(timeout=seconds)
+    )
+    assert monotonic() - start <= 1.1 * seconds + 1.0
+    assert answer.lower <= 0.15 and answer.upper >= 0.15
+
+
+def test_witnesses_are_models_by_the_common_check() -> None:
+    drawn = draw_polytree(np.random.default_rng(4), count=5)
+    answer = sets.query(drawn.network, query_of(drawn, 0, {0}, {3: 0}), Options())
+    for end in (answer.interval.lower, answer.interval.upper):
+        assert end.model is not None and end.witnessed is not None
+        said = drawn.network.about(x for factor in end.model.factors for x in factor.block)
+        assert violation(end.model, said, dependency_graph(drawn.network)) <= FEASIBILITY
+        assert end.model.probability(answer.query.claim, answer.query.given) == end.witnessed

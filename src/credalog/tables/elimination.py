@@ -4,7 +4,7 @@ Input: potentials, tables over a few variables each. Output: the order in which 
 at each step; or the table that is left when all but some variables are summed, or maximized, out.
 
 The next variable is the one whose step needs the smallest table. Tables are multiplied in pairs, so that any
-number of them may meet, and each sum is scaled by a power of two, so that unlikely things do not vanish.
+number of them may meet, and each product is scaled by a power of two, so that unlikely things do not vanish.
 
 Two eliminations have orders of their own: that of `methods.vertices` goes from children to parents, as its
 relaxation demands, and mini-buckets (`products`) split what would be too wide.
@@ -13,6 +13,7 @@ relaxation demands, and mini-buckets (`products`) split what would be too wide.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import reduce
 from heapq import heapify, heappop, heappush
 from math import frexp, prod
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -62,19 +63,32 @@ def restricted(potential: Potential[V], observed: Mapping[V, int]) -> Potential[
 
 
 def combined(
-    potentials: Sequence[Potential[V]], scope: tuple[V, ...], operation: np.ufunc = np.multiply
+    potentials: Iterable[Potential[V]], scope: tuple[V, ...], operation: np.ufunc = np.multiply
 ) -> NDArray[Any]:
     """Multiply potentials, or add them up, into one table over a scope that holds theirs."""
+    stretched = [_stretched(potential, scope) for potential in potentials]
+    return reduce(operation, stretched) if stretched else np.ones([1] * len(scope))
+
+
+def _stretched(potential: Potential[V], scope: tuple[V, ...]) -> NDArray[Any]:
+    """Give a table the axes of a scope that holds its own, of length one where it lacks one."""
     place = {x: axis for axis, x in enumerate(scope)}
-    result: NDArray[Any] | None = None
-    for own, values in potentials:
-        order = sorted(range(len(own)), key=lambda i: place[own[i]])
-        shape = [1] * len(scope)
-        for x, size in zip(own, values.shape, strict=True):
-            shape[place[x]] = size
-        stretched = values.transpose(order).reshape(shape)
-        result = stretched if result is None else operation(result, stretched)
-    return np.ones([1] * len(scope)) if result is None else result
+    order = sorted(range(len(potential.scope)), key=lambda i: place[potential.scope[i]])
+    shape = [1] * len(scope)
+    for x, size in zip(potential.scope, potential.values.shape, strict=True):
+        shape[place[x]] = size
+    return potential.values.transpose(order).reshape(shape)
+
+
+def _scaled_product(
+    potentials: Iterable[Potential[V]], scope: tuple[V, ...]
+) -> tuple[int, NDArray[np.float64]]:
+    """Multiply potentials; return n and the table, divided by 2**n."""
+    exponent, result = 0, np.ones([1] * len(scope))
+    for potential in potentials:
+        shift, result = _scaled(result * _stretched(potential, scope))
+        exponent += shift
+    return exponent, result
 
 
 def eliminate(
@@ -93,11 +107,10 @@ def eliminate(
     for number, step in enumerate(steps, start=len(tables)):
         if budget is not None:
             budget.require_time()
-        product = combined([left.pop(i) for i in step.entering], step.scope)
-        shift, summed = _scaled(marginalize.reduce(product, axis=step.scope.index(step.variable)))
+        shift, product = _scaled_product([left.pop(i) for i in step.entering], step.scope)
         exponent += shift
-        left[number] = Potential(step.rest, summed)
-    shift, result = _scaled(combined(list(left.values()), tuple(keep)))
+        left[number] = Potential(step.rest, marginalize.reduce(product, axis=step.scope.index(step.variable)))
+    shift, result = _scaled_product(left.values(), tuple(keep))
     return result, exponent + shift
 
 

@@ -119,7 +119,7 @@ class _Search:
         at_once = max(1, min(BATCH, MAX_CELLS // self.plan.cells) // 2)
         try:
             self._tree.step_together(self._explore, self._enough, at_most=1)
-            if not self._tree.is_exhausted:
+            if not self._tree.is_exhausted or self.value < 0:
                 self._improve(self._random_rows())
             self._tree.run_together(self._explore, until=self._is_over, enough=self._enough, at_most=at_once)
         except OutOfTime:
@@ -190,7 +190,8 @@ class _Search:
         values = self._posteriors(rows)
         moving = np.arange(len(rows))
         while len(moving) and not self._budget.is_spent:
-            changed = self._changed(rows[moving], np.maximum(values[moving], 0.0))
+            # Where the evidence is still impossible, the trial value -1 makes it likelier.
+            changed = self._changed(rows[moving], values[moving])
             better = self._posteriors(changed)
             gained = better > values[moving] + GAIN
             moving, changed, better = moving[gained], changed[gained], better[gained]

@@ -36,6 +36,7 @@ __all__ = [
     "Messages",
     "constant",
     "from_above",
+    "may_vanish",
     "multiplied",
     "to_parent",
     "weighted",
@@ -106,10 +107,14 @@ def _limit(combinations: int) -> None:
         raise ProblemTooLarge(f"{combinations} combinations of messages in one step")
 
 
+def may_vanish(*factors: Array) -> bool:
+    """Tell whether a product of positive entries, one of each factor, may be too small for a float."""
+    return prod(float(values[values > 0].min(initial=1.0)) for values in factors) < SMALLEST
+
+
 def _vanishing(*factors: Array) -> float:
-    """Return infinity, as an error, where a product of positive entries may be too small for a float."""
-    least = prod(float(values[values > 0].min(initial=1.0)) for values in factors)
-    return inf if least < SMALLEST else 0.0
+    """Return infinity, as an error, where a product of entries may lose digits to underflow."""
+    return inf if may_vanish(*factors) else 0.0
 
 
 def _pruned(vectors: Array, error: float, origin: Callable[[int], Origin], budget: Budget) -> Messages:

@@ -32,7 +32,14 @@ from numpy.typing import NDArray
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.vertices.branching import extremes
-from credalog.methods.vertices.messages import MAX_COMBINATIONS, Messages, constant, multiplied, weighted
+from credalog.methods.vertices.messages import (
+    MAX_COMBINATIONS,
+    Messages,
+    constant,
+    may_vanish,
+    multiplied,
+    weighted,
+)
 from credalog.methods.vertices.tree import Tree
 from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.relevance import ancestors, is_polytree, relevance
@@ -57,7 +64,7 @@ from credalog.trusted.certify import enclosed
 from credalog.trusted.check import violation
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["Beliefs", "answer", "applies", "beliefs", "query"]
+__all__ = ["Beliefs", "answer", "applies", "beliefs", "query", "witnessed"]
 
 METHOD = "sets"
 
@@ -182,6 +189,9 @@ def _pass(step: _Step, functionals: _Functionals, trial: float) -> tuple[_Functi
     """
     if len(functionals.inside) * prod(step.table.vertices.shape[:-1]) > MAX_CELLS:
         raise ProblemTooLarge(f"{len(functionals.inside)} combinations of messages at one family")
+    both = np.concatenate([functionals.inside, functionals.outside])
+    if may_vanish(both, step.table.vertices, *(m.vectors for m in step.others)):
+        raise ProblemTooLarge("probabilities too small for a float")
     inside = np.tensordot(functionals.inside, step.table.vertices, axes=(1, -1))
     outside = np.tensordot(functionals.outside, step.table.vertices, axes=(1, -1))
     score = (1 - trial) * inside - trial * outside
@@ -260,11 +270,11 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     credal, asked = put
     with suppress(OutOfTime, ProblemTooLarge):
         check_possible(credal, asked, budget.share(0.25))
-    found, method = _certain(asked) or _solved(credal, asked, options.tolerance, budget)
+    found = _certain(asked) or _solved(credal, asked, options.tolerance, budget)
     lower, upper = (witnessed(credal, asked, query, extreme) for extreme in found)
     interval = Interval(lower, upper)
     status = interval.status(options.tolerance)
-    return Answer(query, interval, status, method, budget.elapsed)
+    return Answer(query, interval, status, METHOD, budget.elapsed)
 
 
 def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
@@ -281,15 +291,15 @@ def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Ext
 
 def _solved(
     credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget
-) -> tuple[tuple[Extreme, Extreme], str]:
+) -> tuple[Extreme, Extreme]:
     """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
     with suppress(OutOfTime, ProblemTooLarge):
         if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
-            return reached.extremes(asked.event), METHOD
+            return reached.extremes(asked.event)
     with suppress(OutOfTime, ProblemTooLarge):
-        return extremes(credal, asked, tolerance=tolerance, budget=budget), METHOD
-    return (_unknown(End.LOWER), _unknown(End.UPPER)), METHOD
+        return extremes(credal, asked, tolerance=tolerance, budget=budget)
+    return _unknown(End.LOWER), _unknown(End.UPPER)
 
 
 def _unknown(end: End) -> Extreme:
@@ -306,11 +316,11 @@ def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> No
         raise ImpossibleEvidence("every model gives the evidence probability zero")
 
 
-def _certain(asked: Question) -> tuple[tuple[Extreme, Extreme], str] | None:
+def _certain(asked: Question) -> tuple[Extreme, Extreme] | None:
     """Answer at once where the query's variable is observed."""
     state = asked.observed.get(asked.target)
     if state is None:
         return None
     value = float(asked.event[state])
     lower, upper = (Extreme(enclosed(value, error=0.0, end=end), ()) for end in End)
-    return (lower, upper), METHOD
+    return lower, upper
