@@ -106,9 +106,7 @@ ANSWERED = [expected for expected in EXPECTATIONS if expected.error is None]
 
 
 OPEN = {
-    "rare_evidence-P(a-|-b)-local-scip": "SCIP's word is false on evidence rarer than its tolerances",
     "rarer_than_a_floor-P(a-|-e)-local-joint": "over all worlds nothing is found of evidence that rare",
-    "rarer_than_a_floor-P(a-|-e)-local-explain": "a solver's false word on rare evidence counts as proved",
 }
 """Which tests are known to fail as yet, and why."""
 

@@ -47,7 +47,7 @@ from product_oracle import Product
 from random_networks import random_case
 from vertex_oracle import strong_extension
 
-AMPLE = Budget.of(600.0)
+AMPLE = Budget.of()
 
 # --- The mathematics ---------------------------------------------------------------------------------------
 
@@ -370,7 +370,7 @@ def relaxed(network: Network, query: Query, start: float) -> float:
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
     layout, event = plan(tables, asked, credal.sizes), np.array(asked.event, dtype=float)
-    bound, _ = mini_buckets.bounds(layout, layout.start[None], event, np.array([start]), Budget.of())
+    bound, _ = mini_buckets.bounds(layout, layout.start[None], event, np.array([start]), AMPLE)
     return float(bound[0])
 
 
@@ -398,7 +398,7 @@ def test_the_errors_of_messages_are_counted_where_they_meet(error: float) -> Non
     credal = credal_network(network, dependency_graph(network))
     assert credal is not None
     told = messages.Messages(np.array([[0.5, 1.0]]), error, lambda _: ([], []))
-    found = replace(sets.beliefs(credal, 0, {}, budget=Budget.of()), below=told).interval((False, True))
+    found = replace(sets.beliefs(credal, 0, {}, budget=AMPLE), below=told).interval((False, True))
     less, more = 1 - Fraction(error), 1 + Fraction(error)
     assert Fraction(found.upper.bound) >= more / (more + less / 2)
     low, rest = Fraction("0.4") * less, Fraction("0.6") * more / 2
@@ -410,7 +410,7 @@ def test_the_error_of_scaling_a_message_is_counted(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(8)
     for _ in range(200):
         vector = rng.random(3).round(3) + 0.001
-        found = messages._pruned(vector[None], 0.0, lambda _: ([], []), Budget.of())
+        found = messages._pruned(vector[None], 0.0, lambda _: ([], []), AMPLE)
         greatest = Fraction(float(vector.max()))
         for scaled, entry in zip(fractions(found.vectors[0]), fractions(vector), strict=True):
             assert abs(scaled * greatest - entry) <= Fraction(found.error) * entry
@@ -420,13 +420,13 @@ def test_the_error_of_pruning_a_message_is_counted() -> None:
     """The middle one of three rays is not quite between the others: dropping it is an error of that size."""
     off = 4e-12
     rays = np.array([[1.0, 0.2, 0.2], [0.6, 0.6, 0.6 * (1.0 + off)], [0.2, 1.0, 1.0]])
-    found = messages._pruned(rays, 0.0, lambda _: ([], []), Budget.of())
+    found = messages._pruned(rays, 0.0, lambda _: ([], []), AMPLE)
     # The last two coordinates agree on the other rays: whatever stands for this one errs in one of them.
     assert len(found.vectors) == 3 or found.error >= off / 2.0 - 1e-15
 
 
 def test_no_relative_error_is_vouched_for_where_digits_may_underflow() -> None:
-    found = messages._pruned(np.array([[1.0, 1e-295]]), 0.0, lambda _: ([], []), Budget.of())
+    found = messages._pruned(np.array([[1.0, messages.SMALLEST / 2.0]]), 0.0, lambda _: ([], []), AMPLE)
     assert found.error == np.inf
     unlikely = messages.Messages(np.array([[1.0, 1e-200]]), 0.0, lambda _: ([], []))
     assert messages.multiplied([unlikely, unlikely], 2, Budget.of()).error == np.inf
@@ -457,7 +457,7 @@ RAYS = [[7, 2, 1], [2, 5, 3], [1, 1, 8], [3, 3, 4], [4, 3, 3]]
 @pytest.mark.parametrize("weights", [(1, 0, 0), (0, 3, 1), (2, 1, 5)])
 def test_pruned_messages_have_the_extremes_of_all(weights: tuple[int, int, int]) -> None:
     """Whatever quotient is asked of the set: nothing beyond twice the error is lost."""
-    found = messages._pruned(np.array(RAYS, dtype=float) / 10.0, 0.0, lambda _: ([], []), Budget.of())
+    found = messages._pruned(np.array(RAYS, dtype=float) / 10.0, 0.0, lambda _: ([], []), AMPLE)
 
     def greatest(rows: Sequence[Sequence[Fraction]]) -> Fraction:
         return max(
