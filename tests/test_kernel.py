@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from credalog.numbers.interval import End, Endpoint, Warrant
-from credalog.program.program import Objective, Program, Ratios
+from credalog.program.program import Box, Objective, Program, Ratios
 from credalog.trusted.certify import Checker, ExactChecker, enclosed, priced_bound
 from credalog.trusted.rounding import UNIT, all_rounded_down, outward, relative_error, round_down, round_up
 
@@ -340,3 +340,52 @@ def test_an_inequality_with_a_negative_multiplier_proves_nothing() -> None:
 
 def test_an_inequality_may_have_no_weight() -> None:
     assert exactly([0.0, 0.0, 0.0], {0: Fraction(0)}, Fraction(0)) == 0
+
+
+def share() -> Program:
+    """One table of two columns, the first one's share in [1/3, 2/3]; both sides of the ratio are doubled."""
+    first, both = (sp.csr_array(np.array([row])) for row in ([0.0, 2.0, 0.0], [0.0, 2.0, 2.0]))
+    exact = ((Fraction(1, 3), Fraction(2, 3)),)
+    one = np.zeros(1, np.intp)
+    ratios = Ratios(np.array([1 / 3]), np.array([2 / 3]), np.zeros(1, bool), one, first, both, exact)
+    equal = sp.csr_array(np.array([[-1.0, 1.0, 1.0]]))
+    return Program(3, ((0, 1), (1, 3)), sp.csr_array((0, 3)), equal, ratios, (), (-1,))
+
+
+UNIT_MASS = Objective(np.zeros(3), np.array([1.0, 0.0, 0.0]), np.ones(2))
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize("ends", [(Fraction(1, 3), Fraction(2, 3)), (Fraction(3, 8), Fraction(5, 8))])
+def test_the_ends_of_a_share_are_exact_as_stated_or_as_cut(ends: tuple[Fraction, Fraction]) -> None:
+    program, (low, high) = share(), ends
+    box = Box(np.array([float(low)]), np.array([float(high)]))
+    checker = ExactChecker(program)
+    least = checker.bound(UNIT_MASS, box, np.array([0.0, 1.0, 0.0]), {0: HALF, 2: low}, low)
+    most = checker.bound(UNIT_MASS, box, np.array([0.0, -1.0, 0.0]), {1: HALF, 2: -high}, -high)
+    assert (least, most) == (low, -high)
+
+
+@pytest.mark.parametrize("ends", [(Fraction(1, 3), Fraction(2, 3)), (Fraction(3, 8), Fraction(5, 8))])
+def test_no_row_of_a_share_proves_more_than_its_end(ends: tuple[Fraction, Fraction]) -> None:
+    program, (low, high) = share(), ends
+    box, checker = Box(np.array([float(low)]), np.array([float(high)])), ExactChecker(program)
+    more, less = low + Fraction(1, 10**20), high - Fraction(1, 10**20)
+    assert checker.bound(UNIT_MASS, box, np.array([0.0, 1.0, 0.0]), {0: HALF, 2: more}, more) is None
+    assert checker.bound(UNIT_MASS, box, np.array([0.0, -1.0, 0.0]), {1: HALF, 2: -less}, -less) is None
+
+
+def test_one_negative_multiplier_among_others_proves_nothing() -> None:
+    program = share()
+    both = {0: Fraction(-1), 1: Fraction(1)}
+    assert ExactChecker(program).bound(UNIT_MASS, program.ratios.box, np.zeros(3), both, ZERO) is None
+
+
+def test_what_is_missing_is_made_up_by_the_shift_where_the_normalization_counts_it() -> None:
+    # By hand: x1 / 2 where x1 + 4 x2 = 1 is at least 0, and a shift of 1 misses 1/2 of x1 and 4 of 4 x2.
+    program = share()
+    objective = Objective(np.zeros(3), np.array([0.0, 1.0, 4.0]), np.ones(2))
+    found = ExactChecker(program).bound(
+        objective, program.ratios.box, np.array([0.0, 0.5, 0.0]), {}, Fraction(1)
+    )
+    assert found == 0
