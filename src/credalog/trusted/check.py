@@ -139,7 +139,7 @@ def _local_conditions(
     arrows = _arrows(distribution)
     around = {x: _around(graph, component_of[x]) for x in arrows}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
-    # graph satisfies its condition by construction, and others need look no further (docs/proofs.md, proof 3).
+    # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
     conforms = all(around[x].keys() >= set(arrows[x]) for x in arrows)
     for factor in distribution.factors:
         is_family = len(factor.block) == 1 and set(factor.parents) == set(graph.parents(factor.block[0]))
