@@ -65,7 +65,9 @@ def _check_number(name: str, value: float, *, most: float) -> None:
 class Answer(Printed):
     """The interval of one query, how it was found and how far it can be trusted.
 
-    The witnesses are models that attain the witnessed values, over the variables that bear on the query.
+    The witnesses attain the witnessed values, over the variables that bear on the query. Each is a model or,
+    where variables are tied, stands for one with the same probabilities of all that is said and asked
+    (docs/proofs.md, proof 9).
     Two answers are equal whatever time they took.
     """
 
