@@ -37,8 +37,6 @@ from credalog.questions.decide import Verdict
 from oracle import violations
 from random_networks import some_of, tables
 
-open_finding = pytest.mark.xfail(strict=False, reason="found by the audit, not mended yet")
-
 
 @pytest.fixture
 def written(tmp_path: Path):
@@ -353,21 +351,19 @@ def polytree() -> LCN:
 ALL_LEAVES = "P(v0 = c0 | v4 = c0 & v5 = c0 & v7 = c0 & v3 = c0 & v8 = c0)"
 
 
-@open_finding
 def test_measuring_what_is_separated_from_the_question_changes_nothing() -> None:
     """Given v3, all that is said of v8 is separated from v0: no measurement of it can widen the answer."""
-    found = polytree().measure(ALL_LEAVES, "P(v8 = c0 | v3 = c0)", within=0.01, timeout=0.2)
+    found = polytree().measure(ALL_LEAVES, "P(v8 = c0 | v3 = c0)", within=0.01, timeout=20.0)
     now = found.before.upper - found.before.lower
     assert found.before.status is Status.EXACT
     assert max(found.widths) <= now + TOLERANCE
 
 
-@open_finding
 def test_explain_compares_an_interval_with_one_of_its_own_kind() -> None:
     """A sentence with its bounds dropped says nothing; set propagation says how far that moves each end."""
     lcn = polytree()
     network, query = lcn.ground(), lcn.question(ALL_LEAVES)
-    found = lcn.explain(ALL_LEAVES, timeout=0.3, most=6)
+    found = lcn.explain(ALL_LEAVES, timeout=20.0, most=6)
     assert found.answer.status is Status.EXACT and found.influences
     for one in found.influences:
         vacuous = replace(one.sentence, lower=Fraction(0), upper=Fraction(1))
