@@ -25,7 +25,7 @@ from credalog.program.solvers.highs import Linearization
 from credalog.program.solvers.ipopt import improve
 from credalog.tables.distribution import Distribution, Factor
 
-__all__ = ["LARGEST_SCOPE", "STEPS", "Candidate", "WitnessSearch", "conditional_within", "ratio_values"]
+__all__ = ["LARGEST_SCOPE", "STEPS", "Candidate", "WitnessSearch", "ratio_values"]
 
 STEPS = 25
 """How many linear programs a thorough search for one witness may solve."""
@@ -205,7 +205,7 @@ def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: l
     has_own_law = len(block) == 1 and parents == problem.structure.parents[block[0]]
     polytopes = problem.polytopes[block[0]] if has_own_law else {}
     for g, configuration in enumerate(np.ndindex(*shape[0])):
-        counts[g] = conditional_within(counts[g], polytopes.get(configuration))
+        counts[g] = _conditional(counts[g], polytopes.get(configuration))
     return Factor(
         tuple(problem.variables[x] for x in block),
         tuple(problem.variables[p] for p in parents),
@@ -251,7 +251,7 @@ def _add_counts(
     counts[rows] += added
 
 
-def conditional_within(counts: Floats, polytope: LocalPolytope | None) -> Floats:
+def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
     """Normalize counts and pull the result into the local polytope."""
     total = counts.sum()
     if polytope is None:

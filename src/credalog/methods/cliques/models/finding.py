@@ -143,6 +143,9 @@ class _Search:
             number[self.graph.variables[x]]: tuple(number[self.graph.variables[p]] for p in parents)
             for x, parents in arcs.items()
         }
+        if not named:
+            yield Distribution(certain)
+            return
         models = SparseModels(rest, named)
         for found in models.best(asked, end=self.end, budget=self.budget.share(WALK_SHARE)):
             yield Distribution((*certain, *found.factors))
