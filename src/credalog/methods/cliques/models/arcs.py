@@ -21,7 +21,7 @@ from credalog.network.relevance import d_connected
 
 __all__ = ["Arcs", "sparse_parents"]
 
-CONFIGURATIONS = 1 << 8
+CONFIGURATIONS = 1 << 12
 """Parents are kept while they have no more configurations than this."""
 
 SMALL = 24

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.models.arcs import sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
 from credalog.methods.cliques.models.sparse import SparseModels
@@ -27,7 +28,7 @@ from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY, TOLERANCE, allowed_gap
 from credalog.tables.distribution import Distribution, Factor, Floats
@@ -70,12 +71,13 @@ def find_models(
     best: float | None = None
     for distribution in search.candidates(hints):
         value = distribution.probability(search.asked.claim, search.asked.given)
-        is_better = isfinite(value) and (best is None or end.is_farther(value, best))
-        if is_better and violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
+            continue
+        if violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
-        if best is not None and (asked is None or _is_enough(best, enough)):
-            return
+            if asked is None or _is_enough(best, enough):
+                return
 
 
 def _is_enough(value: float, bound: float | None) -> bool:
@@ -94,6 +96,8 @@ class _Search:
 
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
+        if not self.asked.scope:
+            yield self._sparse(self.network, self.asked, WIDTHS[0]).central()
         for width in WIDTHS:
             for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
                 if self.budget.is_spent:
@@ -136,19 +140,24 @@ class _Search:
         if asked.given == FALSE:
             return
         certain = tuple(Factor((v,), (), _unit(v, value)) for v, value in world.items())
-        number = {v: i for i, v in enumerate(rest.variables)}
-        whole = self.graph.index
-        arcs = sparse_parents(self.graph, map(whole, rest.variables), map(whole, asked.scope), width=width)
-        named = {
-            number[self.graph.variables[x]]: tuple(number[self.graph.variables[p]] for p in parents)
-            for x, parents in arcs.items()
-        }
-        if not named:
+        if not rest.variables:
             yield Distribution(certain)
             return
-        models = SparseModels(rest, named)
-        for found in models.best(asked, end=self.end, budget=self.budget.share(WALK_SHARE)):
-            yield Distribution((*certain, *found.factors))
+        try:
+            for found in self._sparse(rest, asked, width).best(asked, end=self.end):
+                yield Distribution((*certain, *found.factors))
+        except (ProblemTooLarge, OutOfTime):
+            # A query or a sentence spans too much of the graph, or takes too long: another form may do.
+            return
+
+    def _sparse(self, network: Network, asked: Query, width: int) -> SparseModels:
+        """Arrange the variables of a network."""
+        names, whole = self.graph.variables, self.graph.index
+        number = {v: i for i, v in enumerate(network.variables)}
+        first = map(whole, asked.scope)
+        arcs = sparse_parents(self.graph, map(whole, network.variables), first, width=width)
+        own = {number[names[x]]: tuple(number[names[p]] for p in parents) for x, parents in arcs.items()}
+        return SparseModels(network, own, self.budget.share(WALK_SHARE))
 
 
 def _certain(hint: Hint) -> World:

@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 from credalog.methods.cliques.models.arcs import Arcs
 from credalog.methods.cliques.models.expectations import Expectations, Floats, Form, Tables
 from credalog.network.formulas import Formula, Variable, conjunction, truth_table
+from credalog.network.polytopes import LocalPolytope, local_polytopes, single_value_bounds, vertices
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
+from credalog.tables.interval_sets import interval_centre
 
 __all__ = ["SparseModels"]
 
@@ -102,22 +104,37 @@ class SparseModels:
 
     network: Network
     arcs: Arcs
+    budget: Budget
 
-    def best(
-        self, asked: Query, *, end: End, budget: Budget, starts: Iterable[Tables] = ()
-    ) -> Iterator[Distribution]:
-        """Yield models: from each start one that satisfies the sentences, and one with a better value."""
+    def central(self) -> Distribution:
+        """Return the distribution with each table in the middle of what is said of it alone."""
+        return self._distribution(self._central())
+
+    def best(self, asked: Query, *, end: End) -> Iterator[Distribution]:
+        """Yield models: from each start one that satisfies the sentences, then some with better values."""
         scope = self._numbers(asked.scope)
         goal = scope, _functions((conjunction((asked.claim, asked.given)), asked.given), asked.scope)
-        for start in (*starts, self._copying(), self._uniform()):
-            found = self._walk(self._at(start, goal), goal, sign=0.0, budget=budget, moving=self._anywhere)
+        for start in (self._copying(), self._central()):
+            found = self._walk(self._at(start, goal), goal, sign=0.0, moving=self._anywhere)
             if found.is_feasible:
                 yield self._distribution(found.tables)
                 for moving in (self._near(scope), self._anywhere):
-                    better = self._walk(found, goal, sign=end.sign, budget=budget, moving=moving)
+                    better = self._walk(found, goal, sign=end.sign, moving=moving)
                     yield self._distribution(better.tables)
-            if budget.is_spent:
+            if self.budget.is_spent:
                 return
+
+    def _central(self) -> Tables:
+        """Return tables in the middle of the local polytopes, with all values alike where there is none."""
+        tables = self._uniform()
+        ordered = {x: tuple(sorted(parents)) for x, parents in self.arcs.items()}
+        said = local_polytopes(self.network, _Parents(tuple(ordered[x] for x in range(len(ordered)))))
+        for x, polytopes in enumerate(said.polytopes):
+            place = [ordered[x].index(p) for p in self.arcs[x]]
+            for configuration, polytope in polytopes.items():
+                if not polytope.is_empty:
+                    tables[x][tuple(configuration[i] for i in place)] = _middle(polytope)
+        return tables
 
     def _uniform(self) -> Tables:
         """Return tables in which all values are alike."""
@@ -143,13 +160,13 @@ class SparseModels:
 
     # ---- the walk -------------------------------------------------------------------------------------
 
-    def _walk(self, here: _Here, goal: _Goal, *, sign: float, budget: Budget, moving: Floats) -> _Here:
+    def _walk(self, here: _Here, goal: _Goal, *, sign: float, moving: Floats) -> _Here:
         """Step while the merit gets better; with no sign, until no sentence is missed."""
         radius = 1.0
         for _ in range(STEPS):
-            if radius < SMALLEST_RADIUS or budget.is_spent or (not sign and here.is_feasible):
+            if radius < SMALLEST_RADIUS or self.budget.is_spent or (not sign and here.is_feasible):
                 break
-            step = self._step(here, sign, radius * moving, budget)
+            step = self._step(here, sign, radius * moving)
             if step is None or here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN:
                 break
             there = self._at(self._tables(here, step), goal)
@@ -159,7 +176,7 @@ class SparseModels:
                 radius *= 0.25
         return here
 
-    def _step(self, here: _Here, sign: float, radius: Floats, budget: Budget) -> Floats | None:
+    def _step(self, here: _Here, sign: float, radius: Floats) -> Floats | None:
         """Solve the program linearized here."""
         agreements = self._agreements(here)
         rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
@@ -168,7 +185,7 @@ class SparseModels:
         bounds = np.maximum(-radius, -here.point), np.minimum(radius, 1.0 - here.point)
         price = np.append(np.full(said, PRICE), np.full(len(agreed), HIGHEST_PRICE))
         cost = sign * here.cost if sign else np.zeros(len(here.point))
-        return elastic_step(cost, rows, limits, bounds, price=price, timeout=budget.for_solver)
+        return elastic_step(cost, rows, limits, bounds, price=price, timeout=self.budget.for_solver)
 
     def _tables(self, here: _Here, step: Floats) -> Tables:
         """Divide P(parents, x) by P(parents); where that is nothing, keep the table from before."""
@@ -206,6 +223,7 @@ class SparseModels:
         values, mass = [rows @ point], [masses @ point]
         matrix = _Matrix(self._columns)
         for demand in bent:
+            self.budget.require_time()
             form = expected.form(demand.scope, demand.functions, joint, tables)
             mass.append(expected.means(demand.scope, demand.conditions, joint, tables))
             values.append(form.values)
@@ -232,6 +250,7 @@ class SparseModels:
         rows, conditions = _Matrix(self._columns), _Matrix(self._columns)
         joint = expected.joint(tables)
         for demand in self._demands:
+            self.budget.require_time()
             if expected.is_linear(demand.scope):
                 rows.add(expected.form(demand.scope, demand.functions, joint, tables))
                 conditions.add(expected.form(demand.scope, demand.conditions, joint, tables))
@@ -308,6 +327,19 @@ class SparseModels:
             found[x] = np.arange(first, first + count).reshape(shape)
             first += count
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Parents:
+    parent_indices: tuple[tuple[int, ...], ...]
+
+
+def _middle(polytope: LocalPolytope) -> Floats:
+    bounds = single_value_bounds(polytope)
+    if bounds is not None:
+        return np.array(interval_centre(*bounds), dtype=np.float64)
+    corners: Floats = np.array(vertices(polytope), dtype=np.float64)
+    return np.asarray(corners.mean(axis=0))
 
 
 _Goal: TypeAlias = tuple[tuple[int, ...], Floats]
