@@ -28,7 +28,7 @@ from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
 from credalog.network.structure import Condition, Reading, ancestors
 from credalog.program.program import Floats, Objective, Program, Ratios
-from credalog.trusted.rounding import round_up
+from credalog.trusted.rounding import relative_error, round_up
 
 __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
@@ -77,10 +77,6 @@ class Encoding:
     program: Program
     keys: tuple[RatioKey, ...]
     columns: tuple[Columns, ...]
-
-    def table(self, point: Floats, clique: int) -> Floats:
-        """Return the table of one clique; axes in the order of its scope."""
-        return point[self.columns[clique]]
 
     def objective(self, claim: Formula, given: Formula) -> Objective:
         """Return P(claim | given), read off the clique that shows the query and what is observed."""
@@ -141,18 +137,19 @@ class Encoding:
             table = np.full(self.columns[number].shape, before)
             for part in clique.rest:
                 sums = bounds[self.arranged(self.leans_on(number, part), part)].sum(axis=1)
-                shape = [self.width_of(x, clique) if x in part else 1 for x in clique.scope]
+                shape = [self.problem.structure.sizes[x] if x in part else 1 for x in clique.shown]
                 table = np.minimum(table, sums.reshape(shape))
             bounds[self.columns[number]] = np.minimum(masses[number], table * self._greatest(clique))
-        # A hundred roundings at most lie behind each number.
-        return replace(objective, column_bounds=bounds * (1.0 + 1e-13))
+        # No more roundings lie behind a number than there are columns and tables.
+        error = relative_error(self.program.columns + 3 * len(self.columns))
+        return replace(objective, column_bounds=bounds * (1.0 + error))
 
     def _greatest(self, clique: Clique) -> Floats:
         """Return an upper bound on P(block | rest) in every state of a clique.
 
         P(x, y, ...) is at most P(x | parents), whichever x of the block is taken.
         """
-        table: Floats = np.ones(tuple(self.width_of(x, clique) for x in clique.scope))
+        table: Floats = np.ones(tuple(self.problem.structure.sizes[x] for x in clique.shown))
         if clique.is_free:
             return table
         for x in clique.block:
@@ -169,9 +166,7 @@ class Encoding:
         """Return the part of a clique's table in which variables have given states, if it shows them."""
         if any(self.evidence[y] != place[y] for y in clique.fixed if y in place):
             return None
-        return tuple(
-            slice(None) if y not in place else 0 if y in clique.fixed else place[y] for y in clique.scope
-        )
+        return tuple(place.get(y, slice(None)) for y in clique.shown)
 
     def leans_on(self, number: int, part: Sequence[int]) -> int:
         """Return the clique off which a clique reads a part of what it leaves."""
@@ -203,20 +198,16 @@ class Encoding:
         return below(min(Fraction(0) if p is None else ranges(p)[self.evidence[x]][0] for p in polytopes))
 
     def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
-        scope = self.factorization.cliques[clique].scope
-        return _truth(formula, self.problem, scope, self.evidence)
+        shown = self.factorization.cliques[clique].shown
+        return _truth(formula, self.problem, shown, self.evidence)
 
     def arranged(self, number: int, *groups: Iterable[int]) -> Columns:
         """Return a clique's columns with one axis per group of variables, and a last one for the rest."""
-        return _arranged(self.columns[number], self.factorization.cliques[number].scope, *groups)
+        return _arranged(self.columns[number], self.factorization.cliques[number], *groups)
 
     def lean(self, number: int) -> int:
         """Return the clique that holds the denominators of an observation."""
         return _lean(self.factorization, number).second
-
-    def width_of(self, x: int, clique: Clique) -> int:
-        """Return the number of states of a variable in a clique."""
-        return 1 if x in clique.fixed else self.problem.structure.sizes[x]
 
     def state_numbers(self, variables: Sequence[int], clique: Clique) -> Columns:
         """Return the numbers of the states of some variables that a clique shows, among all their states."""
@@ -229,10 +220,10 @@ class Encoding:
         return numbers[pick].ravel()
 
 
-def _arranged(columns: Columns, scope: Sequence[int], *groups: Iterable[int]) -> Columns:
-    axis_of = {x: axis for axis, x in enumerate(scope)}
-    lists = [[axis_of[x] for x in group] for group in groups]
-    lists.append([a for a in range(len(scope)) if not any(a in found for found in lists)])
+def _arranged(columns: Columns, clique: Clique, *groups: Iterable[int]) -> Columns:
+    axis_of = {x: axis for axis, x in enumerate(clique.shown)}
+    lists = [[axis_of[x] for x in group if x not in clique.fixed] for group in groups]
+    lists.append([a for a in axis_of.values() if not any(a in found for found in lists)])
     shape = [prod(columns.shape[a] for a in found) for found in lists]
     return columns.transpose([a for found in lists for a in found]).reshape(shape)
 
@@ -246,10 +237,10 @@ def _lean(factorization: Factorization, number: int) -> Separator:
 def _truth(
     formula: Formula, problem: Problem, scope: Sequence[int], evidence: Mapping[int, int]
 ) -> NDArray[np.bool_]:
-    """Evaluate a formula on the states of a table, observed variables at their only state."""
-    table = truth_table(formula, [problem.variables[x] for x in scope])
-    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in evidence else slice(None) for x in scope)
-    return table[pick]
+    """Evaluate a formula on the states of a table, the variables of `evidence` being observed."""
+    variables = problem.variables
+    known = {variables[x]: variables[x].values[state] for x, state in evidence.items()}
+    return truth_table(formula, [variables[x] for x in scope], known)
 
 
 def encode(problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> Encoding:
@@ -323,7 +314,7 @@ class _Encoder:
         found: list[Columns] = []
         next_column = 1
         for clique in self.factorization.cliques[:-1]:
-            shape = tuple(1 if x in clique.fixed else self.problem.structure.sizes[x] for x in clique.scope)
+            shape = tuple(self.problem.structure.sizes[x] for x in clique.shown)
             found.append(np.arange(next_column, next_column + prod(shape), dtype=np.intp).reshape(shape))
             next_column += prod(shape)
         return [*found, np.zeros((), dtype=np.intp)]
@@ -335,10 +326,10 @@ class _Encoder:
         """
         clique = self.factorization.cliques[number]
         columns = self.columns[number]
-        for axis, x in enumerate(clique.scope):
-            if x in fixed and x not in clique.fixed:
+        for axis, x in enumerate(clique.shown):
+            if x in fixed:
                 columns = columns.take([self.evidence[x]], axis=axis)
-        return _arranged(columns, clique.scope, *groups)
+        return _arranged(columns, clique, *groups)
 
     def _separate(self, separator: Separator) -> None:
         if separator.agreement is Agreement.DENOMINATOR:

@@ -65,6 +65,11 @@ class Clique:
     conditions: tuple[Condition, ...]
     is_free: bool = False
 
+    @property
+    def shown(self) -> Indices:
+        """Return the variables that its table has an axis for: those that are not observed."""
+        return tuple(x for x in self.scope if x not in self.fixed)
+
 
 @dataclass(frozen=True, slots=True)
 class Separator:
