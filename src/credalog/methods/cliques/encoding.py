@@ -27,6 +27,7 @@ from credalog.network.formulas import Formula, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
 from credalog.network.structure import Condition, Reading, ancestors
+from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.trusted.rounding import relative_error, round_up
 
@@ -106,9 +107,7 @@ class Encoding:
         bounds[query] = 1.0 if is_whole else np.inf
         cliques = self.factorization.cliques
         for number, clique in enumerate(cliques):
-            for s in self.factorization.separators:
-                if s.first != number:
-                    continue
+            for s in self.factorization.separators_of.get(number, ()):
                 if s.agreement is Agreement.DENOMINATOR:
                     held = {x: self.evidence[x] for x in clique.fixed}
                     least = self._least_likelihood(clique.block[0], held)
@@ -172,8 +171,8 @@ class Encoding:
         """Return the clique off which a clique reads a part of what it leaves."""
         return next(
             s.second
-            for s in self.factorization.separators
-            if s.first == number and s.scope == tuple(part) and s.agreement is not Agreement.BELOW
+            for s in self.factorization.separators_of[number]
+            if s.scope == tuple(part) and s.agreement is not Agreement.BELOW
         )
 
     def least_likelihood(self, others: Mapping[int, int]) -> float:
@@ -229,9 +228,8 @@ def _arranged(columns: Columns, clique: Clique, *groups: Iterable[int]) -> Colum
 
 
 def _lean(factorization: Factorization, number: int) -> Separator:
-    return next(
-        s for s in factorization.separators if s.first == number and s.agreement is Agreement.DENOMINATOR
-    )
+    found = factorization.separators_of[number]
+    return next(s for s in found if s.agreement is Agreement.DENOMINATOR)
 
 
 def _truth(
@@ -243,9 +241,14 @@ def _truth(
     return truth_table(formula, [variables[x] for x in scope], known)
 
 
-def encode(problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> Encoding:
-    """Write the program of a factorization."""
-    return _Encoder(problem, factorization, evidence).run()
+def encode(
+    problem: Problem,
+    factorization: Factorization,
+    evidence: Mapping[int, int],
+    budget: Budget | None = None,
+) -> Encoding:
+    """Write the program of a factorization, if there is time for it."""
+    return _Encoder(problem, factorization, evidence, budget or Budget.of()).run()
 
 
 class _Rows:
@@ -273,10 +276,13 @@ class _Rows:
 
 
 class _Encoder:
-    def __init__(self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> None:
+    def __init__(
+        self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int], budget: Budget
+    ) -> None:
         self.problem = problem
         self.factorization = factorization
         self.evidence = evidence
+        self.budget = budget
         self.owners = Counter(clique.block for clique in factorization.cliques)
         self.columns = self._number_columns()
         self.width = sum(columns.size for columns in self.columns)
@@ -291,11 +297,16 @@ class _Encoder:
     def run(self) -> Encoding:
         """Write all rows, then all ratios."""
         for separator in self.factorization.separators:
+            self.budget.require_time()
             self._separate(separator)
         for number, clique in enumerate(self.factorization.cliques):
+            self.budget.require_time()
             self._encode_clique(number, clique)
         for statement in self.problem.all_statements:
+            self.budget.require_time()
             self._state(statement)
+        if self.factorization.is_slice:
+            self._state_families()
         self._declare()
         program = Program(
             self.width,
@@ -353,7 +364,7 @@ class _Encoder:
         right_of = {c.left: c.right for c in clique.conditions}
         if self._is_shared(clique) and clique.block not in right_of:
             self._relate(number, clique.block, (), self._block_parents(clique.block))
-        for x in clique.block:
+        for x in () if self.factorization.is_slice else clique.block:
             given = self.problem.structure.parents[x]
             # Of a tied variable whose parents are not all shown, the sentences are stated elsewhere.
             if self.problem.polytopes[x] and set(given) <= set(clique.scope):
@@ -481,7 +492,9 @@ class _Encoder:
 
     def _state(self, statement: Statement) -> None:
         """State a sentence that is not local on a clique that shows it."""
-        number = self.factorization.smallest_covering(statement.scope)
+        number = self._covering(statement.scope)
+        if number is None:
+            return
         scope = self.factorization.cliques[number].scope
         sentence = statement.sentence
         given = _truth(sentence.given, self.problem, scope, {})
@@ -505,10 +518,26 @@ class _Encoder:
         self.is_decimal = self.is_decimal and all(is_printed_by(c, value) for c, value in rounded.items())
         return np.array([rounded[c] for c in exact])
 
+    def _covering(self, scope: Iterable[int]) -> int | None:
+        """Return the clique on which something is stated; a slice need not show it."""
+        found = self.factorization
+        return found.covering(scope) if found.is_slice else found.smallest_covering(scope)
+
+    def _state_families(self) -> None:
+        """State of each variable of a slice what is local to it, where its parents are shown."""
+        for x, polytopes in enumerate(self.problem.polytopes):
+            parents = self.problem.structure.parents[x]
+            number = self.factorization.covering((x, *parents)) if polytopes else None
+            if number is not None:
+                self._relate(number, (x,), (), parents)
+                self._bound_in_context(number, x, ())
+
     def _declare(self) -> None:
         for condition in self.problem.declared:
             scope = (*condition.left, *condition.right, *condition.given)
-            number = self.factorization.smallest_covering(scope)
+            number = self._covering(scope)
+            if number is None:
+                continue
             self._relate(number, condition.left, condition.right, condition.given)
             self._mirror(number, condition)
 
