@@ -6,14 +6,14 @@ independence. Nothing here knows how the distribution was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf, prod
 
 import numpy as np
 
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph
-from credalog.network.relevance import d_separated
+from credalog.network.relevance import d_connected
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.tables.distribution import Distribution, Factor, Floats
 
@@ -141,16 +141,38 @@ def _local_conditions(
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
     conforms = all(around[x].keys() >= set(arrows[x]) for x in arrows)
+    children = _children(arrows)
     for factor in distribution.factors:
-        is_family = len(factor.block) == 1 and set(factor.parents) == set(graph.parents(factor.block[0]))
-        if conforms and (is_family or excused.issuperset(factor.block)):
-            continue
-        for x in factor.block:
-            near = around[x] if conforms else arrows
-            ndnp = set(graph.ndnp(x))
-            right = tuple(y for y in near if y in ndnp)
-            if right and not d_separated(arrows, x, right, graph.parents(x)):
+        by_construction = excused.issuperset(factor.block) or _is_family(factor, graph, component_of)
+        for x in () if conforms and by_construction else factor.block:
+            connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
+            # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
+            ndnp = set(graph.ndnp(x)) if connected else connected
+            right = tuple(y for y in (around[x] if conforms else arrows) if y in ndnp)
+            if not connected.isdisjoint(right):
                 yield Independence((x,), right, graph.parents(x))
+
+
+def _is_family(
+    factor: Factor, graph: DependencyGraph, component_of: Mapping[Variable, tuple[int, ...]]
+) -> bool:
+    """Tell whether a factor is that of one variable given its parents; one on no cycle may ignore some.
+
+    Such an x is independent of whatever does not descend from it given the parents in the factor, hence
+    also given all its parents, which do not descend from it.
+    """
+    x, *others = factor.block
+    own, known = set(factor.parents), set(graph.parents(x))
+    return not others and (own == known or (own <= known and len(component_of[x]) == 1))
+
+
+def _children(arrows: Mapping[Variable, tuple[Variable, ...]]) -> dict[Variable, list[Variable]]:
+    """Return the children of every variable that has some."""
+    children: dict[Variable, list[Variable]] = {}
+    for x, parents in arrows.items():
+        for parent in parents:
+            children.setdefault(parent, []).append(x)
+    return children
 
 
 def _around(graph: DependencyGraph, component: Iterable[int]) -> dict[Variable, None]:

@@ -316,11 +316,11 @@ class Linearization:
 
 def elastic_step(
     cost: Floats,
-    slopes: Floats,
+    slopes: Floats | sp.csr_array,
     limits: tuple[Floats, Floats],
     bounds: tuple[Floats, Floats],
     *,
-    price: float,
+    price: float | Floats,
     timeout: float,
 ) -> Floats | None:
     """Return the step within bounds of least cost; limits on the slopes' rows may be missed at a price."""
@@ -331,8 +331,9 @@ def elastic_step(
         np.concatenate([bounds[0], np.zeros(2 * rows)]),
         np.concatenate([bounds[1], np.full(2 * rows, np.inf)]),
     )
+    prices = np.broadcast_to(price, rows)
     highs = quiet_highs()
-    highs.passModel(linear_model(np.concatenate([cost, np.full(2 * rows, price)]), ranges, matrix, limits))
+    highs.passModel(linear_model(np.concatenate([cost, prices, prices]), ranges, matrix, limits))
     run_for(highs, timeout)
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
