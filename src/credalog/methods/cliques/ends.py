@@ -27,6 +27,7 @@ from credalog.methods.cliques import loglinear, other_solvers
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
 from credalog.methods.cliques.slices import RUNGS, Rung
 from credalog.methods.cliques.witness import LARGEST_SCOPE
@@ -242,10 +243,22 @@ class Ends:
                 search = Search(*self._sliced(rung, share), limits, end, best.witness, self._is_model)
                 self.slices[end] = search
                 best = search.run().joined(best, end)
+            if rung is RUNGS[0] and best.ending is Ending.STOPPED:
+                best = self._simply_attained(best, budget.share(0.5), end)
             is_whole = rung.variables >= len(self.fragment.problem.variables)
             if best.ending is not Ending.STOPPED or is_whole or budget.is_spent:
                 break
         return best
+
+    def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
+        """Look for models of a simple form, which are found at any width, as far out as the bound."""
+        network, bound = self.cliques.compiled, found.bound
+        for witness in find_models(
+            self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
+        ):
+            self.models.add(self.fragment, witness.distribution)
+            found = replace(found, witness=farther_witness(found.witness, witness, end))
+        return found.closed_within(self.options.tolerance)
 
     def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Go on in the largest slice that was begun, by cutting."""
@@ -287,7 +300,9 @@ class Ends:
         if self._tied is None or self._suits_one_table:
             return self._sandwiched(budget, end, known)
         outer = self._searched(Reading.TIED, budget.share(0.5), end, known)
-        if outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+        if outer.ending is Ending.STOPPED:
+            outer = self._simply_attained(outer, budget.share(0.5), end)
+        if outer.ending is not Ending.STOPPED:
             return outer
         try:
             return self._sandwiched(budget, end, outer.witness).joined(outer, end)

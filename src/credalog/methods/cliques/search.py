@@ -98,6 +98,11 @@ class Finding:
         nodes = self.nodes + earlier.nodes
         return replace(self, bound=bounding.bound, warrant=bounding.warrant, witness=witness, nodes=nodes)
 
+    def closed_within(self, tolerance: float) -> Finding:
+        """Return the finding, said to be closed where bound and witness meet within a tolerance."""
+        is_closed = self.ending is Ending.STOPPED and self.endpoint.is_closed(tolerance)
+        return replace(self, ending=Ending.CLOSED) if is_closed else self
+
     def without_bound(self, end: End) -> Finding:
         """Return the finding with nothing proved, where its program does not hold every model."""
         return replace(self, bound=end.trivial, warrant=Endpoint.trivial(end).warrant)
