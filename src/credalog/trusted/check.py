@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf, prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -110,18 +111,34 @@ def _excused(
     """
     names = graph.variables
     components = [frozenset(names[i] for i in c) for c in graph.components() if len(c) > 1]
-    home = {v: component for component in components for v in component}
+    home = {v: number for number, component in enumerate(components) for v in component}
+    inner = {f.block: components[home[f.block[0]]] for f in distribution.factors if f.block[0] in home}
     scopes = [frozenset(s.scope) for s in network.sentences] + [frozenset(asked)]
-    scopes += [frozenset(f.parents) - home.get(f.block[0], frozenset()) for f in distribution.factors]
+    scopes += [frozenset(f.parents) - inner.get(f.block, frozenset()) for f in distribution.factors]
     declared = frozenset(v for i in network.independences for v in (*i.left, *i.right, *i.given))
+    shown, own = _by_home(scopes, home), _by_home((f.block for f in distribution.factors), home)
+    parents_of = {f.block: f.parents for f in distribution.factors}
     excused: set[Variable] = set()
-    for component in components:
+    for number, component in enumerate(components):
+        if number not in own or not component.isdisjoint(declared):
+            continue
         around = component.union(*(graph.parents(x) for x in component))
-        own = [f for f in distribution.factors if not component.isdisjoint(f.block)]
-        is_own_law = all(len(f.block) == 1 and around.issuperset(f.parents) for f in own)
-        if own and is_own_law and component.isdisjoint(declared) and _all_closed(scopes, component, graph):
+        is_own_law = all(len(block) == 1 and around.issuperset(parents_of[block]) for block in own[number])
+        if is_own_law and _all_closed(shown.get(number, ()), component, graph):
             excused |= component
     return frozenset(excused)
+
+
+Scope = TypeVar("Scope", bound=Iterable[Variable])
+
+
+def _by_home(scopes: Iterable[Scope], home: Mapping[Variable, int]) -> dict[int, list[Scope]]:
+    """Return for each component the scopes that mention a member of it."""
+    found: dict[int, list[Scope]] = {}
+    for scope in scopes:
+        for number in {home[v] for v in scope if v in home}:
+            found.setdefault(number, []).append(scope)
+    return found
 
 
 def _all_closed(
@@ -137,18 +154,19 @@ def _local_conditions(
     """Yield the conditions that do not hold by construction, among each component and its parents."""
     component_of = {graph.variables[i]: c for c in graph.components() for i in c}
     arrows = _arrows(distribution)
-    around = {x: _around(graph, component_of[x]) for x in arrows}
+    around = {c: _around(graph, c) for c in {component_of[x] for x in arrows}}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
-    conforms = all(around[x].keys() >= set(arrows[x]) for x in arrows)
+    conforms = all(around[component_of[x]].keys() >= set(arrows[x]) for x in arrows)
     children = _children(arrows)
     for factor in distribution.factors:
         by_construction = excused.issuperset(factor.block) or _is_family(factor, graph, component_of)
         for x in () if conforms and by_construction else factor.block:
+            near = around[component_of[x]] if conforms else arrows
             connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
             # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
-            ndnp = set(graph.ndnp(x)) if connected else connected
-            right = tuple(y for y in (around[x] if conforms else arrows) if y in ndnp)
+            ndnp = frozenset[Variable]() if connected.isdisjoint(near) else frozenset(graph.ndnp(x))
+            right = tuple(y for y in near if y in ndnp)
             if not connected.isdisjoint(right):
                 yield Independence((x,), right, graph.parents(x))
 

@@ -66,11 +66,11 @@ def _arrange(
 ) -> None:
     """Give each member of a component parents among the members before it, and outside."""
     known = {x: frozenset(graph.parent_indices[x]) for x in members}
-    own, before = frozenset(members), set[int]()
+    own, before = frozenset(members), dict[int, int]()
     for x in _order(known, members, opening):
-        ties = [y for y in known[x] & before if x in known[y]]
-        # Members that share much are kept first: they are in one claim.
-        ties.sort(key=lambda y: (-len(known[x] & known[y]), y))
+        ties = [y for y in known[x] & before.keys() if x in known[y]]
+        # Members that share much are kept first: they are in one claim. Then the latest: they are near.
+        ties.sort(key=lambda y: (-len(known[x] & known[y]), -before[y]))
         kept: tuple[int, ...] = ()
         for y in ties:
             if len(kept) < width and all(z in known[y] and y in known[z] for z in kept):
@@ -79,7 +79,7 @@ def _arrange(
             p for p in graph.parent_indices[x] if p in inside - own and all(p in known[y] for y in kept)
         )
         arcs[x] = _fitting(graph, outside, kept)
-        before.add(x)
+        before[x] = len(before)
     if len(members) <= SMALL and width:
         _extend(graph, members, arcs, inside=inside, width=width)
 

@@ -78,6 +78,10 @@ class Expectations:
     def _paths(self) -> dict[tuple[int, ...], _Path]:
         return {}
 
+    def is_linear(self, scope: tuple[int, ...]) -> bool:
+        """Tell whether one family's table shows a scope: then its forms are the same everywhere."""
+        return not self._path(scope).steps
+
     def joint(self, tables: Tables) -> Tables:
         """Return P(parents, x) of every family from P(x | parents)."""
         found: Tables = {}
@@ -166,13 +170,14 @@ def _stretched(mean: Floats, shown: list[int], family: list[int], shape: tuple[i
 def _slope(step: _Step, mean: Floats, weight: Floats, table: Floats) -> Floats:
     """Return the mean of functions given parents and x, less that given the parents."""
     parents = step.family[:-1]
-    mass = _contracted(weight, step.after, parents)
-    # Where parents have no mass, other variables are taken to be as they are on the whole.
-    rest = [y for y in step.after if y not in parents]
-    overall = _contracted(
-        _contracted(weight, step.after, rest), rest, np.ones(mass.shape), parents, step.after
-    )
-    spread = _contracted(mass, parents, np.ones(weight.shape), step.after, step.after)
-    shares = np.divide(weight, spread, out=overall, where=spread > 0.0)
-    given = _contracted(shares, step.after, mean, [MANY, *step.before], [MANY, *step.family])
+    mass = _contracted(weight, step.after, parents)[..., None]
+    total = _contracted(weight, step.after, mean, [MANY, *step.before], [MANY, *step.family])
+    if not mass.all():
+        # Where parents have no mass, other variables are taken to be as they are on the whole.
+        rest = [y for y in step.after if y not in parents]
+        whole = _contracted(weight, step.after, rest)
+        overall = _contracted(whole, rest, mean, [MANY, *step.before], [MANY, *step.family])
+        total = np.where(mass > 0.0, total, overall)
+        mass = np.where(mass > 0.0, mass, 1.0)
+    given = total / mass
     return np.asarray(given - (given * table).sum(axis=-1, keepdims=True))

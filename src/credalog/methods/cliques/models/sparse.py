@@ -179,37 +179,78 @@ class SparseModels:
 
     def _at(self, tables: Tables, goal: _Goal) -> _Here:
         """Evaluate tables: every demand, relative to its condition, and the query."""
-        expected = self._expectations
-        joint, matrix, values = expected.joint(tables), _Matrix(self._columns), [np.zeros(0)]
-        for demand in self._demands:
-            mass = expected.means(demand.scope, demand.conditions, joint, tables)
-            scale = 1.0 / np.clip(mass * demand.rarity, LEAST_SCALE, 1.0)
-            form = expected.form(demand.scope, demand.functions, joint, tables)
-            values.append(form.values * scale)
-            matrix.add(form, scale)
-        asked = expected.form(*goal, joint, tables)
-        part, whole = (float(mean) for mean in asked.values)
-        value = part / whole if whole > 0.0 else nan
-        asking = _Matrix(self._columns)
-        asking.add(asked, np.array([1.0, -value]) / whole if whole > 0.0 else np.zeros(2))
-        cost = asking.rows().T @ np.ones(2)
+        expected, joint = self._expectations, self._expectations.joint(tables)
         point = np.concatenate([joint[x].ravel() for x in self._columns])
-        return _Here(tables, joint, point, matrix.rows(), np.concatenate(values), cost, value)
+        rows, masses, bent = self._linear
+        values, mass = [rows @ point], [masses @ point]
+        matrix = _Matrix(self._columns)
+        for demand in bent:
+            form = expected.form(demand.scope, demand.functions, joint, tables)
+            mass.append(expected.means(demand.scope, demand.conditions, joint, tables))
+            values.append(form.values)
+            matrix.add(form)
+        # A sentence is measured relative to its condition, and a bound near certainty on its own scale.
+        scale = 1.0 / np.clip(np.concatenate(mass) * self._rarity, LEAST_SCALE, 1.0)
+        whole = sp.diags_array(scale) @ sp.vstack([rows, matrix.rows()], format="csr")
+        value, cost = self._asked(expected.form(*goal, joint, tables))
+        return _Here(tables, joint, point, sp.csr_array(whole), np.concatenate(values) * scale, cost, value)
+
+    def _asked(self, form: Form) -> tuple[float, Floats]:
+        """Return the value of the query, a quotient, and its derivatives."""
+        matrix = _Matrix(self._columns)
+        matrix.add(form)
+        part, whole = (float(mean) for mean in form.values)
+        if whole <= 0.0:
+            return nan, np.zeros(matrix.rows().shape[1])
+        return part / whole, matrix.rows().T @ (np.array([1.0, -part / whole]) / whole)
+
+    @cached_property
+    def _linear(self) -> tuple[sp.csr_array, sp.csr_array, tuple[_Demand, ...]]:
+        """Return the demands that one family shows, as rows, their conditions, and the other demands."""
+        expected, tables = self._expectations, self._uniform()
+        rows, conditions = _Matrix(self._columns), _Matrix(self._columns)
+        joint = expected.joint(tables)
+        for demand in self._demands:
+            if expected.is_linear(demand.scope):
+                rows.add(expected.form(demand.scope, demand.functions, joint, tables))
+                conditions.add(expected.form(demand.scope, demand.conditions, joint, tables))
+        bent = (demand for demand in self._demands if not expected.is_linear(demand.scope))
+        return rows.rows(), conditions.rows(), tuple(bent)
+
+    @cached_property
+    def _rarity(self) -> Floats:
+        order = sorted(self._demands, key=lambda demand: not self._expectations.is_linear(demand.scope))
+        return np.concatenate([np.zeros(0), *(demand.rarity for demand in order)])
 
     def _agreements(self, here: _Here) -> sp.csr_array:
         """Return rows that keep the sums of each family's table what the others say of the parents."""
         matrix = _Matrix(self._columns)
-        for x, parents in self.arcs.items():
-            shape = self._columns[x].shape
-            count = int(np.prod(shape[:-1]))
-            sums = np.repeat(np.eye(count), shape[-1], axis=1)
-            slopes: tuple[tuple[int, Floats], ...] = ((x, sums.reshape(count, *shape)),)
-            if parents:
-                each = np.eye(count).reshape(count, *shape[:-1])
-                form = self._expectations.form(parents, each, here.joint, here.tables)
-                slopes += tuple((y, -slope) for y, slope in form.slopes)
-            matrix.add(Form(np.zeros(count), slopes), np.ones(count))
+        for x in self._bent_families:
+            matrix.add(self._agreement(x, here.joint, here.tables))
+        return sp.csr_array(sp.vstack([self._linear_agreements, matrix.rows()], format="csr"))
+
+    @cached_property
+    def _bent_families(self) -> tuple[int, ...]:
+        return tuple(x for x, own in self.arcs.items() if own and not self._expectations.is_linear(own))
+
+    @cached_property
+    def _linear_agreements(self) -> sp.csr_array:
+        matrix, tables, bent = _Matrix(self._columns), self._uniform(), set(self._bent_families)
+        joint = self._expectations.joint(tables)
+        for x in self.arcs:
+            if x not in bent:
+                matrix.add(self._agreement(x, joint, tables))
         return matrix.rows()
+
+    def _agreement(self, x: int, joint: Tables, tables: Tables) -> Form:
+        shape = self._columns[x].shape
+        count = int(np.prod(shape[:-1]))
+        sums = np.repeat(np.eye(count), shape[-1], axis=1).reshape(count, *shape)
+        if not self.arcs[x]:
+            return Form(np.zeros(1), ((x, sums),))
+        each = np.eye(count).reshape(count, *shape[:-1])
+        form = self._expectations.form(self.arcs[x], each, joint, tables)
+        return Form(np.zeros(count), ((x, sums), *((y, -slope) for y, slope in form.slopes)))
 
     @cached_property
     def _demands(self) -> tuple[_Demand, ...]:
@@ -260,14 +301,13 @@ class _Matrix:
         self._count = 0
         self._entries: list[tuple[Floats, NDArray[np.intp], NDArray[np.intp]]] = []
 
-    def add(self, form: Form, scale: Floats) -> None:
-        """Add one row per function, each multiplied by a number."""
-        count = len(scale)
+    def add(self, form: Form) -> None:
+        """Add one row per function."""
+        count = len(form.values)
         places = np.arange(self._count, self._count + count)
         for x, slope in form.slopes:
             columns = self._columns[x].ravel()
-            values = slope.reshape(count, -1) * scale[:, None]
-            self._entries.append((values.ravel(), np.repeat(places, len(columns)), np.tile(columns, count)))
+            self._entries.append((slope.ravel(), np.repeat(places, len(columns)), np.tile(columns, count)))
         self._count += count
 
     def rows(self) -> sp.csr_array:
