@@ -291,16 +291,18 @@ def _round(a: Arrays, plan: _Plan, messages: Messages, groups: NDArray[np.int8],
         change = max(change, ask_programs(a, messages, programs, plan.sound, at_once, dirty))
     for f in active[groups == _Group.WIDE]:
         if messages.refuted[0] < 0 and not plan.budget.is_spent:
-            change = max(change, _ask_wide(a, messages, int(f), at_once, dirty))
+            change = max(change, _ask_wide(a, messages, int(f), at_once, dirty, plan.budget))
     return max(change, update_all(a, messages, dirty, plan.sound))
 
 
-def _ask_wide(a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_]) -> float:
+def _ask_wide(
+    a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_], budget: Budget
+) -> float:
     """Ask one wide factor, if there is enough news for it."""
     if messages.change[f] <= WIDE_NEWS:
         messages.change[f] = 0.0
         return 0.0
-    out = wide_messages(a, f, incoming_box(a, messages, f, True))
+    out = wide_messages(a, f, incoming_box(a, messages, f, True), budget)
     if out is None:
         messages.refuted[0] = f
         return 0.0
