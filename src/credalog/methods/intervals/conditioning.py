@@ -12,11 +12,11 @@ the bounds are [0, 1], with a note.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,11 +27,14 @@ from credalog.methods.intervals.linear import LinearProgram
 from credalog.methods.intervals.polytrees import require_possible, set_bounds
 from credalog.methods.intervals.windows import Surroundings, box_rows
 from credalog.network.formulas import Variable, World
+from credalog.network.graph import DependencyGraph
 from credalog.network.relevance import Relevance, ancestors, is_polytree, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.credal import CredalNetwork, credal_network
 
-__all__ = ["MOST_OBSERVED_WORLDS", "Posteriors", "sound_posterior"]
+__all__ = ["MOST_OBSERVED_WORLDS", "Posteriors", "requisite", "sound_posterior"]
+
+T = TypeVar("T")
 
 MOST_OBSERVED_WORLDS = 256
 """The largest table that a window around evidence may have."""
@@ -107,7 +110,11 @@ class _Conditioning:
             certain = np.array([float(self.observed[v] == k) for k in self.values(v)])
             return certain, certain
         relevant = self._relevance(v)
-        seen = dict(self.observed) if relevant is None else self._requisite(relevant)
+        seen = (
+            dict(self.observed)
+            if relevant is None
+            else _mentioned(self.surroundings.dependencies, relevant, self.observed)
+        )
         unseen = self.lower[self.slots(v)], self.upper[self.slots(v)]
         self.budget.require_time()
         if not seen and not self._is_many_valued(relevant):
@@ -124,17 +131,9 @@ class _Conditioning:
 
     def _relevance(self, v: int) -> Relevance | None:
         """Find what bears on a variable given the evidence; None where independences are not known."""
-        parents = self.surroundings.dependencies.parent_indices
-        if not self.implied or len(self._ancestral) > MOST_RELATIVES or not _few_ancestors(parents, v):
+        if not self.implied or len(self._ancestral) > MOST_RELATIVES:
             return None
-        found = relevance(parents, [v], self.observed)
-        return found if self._cyclic.isdisjoint((*found.families, *found.separated)) else None
-
-    def _requisite(self, relevant: Relevance) -> dict[int, int]:
-        """Return the observations that the relevant families mention."""
-        parents = self.surroundings.dependencies.parent_indices
-        mentioned = {y for x in relevant.families for y in (x, *parents[x])}
-        return {y: value for y, value in self.observed.items() if y in mentioned}
+        return _relevance(self.surroundings.dependencies, self._cyclic, [v], self.observed)
 
     @cached_property
     def _cyclic(self) -> set[int]:
@@ -165,11 +164,40 @@ class _Conditioning:
         return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
 
-def _few_ancestors(parents: Sequence[Sequence[int]], v: int) -> bool:
-    """Tell whether a variable has few enough ancestors to be searched."""
-    found, frontier = {v}, [v]
-    while frontier and len(found) <= MOST_RELATIVES:
+def requisite(
+    dependencies: DependencyGraph, cyclic: set[int], asked: Sequence[int], observed: Mapping[int, T]
+) -> dict[int, T] | None:
+    """Return the observations that bear on some variables given all of them; None where that is not known.
+
+    `cyclic` are the variables that depend on themselves through others: only acyclic ancestors make up a
+    Bayesian network.
+    """
+    relevant = _relevance(dependencies, cyclic, asked, observed)
+    return None if relevant is None else _mentioned(dependencies, relevant, observed)
+
+
+def _relevance(
+    dependencies: DependencyGraph, cyclic: set[int], asked: Sequence[int], observed: Iterable[int]
+) -> Relevance | None:
+    if not _few_ancestors(dependencies.parent_indices, (*asked, *observed)):
+        return None
+    found = relevance(dependencies.parent_indices, asked, observed)
+    return found if cyclic.isdisjoint((*found.families, *found.separated)) else None
+
+
+def _mentioned(dependencies: DependencyGraph, relevant: Relevance, observed: Mapping[int, T]) -> dict[int, T]:
+    """Return the observations that the relevant families mention."""
+    mentioned = {y for x in relevant.families for y in (x, *dependencies.parent_indices[x])}
+    return {y: value for y, value in observed.items() if y in mentioned}
+
+
+def _few_ancestors(parents: Sequence[Sequence[int]], variables: Iterable[int]) -> bool:
+    """Tell whether variables have few enough ancestors to be searched."""
+    frontier = list(variables)
+    found = set(frontier)
+    most = MOST_RELATIVES + len(found)
+    while frontier and len(found) <= most:
         fresh = set(parents[frontier.pop()]) - found
         found |= fresh
         frontier.extend(fresh)
-    return len(found) <= MOST_RELATIVES
+    return len(found) <= most

@@ -37,7 +37,7 @@ from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Sentence
 from credalog.trusted.rounding import all_rounded_down
 
-__all__ = ["Surroundings", "box_rows", "widen"]
+__all__ = ["Surroundings", "box_rows", "local_sentences", "widen"]
 
 
 def widen(graph: FactorGraph, dependencies: DependencyGraph, radius: int, *, implied: bool) -> FactorGraph:
@@ -62,8 +62,6 @@ class Surroundings:
     graph: FactorGraph
     dependencies: DependencyGraph
     most_worlds: int
-    touching: tuple[tuple[int, ...], ...]
-    """The factors of each variable."""
     order: Indices
     """The position of each variable's component, parents first."""
     local: dict[int, list[Sentence]]
@@ -74,26 +72,17 @@ class Surroundings:
         cls, graph: FactorGraph, dependencies: DependencyGraph, most_worlds: int, *, implied: bool
     ) -> Surroundings:
         """Collect what windows are built from; `implied` says whether the Markov condition may be used."""
-        a = graph.arrays
-        starts = a.variable_start
-        touching = tuple(
-            tuple(a.edge_factor[a.variable_edge[starts[v] : starts[v + 1]]].tolist())
-            for v in range(len(a.size))
-        )
-        order = np.empty(len(a.size), dtype=np.int64)
+        order = np.empty(len(graph.arrays.size), dtype=np.int64)
         for number, members in enumerate(dependencies.components()):
             order[list(members)] = number
-        local: dict[int, list[Sentence]] = {}
-        for i in {i for factor in graph.factors for i in factor.sentences} if implied else ():
-            sentence = graph.network.sentences[i]
-            if (x := _head(sentence, dependencies)) is not None:
-                local.setdefault(x, []).append(sentence)
-        return cls(graph, dependencies, most_worlds, touching, order, local)
+        return cls(
+            graph, dependencies, most_worlds, order, local_sentences(graph, dependencies) if implied else {}
+        )
 
     def grow(self, scope: set[int], radius: int) -> tuple[int, ...]:
         """Grow a set of variables through neighbouring factors, by those that complete most factors first."""
         for _ in range(radius):
-            reach = {w for v in scope for f in self.touching[v] for w in self.graph.factors[f].scope} - scope
+            reach = {w for v in scope for f in self.touching(v) for w in self.graph.factors[f].scope} - scope
             fits = [w for w in reach if self.worlds((*scope, w)) <= self.most_worlds]
             if not fits:
                 break
@@ -105,7 +94,15 @@ class Surroundings:
 
     def _completed(self, scope: set[int], extra: int) -> int:
         """Count the factors that would come to lie inside the window."""
-        return sum(scope.issuperset(set(self.graph.factors[f].scope) - {extra}) for f in self.touching[extra])
+        return sum(scope.issuperset(set(self.graph.factors[f].scope) - {extra}) for f in self.touching(extra))
+
+    def touching(self, v: int) -> list[int]:
+        """Return the factors of a variable."""
+        a = self.graph.arrays
+        found: list[int] = a.edge_factor[
+            a.variable_edge[a.variable_start[v] : a.variable_start[v + 1]]
+        ].tolist()
+        return found
 
     def worlds(self, scope: Collection[int]) -> int:
         """Count the worlds of a set of variables."""
@@ -117,7 +114,7 @@ class Surroundings:
         return Encoded(Factor(scope, sentences, Kind.TABLE), self.rows(scope).toarray())
 
     def _inside(self, scope: tuple[int, ...]) -> list[int]:
-        near = sorted({f for v in scope for f in self.touching[v]})
+        near = sorted({f for v in scope for f in self.touching(v)})
         return [f for f in near if set(self.graph.factors[f].scope) <= set(scope)]
 
     def rows(self, scope: tuple[int, ...]) -> sp.csr_array:
@@ -143,6 +140,16 @@ class Surroundings:
         sizes = [int(self.graph.arrays.size[v]) for v in rest]
         context = _number(values[[scope.index(v) for v in rest]], sizes)
         return _apart(sentence_rows(self.local[x], variables), context)
+
+
+def local_sentences(graph: FactorGraph, dependencies: DependencyGraph) -> dict[int, list[Sentence]]:
+    """Collect the sentences about one variable given one value of each of its parents."""
+    local: dict[int, list[Sentence]] = {}
+    for i in (i for factor in graph.factors for i in factor.sentences):
+        sentence = graph.network.sentences[i]
+        if (x := _head(sentence, dependencies)) is not None:
+            local.setdefault(x, []).append(sentence)
+    return local
 
 
 def _head(sentence: Sentence, dependencies: DependencyGraph) -> int | None:
