@@ -338,12 +338,35 @@ class LCN:
         count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
         options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
-        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
+        if (at_once := self._pointwise(observed, options)) is not None:
+            return Marginals(at_once)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if count > 1:
             return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
         return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+
+    def point_marginals(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> Marginals | None:
+        """Find all marginals of a Bayesian network in one pass; None where probabilities are intervals."""
+        from credalog.methods.answer import Marginals
+
+        options = _options(timeout, tolerance, markov, method=method)
+        found = self._pointwise(self._observed(None), options)
+        return None if found is None else Marginals(found)
+
+    def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
+        from credalog.methods.automatic import marginal_atoms
+
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        return engine.marginals(marginal_atoms(self.ground()), observed, options)
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""
