@@ -331,8 +331,7 @@ class LCN:
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.methods.answer import Marginals
-        from credalog.methods.automatic import marginal_atoms
+        from credalog.methods.answer import Marginals, marginal_atoms
 
         # More processes than processors help nobody.
         count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
@@ -363,10 +362,17 @@ class LCN:
         return None if found is None else Marginals(found)
 
     def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
-        from credalog.methods.automatic import marginal_atoms
+        """Find all marginals at once, without importing what only intervals need."""
+        if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
+            return None
+        from credalog.methods.answer import marginal_atoms
+        from credalog.methods.compiled import Compiled
+        from credalog.methods.points import answers as points
 
-        engine = self._engine(options.markov, Query(TRUE, observed))
-        return engine.marginals(marginal_atoms(self.ground()), observed, options)
+        compiled = Compiled(self._ground_with(Query(TRUE, observed)), options.markov)
+        if compiled.credal is None or options.method not in ("auto", "points"):
+            return None
+        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""

@@ -79,7 +79,7 @@ def run(arguments: Namespace) -> int:
 
 def marginals(arguments: Namespace) -> int:
     """Answer P(x) for every variable x, or P(x = value) for every value."""
-    from credalog.methods.automatic import marginal_atoms
+    from credalog.methods.answer import marginal_atoms
     from credalog.network.sentences import Query
 
     refuse_unless(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from credalog.errors import CredalogError, Option, ProblemTooLarge
-from credalog.methods.answer import Answer, Options
+from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.cliques import likelihood
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
@@ -29,7 +29,7 @@ from credalog.numbers.interval import Status
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
-__all__ = ["Engine", "marginal_atoms", "marginals", "query"]
+__all__ = ["Engine", "marginals", "query"]
 
 
 def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
@@ -52,15 +52,6 @@ def marginals(network: Network, options: Options = Options(), given: Formula = T
         if answers[-1].interrupted:
             break
     return tuple(answers)
-
-
-def marginal_atoms(network: Network) -> tuple[Is, ...]:
-    """List the atoms whose probabilities are the marginals of a network."""
-    return tuple(
-        Is(variable, value)
-        for variable in network.variables
-        for value in (variable.values if not variable.is_proposition else ("true",))
-    )
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,7 @@ from credalog.numbers.interval import End, Interval
 from credalog.tables.credal import CredalNetwork
 from credalog.tables.distribution import Distribution, Factor, observations
 from credalog.tables.elimination import MAX_CELLS, Potential, restricted
-from credalog.trusted.certify import enclosed
-from credalog.trusted.rounding import UNIT
+from credalog.trusted.rounding import UNIT, enclosed
 
 __all__ = ["marginals", "query"]
 
