@@ -23,8 +23,7 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.printed import Printed
-from credalog.trusted.certify import enclosed
-from credalog.trusted.rounding import round_down, round_up
+from credalog.trusted.rounding import enclosed, round_down, round_up
 
 __all__ = ["Propagation", "Round", "Variant", "of_value"]
 
