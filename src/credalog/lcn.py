@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, TypeAlias, cast, get_args
@@ -347,9 +348,13 @@ class LCN:
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""
-        variant = cast("VariantName", options.method)
-        found = self.propagate(variant=variant, given=observed, markov=options.markov).answers()
-        return tuple(answer for answer in found if answer.query.scope[0] in self._mentioned)
+        found = self.propagate(
+            variant=cast("VariantName", options.method),
+            given=observed,
+            timeout=options.timeout * len(self.variables),
+            markov=options.markov,
+        )
+        return tuple(answer for answer in found.answers() if answer.query.scope[0] in self._mentioned)
 
     def propagate(
         self,
@@ -358,19 +363,20 @@ class LCN:
         window: int = 0,
         given: GivenHere = None,
         schedule: ScheduleName = "residual",
+        timeout: float = inf,
         tolerance: float = PROPAGATION_TOLERANCE,
         markov: MarkovName | Markov = Markov.LOCAL,
         start: Propagation | None = None,
         report: Callable[[Round], None] | None = None,
     ) -> Propagation:
-        """Propagate intervals, given the evidence.
+        """Propagate intervals, given the evidence, for as long as the timeout allows.
 
-        "printed" is the paper's algorithm to the letter, "bp" its exact reading on polytrees, "sound" the one
-        whose bounds hold.
+        "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
+        the one whose bounds hold.
         """
         from credalog.methods.intervals import propagate
 
-        options = _options(1.0, tolerance, markov)
+        options = _options(timeout, tolerance, markov)
         if window:
             _count(window, "window")
         observed = self._observed(given)
@@ -382,6 +388,7 @@ class LCN:
             schedule=schedule,
             markov=options.markov,
             tolerance=tolerance,
+            timeout=timeout,
             start=start,
             report=report,
         )
