@@ -377,6 +377,13 @@ def test_the_limit_on_grounding_holds_for_questions_too(ask, smokers: str):
     assert re.search(r"\d+ sentences", err)
 
 
+def test_advice_is_given_in_commands(ask, smokers: str):
+    err = ask("query", smokers, "P(Ca(Tim)) >= 0.3")[2]
+    assert "ask `credalog decide FILE 'P(Ca(Tim)) >= 0.3'`." in err
+    err = ask("ground", smokers, "--limit", "3")[2]
+    assert "raise the limit: --limit 30." in err
+
+
 def test_bad_text_is_shown_with_its_place_and_a_caret(ask, written):
     code, out, err = ask("check", written("P(a) >= 0.5\nP(b >= 0.5\n"))
     assert (code, out) == (2, "")

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Place, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
@@ -331,7 +331,8 @@ def _too_large(message: str, limit: int, place: Place | None = None) -> Groundin
     return GroundingTooLarge(
         f"{message}; the limit is {limit:,}",
         place=place,
-        advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
+        advice="Add guards, make the domains smaller, or raise the limit: {}.",
+        remedies=(Option("limit", 10 * limit),),
     )
 
 

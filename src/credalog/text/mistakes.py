@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from credalog.errors import LanguageError
+from credalog.errors import Ask, LanguageError, Remedy
 from credalog.text.actions import NO_THRESHOLD, THRESHOLD_ADVICE
-from credalog.text.statements import QUESTION, STATEMENT, THRESHOLD, Statement
-
-__all__ = ["MISTAKES", "Mistake", "explained"]
+from credalog.text.statements import BRACKET, QUESTION, STATEMENT, THRESHOLD, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,8 +340,8 @@ _WORDS = {
 
 
 def explained(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError:
-    """Turn the parser's error into one for people."""
-    return (
+    """Turn the parser's error into one for people: what the first of these recognises, or what was found."""
+    told = (
         _unbalanced(statement)
         or _unasked(statement, start)
         or _recognised(statement, start)
@@ -352,55 +351,65 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
         or _neighbours(error, statement)
         or _unexpected(error, statement)
     )
+    place = statement.place(told.offset)
+    return LanguageError(told.message, place=place, advice=told.advice, remedies=told.remedies)
 
 
-def _unbalanced(statement: Statement) -> LanguageError | None:
+class _Told(NamedTuple):
+    """What is said of a mistake, and where in the statement the caret goes."""
+
+    offset: int
+    message: str
+    advice: str = ""
+    remedies: tuple[Remedy, ...] = ()
+
+
+def _unbalanced(statement: Statement) -> _Told | None:
     pairs = {")": "(", "}": "{"}
     opened: list[tuple[str, int]] = []
-    for found in re.finditer(r'"(?:\\.|[^"\\\n])*"|[(){}]', statement.text):
+    for found in BRACKET.finditer(statement.text):
         if found[0] in "({":
             opened.append((found[0], found.start()))
         elif found[0] in pairs and (not opened or opened.pop()[0] != pairs[found[0]]):
-            return LanguageError(
+            return _Told(
+                found.start(),
                 f"{found[0]} closes nothing that was opened",
-                place=statement.place(found.start()),
-                advice="Take it out, or open it before.",
+                "Take it out, or open it before.",
             )
     if not opened:
         return None
-    bracket, offset = opened[0]
-    name = "parenthesis" if bracket == "(" else "brace"
-    return LanguageError(
-        f"a {name} is opened and not closed",
-        place=statement.place(offset),
-        advice=f"Add {')' if bracket == '(' else '}'} where it ends.",
-    )
+    name, closing = ("parenthesis", ")") if opened[0][0] == "(" else ("brace", "}")
+    return _Told(opened[0][1], f"a {name} is opened and not closed", f"Add {closing} where it ends.")
 
 
-def _unasked(statement: Statement, start: str) -> LanguageError | None:
+def _unasked(statement: Statement, start: str) -> _Told | None:
     if start != QUESTION:
         return None
     if not re.match(r"\s*P\s*\(", statement.text):
-        return LanguageError(
-            "a question begins with P(",
-            place=statement.place(),
-            advice="Write P(claim) or P(claim | condition).",
-        )
+        return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
-        return LanguageError(
+        asked = statement.text.strip()
+        return _Told(
+            bounds.start(1),
             "a question has no bounds",
-            place=statement.place(bounds.start(1)),
-            advice="Leave them out to ask how low and how high it can be; to test whether they hold, ask"
-            f" `credalog decide FILE '{statement.text.strip()}'`.",
+            "Leave them out to ask how low and how high it can be; to test whether they hold, ask {}.",
+            (Ask(f"decide FILE '{asked}'", f'lcn.decide("{asked}")'),),
         )
     return None
 
 
-def _no_threshold(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError | None:
-    if start != THRESHOLD:
-        return None
-    place = statement.place(_offset(error, statement))
-    return LanguageError(NO_THRESHOLD, place=place, advice=THRESHOLD_ADVICE)
+def _recognised(statement: Statement, start: str) -> _Told | None:
+    # What stands in quotes is a name, whatever it looks like.
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', lambda quoted: f'"{"_" * (len(quoted[0]) - 2)}"', statement.text)
+    for mistake in MISTAKES:
+        if mistake.start in ("", start) and (found := mistake.found_in(text)):
+            offset = next(found.start(name) for name, text in found.groupdict().items() if text is not None)
+            return _Told(offset, mistake.message, mistake.advice)
+    return None
+
+
+def _no_threshold(error: UnexpectedInput, statement: Statement, start: str) -> _Told | None:
+    return _Told(_offset(error, statement), NO_THRESHOLD, THRESHOLD_ADVICE) if start == THRESHOLD else None
 
 
 def _offset(error: UnexpectedInput, statement: Statement) -> int:
@@ -409,68 +418,49 @@ def _offset(error: UnexpectedInput, statement: Statement) -> int:
     return len(statement.text) if is_end else min(error.pos_in_stream or 0, len(statement.text))
 
 
-def _recognised(statement: Statement, start: str) -> LanguageError | None:
-    # What stands in quotes is a name, whatever it looks like.
-    text = re.sub(r'"(?:\\.|[^"\\\n])*"', lambda quoted: f'"{"_" * (len(quoted[0]) - 2)}"', statement.text)
-    for mistake in MISTAKES:
-        if mistake.start in ("", start) and (found := mistake.found_in(text)):
-            offset = next((found.start(name) for name, text in found.groupdict().items() if text is not None))
-            return LanguageError(mistake.message, place=statement.place(offset), advice=mistake.advice)
-    return None
+def _bar(error: UnexpectedInput, statement: Statement) -> _Told | None:
+    if not isinstance(error, UnexpectedToken) or error.token.type != "_BAR":
+        return None
+    offset = error.token.start_pos or 0
+    if re.search(r"P\s*\(", statement.text):
+        return _Told(
+            offset,
+            "a second bar stands in one P(...)",
+            "The first bar conditions; write `or`, or a bar in parentheses: P((a | b) | c).",
+        )
+    return _Told(
+        offset,
+        "the bar conditions, and there is nothing to condition here",
+        "Write `or`, or put the | inside parentheses: (a | b).",
+    )
 
 
-def _misspelt(statement: Statement, start: str) -> LanguageError | None:
+def _misspelt(statement: Statement, start: str) -> _Told | None:
     """Recognise the first word of a statement by its likeness to one of the language."""
     found = re.match(r"\s*(\w+)\s+[\w\"]", statement.text)
     near = get_close_matches(found[1], BEGINNINGS, n=1, cutoff=0.75) if found and start == STATEMENT else []
     if not found or not near or found[1] == near[0]:
         return None
-    return LanguageError(
-        f"no statement begins with {found[1]}",
-        place=statement.place(found.start(1)),
-        advice=f"Did you mean {near[0]}?",
-    )
+    return _Told(found.start(1), f"no statement begins with {found[1]}", f"Did you mean {near[0]}?")
 
 
-def _bar(error: UnexpectedInput, statement: Statement) -> LanguageError | None:
-    if not isinstance(error, UnexpectedToken) or error.token.type != "_BAR":
-        return None
-    place = statement.place(error.token.start_pos or 0)
-    if re.search(r"P\s*\(", statement.text):
-        return LanguageError(
-            "a second bar stands in one P(...)",
-            place=place,
-            advice="The first bar conditions; write `or`, or a bar in parentheses: P((a | b) | c).",
-        )
-    return LanguageError(
-        "the bar conditions, and there is nothing to condition here",
-        place=place,
-        advice="Write `or`, or put the | inside parentheses: (a | b).",
-    )
-
-
-def _neighbours(error: UnexpectedInput, statement: Statement) -> LanguageError | None:
+def _neighbours(error: UnexpectedInput, statement: Statement) -> _Told | None:
     if not isinstance(error, UnexpectedToken) or error.token.type not in ("NAME", "STRING", "_NOT"):
         return None
     offset = error.token.start_pos or 0
     if not re.search(r"[\w)]\s+$", statement.text[:offset]):
         return None
-    return LanguageError(
-        f"{error.token} follows a formula without a connective",
-        place=statement.place(offset),
-        advice="Join them: a and b, a or b.",
+    return _Told(
+        offset, f"{error.token} follows a formula without a connective", "Join them: a and b, a or b."
     )
 
 
-def _unexpected(error: UnexpectedInput, statement: Statement) -> LanguageError:
+def _unexpected(error: UnexpectedInput, statement: Statement) -> _Told:
     offset = _offset(error, statement)
     if isinstance(error, UnexpectedCharacters):
-        return LanguageError(
-            f"the character {statement.text[offset]} has no meaning here", place=statement.place(offset)
-        )
-    token = error.token if isinstance(error, UnexpectedToken) else None
+        return _Told(offset, f"the character {statement.text[offset]} has no meaning here")
     expected = sorted({_WORDS[name] for name in getattr(error, "accepts", None) or () if name in _WORDS})
     advice = f"Expected here: {'  '.join(expected)}." if expected else ""
-    if token is None or token.type == "$END":
-        return LanguageError("the statement ends too early", place=statement.place(offset), advice=advice)
-    return LanguageError(f"{token} is not expected here", place=statement.place(offset), advice=advice)
+    if not isinstance(error, UnexpectedToken) or error.token.type == "$END":
+        return _Told(offset, "the statement ends too early", advice)
+    return _Told(offset, f"{error.token} is not expected here", advice)

@@ -40,7 +40,7 @@ STATEMENT, QUESTION, THRESHOLD, FORMULA = STARTS = ("start", "question", "thresh
 # ---- cutting a text -------------------------------------------------------------------------------------
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|#.*')
-_BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
+BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 
 
 def text_of(path: Path) -> str:
@@ -102,7 +102,7 @@ def _without_comment(line: str) -> str:
 def _depth(line: str) -> int:
     if line.count("(") == line.count(")") and "{" not in line and "}" not in line:
         return 0
-    brackets = [found for found in _BRACKET.findall(line) if len(found) == 1]
+    brackets = [found for found in BRACKET.findall(line) if len(found) == 1]
     return sum(1 if bracket in "({" else -1 for bracket in brackets)
 
 
