@@ -10,17 +10,6 @@ from typing import Literal, TypeAlias, get_args
 
 from credalog.errors import UnknownName
 
-__all__ = [
-    "METHODS",
-    "PROPAGATIONS",
-    "CriterionName",
-    "MarkovName",
-    "MethodName",
-    "ScheduleName",
-    "VariantName",
-    "named",
-]
-
 MarkovName: TypeAlias = Literal["local", "global", "none"]
 CriterionName: TypeAlias = Literal["maximax", "maximin", "hurwicz", "dominance"]
 VariantName: TypeAlias = Literal["bp", "printed", "sound"]

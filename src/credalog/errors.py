@@ -12,23 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-__all__ = [
-    "Ask",
-    "CredalogError",
-    "GroundingTooLarge",
-    "ImpossibleEvidence",
-    "InconsistentNetwork",
-    "LanguageError",
-    "MissingLibrary",
-    "Option",
-    "Place",
-    "ProblemTooLarge",
-    "Remedy",
-    "UnknownName",
-    "inside",
-    "no_model",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

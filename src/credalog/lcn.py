@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from credalog.questions.influence import Explanation, Measurement
     from credalog.questions.map import BestAssignments, Criterion
 
-__all__ = ["LCN", "load", "parse"]
 
 Asked: TypeAlias = str | Query | Expression | Formula
 """A question: text such as "P(a | b)", a query, `P(a, given=b)`, or a formula whose probability is meant."""

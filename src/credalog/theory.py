@@ -22,48 +22,6 @@ from credalog.errors import CredalogError, LanguageError, Place
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
 from credalog.network.sentences import Source
 
-__all__ = [
-    "DEPTH",
-    "Application",
-    "Assessment",
-    "Binder",
-    "Boolean",
-    "Comparison",
-    "Compound",
-    "Connective",
-    "Declaration",
-    "Domain",
-    "Evidence",
-    "Function",
-    "IndependenceRule",
-    "Misstatement",
-    "Name",
-    "Order",
-    "Pattern",
-    "Predicate",
-    "Prefix",
-    "QueryRule",
-    "Quantified",
-    "Quantifier",
-    "RESERVED",
-    "RandomFunction",
-    "Relation",
-    "Rule",
-    "Shifted",
-    "Term",
-    "Theory",
-    "YES",
-    "conjoined",
-    "lifted",
-    "named",
-    "place_of",
-    "quoted",
-    "term_of",
-    "unquoted",
-    "written",
-]
-
-
 # fmt: off
 RESERVED = frozenset((
     "P", "and", "distinct", "domain", "evidence", "exists", "false", "False", "forall", "function",

@@ -53,8 +53,6 @@ from credalog.theory import (
     written,
 )
 
-__all__ = ["LIMIT", "Grounder", "ground"]
-
 LIMIT = 2_000_000
 """How many ground sentences, with the instances of their quantifiers, a theory may have.
 

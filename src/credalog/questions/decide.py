@@ -45,8 +45,6 @@ from credalog.questions.bounding import (
 from credalog.text import said
 from credalog.trusted.check import LENIENCE
 
-__all__ = ["Decision", "Relation", "Verdict", "decide", "statement_of"]
-
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
 

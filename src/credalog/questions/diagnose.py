@@ -37,18 +37,6 @@ from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
 from credalog.text import said, unparse_formula
 
-__all__ = [
-    "Change",
-    "Conflict",
-    "Consistency",
-    "Culprit",
-    "Diagnosis",
-    "Repair",
-    "conflict",
-    "diagnose",
-    "repair",
-]
-
 Numbered: TypeAlias = tuple[int, Sentence]
 
 SHARE = 0.1

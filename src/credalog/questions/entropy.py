@@ -49,8 +49,6 @@ from credalog.tables.distribution import Distribution, Factor
 from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
 
-__all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
-
 Columns: TypeAlias = NDArray[np.intp]
 
 CONSISTENCY_SHARE = 0.25

@@ -39,8 +39,6 @@ from credalog.questions.bounding import bounding_reading
 from credalog.questions.widening import silenced
 from credalog.tables.credal import ask, credal_network
 
-__all__ = ["Explanation", "Influence", "Measurement", "Scenario", "explain", "measure"]
-
 MOST = 20
 """How many sentences are tried, unless told otherwise."""
 

@@ -31,8 +31,6 @@ from credalog.numbers.tolerances import absolute_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.questions.assignments import Assigned, Assignments
 
-__all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
-
 States: TypeAlias = tuple[int, ...]
 """The states of the first variables to be assigned."""
 

@@ -40,8 +40,6 @@ from credalog.questions.models import encode_tables, is_model
 from credalog.questions.widening import POSSIBLE, Priced, Widening, span_of, widenings_of
 from credalog.tables.distribution import Distribution
 
-__all__ = ["Cheapest", "GRAIN", "cheapest", "conditions_of", "widened", "widened_for"]
-
 GRAIN = Fraction(1, 10_000)
 """Bounds are widened in steps of this size: people can write them, and models have room."""
 

@@ -31,8 +31,6 @@ from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.tables.distribution import Distribution
 from credalog.trusted.rounding import round_up
 
-__all__ = ["POSSIBLE", "Priced", "Widening", "silenced", "span_of", "widenings_of"]
-
 Columns = NDArray[np.intp]
 
 TRACE = 1e-12

@@ -24,7 +24,6 @@ from credalog.text import unparse_formula
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DRAWABLE", "as_dot", "as_png", "as_svg", "as_text", "counts", "label"]
 
 Edge: TypeAlias = tuple[int, int]
 

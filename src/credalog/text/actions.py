@@ -47,8 +47,6 @@ from credalog.theory import (
     unquoted,
 )
 
-__all__ = ["NO_THRESHOLD", "THRESHOLD_ADVICE", "Actions", "Fact", "Include", "Threshold"]
-
 NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
 THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
 

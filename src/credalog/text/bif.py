@@ -29,8 +29,6 @@ from credalog.text.families import (
     printed,
 )
 
-__all__ = ["read_bif"]
-
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
       | "(?P<quoted>[^"]*)"

@@ -17,18 +17,6 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, 
 from credalog.network.sentences import Number, Query, Sentence, exact
 from credalog.text.linear import normal_form
 
-__all__ = [
-    "Expression",
-    "Given",
-    "Observed",
-    "P",
-    "Stated",
-    "condition",
-    "literal",
-    "query_of",
-    "sentence_of",
-]
-
 Observed: TypeAlias = Mapping[str, str | bool] | Mapping[Variable, str | bool]
 """What was observed, variable by variable: {"a": True, "Color": "red"}."""
 

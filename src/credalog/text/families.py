@@ -23,18 +23,6 @@ from credalog.network.formulas import Variable, conjunction
 from credalog.network.polytopes import LocalPolytope, Row, Vertex, facets
 from credalog.network.sentences import Network, Sentence, Source, exact
 
-__all__ = [
-    "CredalSet",
-    "Family",
-    "MOST_VALUES",
-    "configurations",
-    "configurations_count",
-    "hull",
-    "network_of",
-    "normalized",
-    "printed",
-]
-
 SUM_TOLERANCE = Fraction(1, 50)
 """How far the printed probabilities of one distribution may be from summing to one."""
 

@@ -31,8 +31,6 @@ from credalog.theory import (
     term_of,
 )
 
-__all__ = ["check_depth", "declarations_of", "rule_of", "theory_of", "with_rules"]
-
 
 def rule_of(sentence: Sentence) -> Rule:
     """Return a ground sentence as a rule."""

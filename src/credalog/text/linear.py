@@ -12,8 +12,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 from credalog.theory import Misstatement
 
-__all__ = ["NormalForm", "normal_form"]
-
 Claim = TypeVar("Claim", bound=Hashable)
 
 _ZERO, _ONE = Fraction(0), Fraction(1)

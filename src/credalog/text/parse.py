@@ -46,8 +46,6 @@ from credalog.theory import (
     Theory,
 )
 
-__all__ = ["read", "read_file", "read_formula", "read_query", "read_threshold"]
-
 
 def read(text: str, *, onto: Theory | None = None) -> Theory:
     """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""

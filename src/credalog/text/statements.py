@@ -23,17 +23,6 @@ from lark import Lark, Token, Tree
 from credalog.errors import LanguageError, Place, UnknownName
 from credalog.theory import DEPTH, RESERVED, Misstatement, place_of
 
-__all__ = [
-    "FORMULA",
-    "QUESTION",
-    "STATEMENT",
-    "THRESHOLD",
-    "Shapes",
-    "Statement",
-    "statements",
-    "text_of",
-]
-
 STATEMENT, QUESTION, THRESHOLD, FORMULA = STARTS = ("start", "question", "threshold", "condition")
 """What a text may be: a statement of a theory, a query P(...), P(...) >= 0.5 to decide, or a formula."""
 

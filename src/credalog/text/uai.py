@@ -37,8 +37,6 @@ from credalog.text.families import (
     printed,
 )
 
-__all__ = ["KINDS", "read_uai"]
-
 KINDS = ("V-CREDAL", "H-CREDAL", "BAYES")
 
 LONGEST_COUNT = 12

@@ -47,15 +47,6 @@ from credalog.theory import (
     written,
 )
 
-__all__ = [
-    "said",
-    "unparse",
-    "unparse_formula",
-    "unparse_network",
-    "unparse_query",
-    "unparse_sentence",
-]
-
 _WORDS = {
     Connective.AND: " and ",
     Connective.NAND: " nand ",
