@@ -36,7 +36,6 @@ from credalog.network.sentences import Independence, Network, Number, Query, Sen
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text import (
     Data,
-    check_depth,
     declarations_of,
     extended,
     read,
@@ -49,7 +48,16 @@ from credalog.text import (
     unparse_formula,
     with_rules,
 )
-from credalog.text.builder import Expression, Given, Stated, condition, literal, query_of, sentence_of
+from credalog.text.builder import (
+    Expression,
+    Given,
+    Stated,
+    check_depth,
+    condition,
+    literal,
+    query_of,
+    sentence_of,
+)
 from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:
@@ -309,11 +317,11 @@ class LCN:
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
     ) -> tuple[str, ...]:
         """Say why an answer is no narrower than [0, 1], where a reason can be found."""
-        from credalog.questions.vacuous import is_vacuous, reasons
-
         options = _options(timeout, TOLERANCE, markov)
-        if not is_vacuous(answer, TOLERANCE):
+        if answer.lower > TOLERANCE or answer.upper < 1.0 - TOLERANCE:
             return ()
+        from credalog.questions.vacuous import reasons
+
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
     def marginals(

@@ -50,6 +50,7 @@ from credalog.theory import (
     Rule,
     Theory,
     place_of,
+    span,
     written,
 )
 
@@ -306,7 +307,7 @@ class Grounder:
         self, error: Misstatement, source: Source | None, text: str = "", inside: str = ""
     ) -> CredalogError:
         if text:
-            return error.at(replace(place_of(error.lexeme, text), inside=inside))
+            return error.at(place_of(error.lexeme, text, inside=inside))
         return error.at(self.theory.place(source, error.lexeme))
 
 
@@ -369,8 +370,7 @@ def _settled(sentence: Sentence) -> Sentence | None:
 
 def _restated(sentence: Sentence) -> Sentence | None:
     """Return the paper's form where one claim is left, and P(given) = 0 where nothing can satisfy."""
-    least = sum((min(weight, _ZERO) for weight, _ in sentence.claims), _ZERO)
-    greatest = sum((max(weight, _ZERO) for weight, _ in sentence.claims), _ZERO)
+    least, greatest = span(sentence.claims)
     if not sentence.claims and sentence.lower <= 0 <= sentence.upper:
         return None
     if sentence.lower > greatest or sentence.upper < least:

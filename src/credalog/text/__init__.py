@@ -5,7 +5,7 @@ a query or a formula on its own, and text again (`unparse`).
 """
 
 from credalog.text.data import Data, extended
-from credalog.text.lifting import check_depth, declarations_of, rule_of, theory_of, with_rules
+from credalog.text.lifting import declarations_of, rule_of, theory_of, with_rules
 from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
 from credalog.text.unparse import (
     said,
@@ -18,7 +18,6 @@ from credalog.text.unparse import (
 
 __all__ = [
     "Data",
-    "check_depth",
     "declarations_of",
     "extended",
     "read",

@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from credalog.errors import LanguageError
 from credalog.network.sentences import Source, exact
-from credalog.text.linear import normal_form
 from credalog.theory import (
     YES,
     Application,
@@ -44,6 +43,7 @@ from credalog.theory import (
     Shifted,
     Term,
     conjoined,
+    normal_form,
     unquoted,
 )
 

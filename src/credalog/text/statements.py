@@ -53,19 +53,20 @@ def _unusable(path: Path, message: str) -> Misstatement:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement: its text, and the file and line where it begins."""
+    """One statement: its text, and the file and line where it begins, or `inside` what it was typed."""
 
     text: str
-    line: int
+    line: int = 1
     file: str = ""
+    inside: str = ""
 
     def place(self, offset: int = 0) -> Place:
         """Point at the character with this offset in the statement's text."""
-        return Place.within(self.text, offset, line=self.line, file=self.file)
+        return Place.within(self.text, offset, line=self.line, file=self.file, inside=self.inside)
 
     def place_of(self, lexeme: str) -> Place:
         """Point at the first occurrence of a word, or else at the beginning."""
-        return place_of(lexeme, self.text, line=self.line, file=self.file)
+        return place_of(lexeme, self.text, line=self.line, file=self.file, inside=self.inside)
 
 
 def statements(text: str, file: str = "") -> Iterator[Statement]:
