@@ -27,8 +27,9 @@ from credalog.network.formulas import Formula, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
 from credalog.network.structure import Condition, Reading, ancestors
+from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
-from credalog.trusted.rounding import round_up
+from credalog.trusted.rounding import relative_error, round_up
 
 __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
@@ -78,10 +79,6 @@ class Encoding:
     keys: tuple[RatioKey, ...]
     columns: tuple[Columns, ...]
 
-    def table(self, point: Floats, clique: int) -> Floats:
-        """Return the table of one clique; axes in the order of its scope."""
-        return point[self.columns[clique]]
-
     def objective(self, claim: Formula, given: Formula) -> Objective:
         """Return P(claim | given), read off the clique that shows the query and what is observed."""
         number = self.factorization.query_clique
@@ -110,9 +107,7 @@ class Encoding:
         bounds[query] = 1.0 if is_whole else np.inf
         cliques = self.factorization.cliques
         for number, clique in enumerate(cliques):
-            for s in self.factorization.separators:
-                if s.first != number:
-                    continue
+            for s in self.factorization.separators_of.get(number, ()):
                 if s.agreement is Agreement.DENOMINATOR:
                     held = {x: self.evidence[x] for x in clique.fixed}
                     least = self._least_likelihood(clique.block[0], held)
@@ -141,18 +136,19 @@ class Encoding:
             table = np.full(self.columns[number].shape, before)
             for part in clique.rest:
                 sums = bounds[self.arranged(self.leans_on(number, part), part)].sum(axis=1)
-                shape = [self.width_of(x, clique) if x in part else 1 for x in clique.scope]
+                shape = [self.problem.structure.sizes[x] if x in part else 1 for x in clique.shown]
                 table = np.minimum(table, sums.reshape(shape))
             bounds[self.columns[number]] = np.minimum(masses[number], table * self._greatest(clique))
-        # A hundred roundings at most lie behind each number.
-        return replace(objective, column_bounds=bounds * (1.0 + 1e-13))
+        # No more roundings lie behind a number than there are columns and tables.
+        error = relative_error(self.program.columns + 3 * len(self.columns))
+        return replace(objective, column_bounds=bounds * (1.0 + error))
 
     def _greatest(self, clique: Clique) -> Floats:
         """Return an upper bound on P(block | rest) in every state of a clique.
 
         P(x, y, ...) is at most P(x | parents), whichever x of the block is taken.
         """
-        table: Floats = np.ones(tuple(self.width_of(x, clique) for x in clique.scope))
+        table: Floats = np.ones(tuple(self.problem.structure.sizes[x] for x in clique.shown))
         if clique.is_free:
             return table
         for x in clique.block:
@@ -169,16 +165,14 @@ class Encoding:
         """Return the part of a clique's table in which variables have given states, if it shows them."""
         if any(self.evidence[y] != place[y] for y in clique.fixed if y in place):
             return None
-        return tuple(
-            slice(None) if y not in place else 0 if y in clique.fixed else place[y] for y in clique.scope
-        )
+        return tuple(place.get(y, slice(None)) for y in clique.shown)
 
     def leans_on(self, number: int, part: Sequence[int]) -> int:
         """Return the clique off which a clique reads a part of what it leaves."""
         return next(
             s.second
-            for s in self.factorization.separators
-            if s.first == number and s.scope == tuple(part) and s.agreement is not Agreement.BELOW
+            for s in self.factorization.separators_of[number]
+            if s.scope == tuple(part) and s.agreement is not Agreement.BELOW
         )
 
     def least_likelihood(self, others: Mapping[int, int]) -> float:
@@ -203,20 +197,16 @@ class Encoding:
         return below(min(Fraction(0) if p is None else ranges(p)[self.evidence[x]][0] for p in polytopes))
 
     def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
-        scope = self.factorization.cliques[clique].scope
-        return _truth(formula, self.problem, scope, self.evidence)
+        shown = self.factorization.cliques[clique].shown
+        return _truth(formula, self.problem, shown, self.evidence)
 
     def arranged(self, number: int, *groups: Iterable[int]) -> Columns:
         """Return a clique's columns with one axis per group of variables, and a last one for the rest."""
-        return _arranged(self.columns[number], self.factorization.cliques[number].scope, *groups)
+        return _arranged(self.columns[number], self.factorization.cliques[number], *groups)
 
     def lean(self, number: int) -> int:
         """Return the clique that holds the denominators of an observation."""
         return _lean(self.factorization, number).second
-
-    def width_of(self, x: int, clique: Clique) -> int:
-        """Return the number of states of a variable in a clique."""
-        return 1 if x in clique.fixed else self.problem.structure.sizes[x]
 
     def state_numbers(self, variables: Sequence[int], clique: Clique) -> Columns:
         """Return the numbers of the states of some variables that a clique shows, among all their states."""
@@ -229,32 +219,36 @@ class Encoding:
         return numbers[pick].ravel()
 
 
-def _arranged(columns: Columns, scope: Sequence[int], *groups: Iterable[int]) -> Columns:
-    axis_of = {x: axis for axis, x in enumerate(scope)}
-    lists = [[axis_of[x] for x in group] for group in groups]
-    lists.append([a for a in range(len(scope)) if not any(a in found for found in lists)])
+def _arranged(columns: Columns, clique: Clique, *groups: Iterable[int]) -> Columns:
+    axis_of = {x: axis for axis, x in enumerate(clique.shown)}
+    lists = [[axis_of[x] for x in group if x not in clique.fixed] for group in groups]
+    lists.append([a for a in axis_of.values() if not any(a in found for found in lists)])
     shape = [prod(columns.shape[a] for a in found) for found in lists]
     return columns.transpose([a for found in lists for a in found]).reshape(shape)
 
 
 def _lean(factorization: Factorization, number: int) -> Separator:
-    return next(
-        s for s in factorization.separators if s.first == number and s.agreement is Agreement.DENOMINATOR
-    )
+    found = factorization.separators_of[number]
+    return next(s for s in found if s.agreement is Agreement.DENOMINATOR)
 
 
 def _truth(
     formula: Formula, problem: Problem, scope: Sequence[int], evidence: Mapping[int, int]
 ) -> NDArray[np.bool_]:
-    """Evaluate a formula on the states of a table, observed variables at their only state."""
-    table = truth_table(formula, [problem.variables[x] for x in scope])
-    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in evidence else slice(None) for x in scope)
-    return table[pick]
+    """Evaluate a formula on the states of a table, the variables of `evidence` being observed."""
+    variables = problem.variables
+    known = {variables[x]: variables[x].values[state] for x, state in evidence.items()}
+    return truth_table(formula, [variables[x] for x in scope], known)
 
 
-def encode(problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> Encoding:
-    """Write the program of a factorization."""
-    return _Encoder(problem, factorization, evidence).run()
+def encode(
+    problem: Problem,
+    factorization: Factorization,
+    evidence: Mapping[int, int],
+    budget: Budget | None = None,
+) -> Encoding:
+    """Write the program of a factorization, if there is time for it."""
+    return _Encoder(problem, factorization, evidence, budget or Budget.of()).run()
 
 
 class _Rows:
@@ -282,10 +276,13 @@ class _Rows:
 
 
 class _Encoder:
-    def __init__(self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> None:
+    def __init__(
+        self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int], budget: Budget
+    ) -> None:
         self.problem = problem
         self.factorization = factorization
         self.evidence = evidence
+        self.budget = budget
         self.owners = Counter(clique.block for clique in factorization.cliques)
         self.columns = self._number_columns()
         self.width = sum(columns.size for columns in self.columns)
@@ -300,11 +297,16 @@ class _Encoder:
     def run(self) -> Encoding:
         """Write all rows, then all ratios."""
         for separator in self.factorization.separators:
+            self.budget.require_time()
             self._separate(separator)
         for number, clique in enumerate(self.factorization.cliques):
+            self.budget.require_time()
             self._encode_clique(number, clique)
         for statement in self.problem.all_statements:
+            self.budget.require_time()
             self._state(statement)
+        if self.factorization.is_slice:
+            self._state_families()
         self._declare()
         program = Program(
             self.width,
@@ -323,7 +325,7 @@ class _Encoder:
         found: list[Columns] = []
         next_column = 1
         for clique in self.factorization.cliques[:-1]:
-            shape = tuple(1 if x in clique.fixed else self.problem.structure.sizes[x] for x in clique.scope)
+            shape = tuple(self.problem.structure.sizes[x] for x in clique.shown)
             found.append(np.arange(next_column, next_column + prod(shape), dtype=np.intp).reshape(shape))
             next_column += prod(shape)
         return [*found, np.zeros((), dtype=np.intp)]
@@ -335,10 +337,10 @@ class _Encoder:
         """
         clique = self.factorization.cliques[number]
         columns = self.columns[number]
-        for axis, x in enumerate(clique.scope):
-            if x in fixed and x not in clique.fixed:
+        for axis, x in enumerate(clique.shown):
+            if x in fixed:
                 columns = columns.take([self.evidence[x]], axis=axis)
-        return _arranged(columns, clique.scope, *groups)
+        return _arranged(columns, clique, *groups)
 
     def _separate(self, separator: Separator) -> None:
         if separator.agreement is Agreement.DENOMINATOR:
@@ -362,7 +364,7 @@ class _Encoder:
         right_of = {c.left: c.right for c in clique.conditions}
         if self._is_shared(clique) and clique.block not in right_of:
             self._relate(number, clique.block, (), self._block_parents(clique.block))
-        for x in clique.block:
+        for x in () if self.factorization.is_slice else clique.block:
             given = self.problem.structure.parents[x]
             # Of a tied variable whose parents are not all shown, the sentences are stated elsewhere.
             if self.problem.polytopes[x] and set(given) <= set(clique.scope):
@@ -490,7 +492,9 @@ class _Encoder:
 
     def _state(self, statement: Statement) -> None:
         """State a sentence that is not local on a clique that shows it."""
-        number = self.factorization.smallest_covering(statement.scope)
+        number = self._covering(statement.scope)
+        if number is None:
+            return
         scope = self.factorization.cliques[number].scope
         sentence = statement.sentence
         given = _truth(sentence.given, self.problem, scope, {})
@@ -514,10 +518,26 @@ class _Encoder:
         self.is_decimal = self.is_decimal and all(is_printed_by(c, value) for c, value in rounded.items())
         return np.array([rounded[c] for c in exact])
 
+    def _covering(self, scope: Iterable[int]) -> int | None:
+        """Return the clique on which something is stated; a slice need not show it."""
+        found = self.factorization
+        return found.covering(scope) if found.is_slice else found.smallest_covering(scope)
+
+    def _state_families(self) -> None:
+        """State of each variable of a slice what is local to it, where its parents are shown."""
+        for x, polytopes in enumerate(self.problem.polytopes):
+            parents = self.problem.structure.parents[x]
+            number = self.factorization.covering((x, *parents)) if polytopes else None
+            if number is not None:
+                self._relate(number, (x,), (), parents)
+                self._bound_in_context(number, x, ())
+
     def _declare(self) -> None:
         for condition in self.problem.declared:
             scope = (*condition.left, *condition.right, *condition.given)
-            number = self.factorization.smallest_covering(scope)
+            number = self._covering(scope)
+            if number is None:
+                continue
             self._relate(number, condition.left, condition.right, condition.given)
             self._mirror(number, condition)
 

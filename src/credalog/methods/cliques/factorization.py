@@ -17,9 +17,10 @@ an observed variable has one state only (`Clique.fixed`), so such a table holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from math import prod
 
 from credalog.errors import Option, ProblemTooLarge
@@ -65,6 +66,11 @@ class Clique:
     conditions: tuple[Condition, ...]
     is_free: bool = False
 
+    @property
+    def shown(self) -> Indices:
+        """Return the variables that its table has an axis for: those that are not observed."""
+        return tuple(x for x in self.scope if x not in self.fixed)
+
 
 @dataclass(frozen=True, slots=True)
 class Separator:
@@ -76,7 +82,7 @@ class Separator:
     agreement: Agreement = Agreement.EQUAL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Factorization:
     """Cliques in the order of their elimination, each before those it leans on.
 
@@ -92,6 +98,8 @@ class Factorization:
     observed: frozenset[int]
     is_closed: bool = True
     """Whether all that is demanded of tied components is closed: then this reading is exact."""
+    is_slice: bool = False
+    """Whether some variables, sentences and conditions may be missing: then it bounds and attains nothing."""
 
     @property
     def query_clique(self) -> int:
@@ -100,13 +108,39 @@ class Factorization:
 
     def smallest_covering(self, scope: Iterable[int], fixed: frozenset[int] = frozenset()) -> int:
         """Return the number of the clique with fewest variables that shows a scope under this evidence."""
+        found = self.covering(scope, fixed)
+        assert found is not None
+        return found
+
+    def covering(self, scope: Iterable[int], fixed: frozenset[int] = frozenset()) -> int | None:
+        """Return the same; None where no clique shows the scope."""
         wanted = frozenset(scope)
+        among: Sequence[int] = range(len(self.cliques))
+        if wanted:
+            among = min((self._showing.get(x, ()) for x in wanted), key=len)
         fitting = (
-            (len(clique.scope), i)
-            for i, clique in enumerate(self.cliques)
-            if clique.fixed == fixed and wanted <= frozenset(clique.scope)
+            (len(self.cliques[i].scope), i)
+            for i in among
+            if self.cliques[i].fixed == fixed and wanted.issubset(self.cliques[i].scope)
         )
-        return min(fitting)[1]
+        return min(fitting, default=(0, None))[1]
+
+    @cached_property
+    def _showing(self) -> Mapping[int, Sequence[int]]:
+        """Return the numbers of the cliques that show each variable."""
+        found: dict[int, list[int]] = {}
+        for i, clique in enumerate(self.cliques):
+            for x in clique.scope:
+                found.setdefault(x, []).append(i)
+        return found
+
+    @cached_property
+    def separators_of(self) -> Mapping[int, Sequence[Separator]]:
+        """Return the separators of which each clique is the first."""
+        found: dict[int, list[Separator]] = {}
+        for separator in self.separators:
+            found.setdefault(separator.first, []).append(separator)
+        return found
 
 
 def factorize(
