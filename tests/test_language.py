@@ -17,8 +17,9 @@ from conftest import PROJECT
 from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.network.formulas import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
 from credalog.network.sentences import Network, Sentence
-from credalog.text import read, unparse, unparse_network, unparse_sentence
 from credalog.text.mistakes import MISTAKES, Mistake
+from credalog.text.parse import read
+from credalog.text.unparse import unparse, unparse_network, unparse_sentence
 from strategies import networks, theories
 
 a, b, c = propositions("a b c")

@@ -29,25 +29,12 @@ from credalog.choices import (
     named,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
-from credalog.grounding import LIMIT, Grounder, nearest
+from credalog.grounding.network import LIMIT, Grounder
+from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
 from credalog.numbers.tolerances import TOLERANCE
-from credalog.text import (
-    Data,
-    declarations_of,
-    extended,
-    read,
-    read_file,
-    read_formula,
-    read_query,
-    read_threshold,
-    theory_of,
-    unparse,
-    unparse_formula,
-    with_rules,
-)
 from credalog.text.builder import (
     Expression,
     Given,
@@ -58,6 +45,10 @@ from credalog.text.builder import (
     query_of,
     sentence_of,
 )
+from credalog.text.data import Data, extended
+from credalog.text.lifting import declarations_of, theory_of, with_rules
+from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
+from credalog.text.unparse import unparse, unparse_formula
 from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def _cycles(found: Summary) -> str:
 
 def _ties(tying: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
     """Say which sentences tie which atoms to each other, as far as that can be listed."""
-    from credalog.text import said
+    from credalog.text.unparse import said
 
     for n, sentence in enumerate(tying[:MOST_TIES]):
         tied = ", ".join(_names(sentence.claim_scope))
@@ -140,7 +140,7 @@ def _findings(found: Diagnosis | None) -> Iterator[str]:
 
 
 def _conflict_lines(found: Conflict) -> Iterator[str]:
-    from credalog.text import said
+    from credalog.text.unparse import said
 
     yield f"{found.summary}:"
     for culprit in found.culprits:
@@ -149,7 +149,7 @@ def _conflict_lines(found: Conflict) -> Iterator[str]:
 
 
 def _repair_lines(found: Repair) -> Iterator[str]:
-    from credalog.text import said
+    from credalog.text.unparse import said
 
     checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
     total = float(sum(change.widening for change in found.changes))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def ground(arguments: Namespace) -> int:
     """Write the ground network, its evidence and its queries, as a text of the same language or as JSON."""
-    from credalog.text import unparse_formula, unparse_network, unparse_query
+    from credalog.text.unparse import unparse_formula, unparse_network, unparse_query
 
     model = load_model(arguments)
     if arguments.json:
@@ -46,7 +46,7 @@ def _network_json(network: Network) -> dict[str, Any]:
 
 
 def _sentence_json(sentence: Sentence) -> dict[str, Any]:
-    from credalog.text import unparse_formula
+    from credalog.text.unparse import unparse_formula
 
     return {
         "label": sentence.label,

@@ -212,7 +212,7 @@ def _tables_text(found: MaximumEntropy, distribution: Distribution) -> str:
 def _export(distribution: Distribution, path: str) -> None:
     """Write the model as JSON where the file's name asks for it, else as sentences."""
     from credalog.tables.conditional import as_tables, point_network
-    from credalog.text import unparse_network
+    from credalog.text.unparse import unparse_network
 
     if path.endswith(".json"):
         write_json(as_tables(distribution), path)

@@ -42,7 +42,7 @@ from credalog.questions.bounding import (
     readings_of,
     search_in_turn,
 )
-from credalog.text import said
+from credalog.text.unparse import said
 from credalog.trusted.check import LENIENCE
 
 FINER = 1e-3

@@ -35,7 +35,7 @@ from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened
 from credalog.questions.widening import POSSIBLE, Priced, silenced
 from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
-from credalog.text import said, unparse_formula
+from credalog.text.unparse import said, unparse_formula
 from credalog.theory import span
 
 Numbered: TypeAlias = tuple[int, Sentence]

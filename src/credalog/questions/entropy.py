@@ -137,7 +137,7 @@ class MaximumEntropy(Printed):
     def _repr_html_(self) -> str:
         from credalog.show.html import as_chances
         from credalog.tables.conditional import chances
-        from credalog.text import unparse_query
+        from credalog.text.unparse import unparse_query
 
         if self.distribution is None:
             return f"<p>{self}</p>"

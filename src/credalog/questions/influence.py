@@ -137,7 +137,7 @@ class Explanation(Printed):
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
-        from credalog.text import unparse_query
+        from credalog.text.unparse import unparse_query
 
         bars = [Bar(unparse_query(self.answer.query), self.answer.interval, "as it stands")]
         moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]

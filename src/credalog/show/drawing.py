@@ -19,7 +19,7 @@ from credalog.errors import Ask, MissingLibrary, ProblemTooLarge
 from credalog.network.formulas import Variable
 from credalog.network.graph import Combination, DependencyGraph, Node, strong_components
 from credalog.show.layout import Layout, Point, lay_out
-from credalog.text import unparse_formula
+from credalog.text.unparse import unparse_formula
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
