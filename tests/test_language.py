@@ -17,7 +17,7 @@ from conftest import PROJECT
 from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.network.formulas import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
 from credalog.network.sentences import Network, Sentence
-from credalog.text.mistakes import MISTAKES, Mistake
+from credalog.text.mistakes import Mistake, known_mistakes
 from credalog.text.parse import read
 from credalog.text.unparse import unparse, unparse_network, unparse_sentence
 from strategies import networks, theories
@@ -353,7 +353,7 @@ def test_a_proposition_is_compared_with_true_and_false() -> None:
 # ---- mistakes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("example", "mistake"), [(e, m) for m in MISTAKES for e in m.examples])
+@pytest.mark.parametrize(("example", "mistake"), [(e, m) for m in known_mistakes() for e in m.examples])
 def test_every_collected_mistake_is_recognised_for_what_it_is(example: str, mistake: Mistake) -> None:
     with pytest.raises(LanguageError) as caught:
         read(example)
