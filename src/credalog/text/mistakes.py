@@ -37,20 +37,7 @@ class Mistake:
     start: str = ""
 
 
-BEGINNINGS = tuple(
-    [
-        "domain",
-        "evidence",
-        "function",
-        "include",
-        "independent",
-        "predicate",
-        "proposition",
-        "query",
-        "relation",
-        "variable",
-    ]
-)
+BEGINNINGS = "domain evidence function include independent predicate proposition query relation variable"
 """The words with which statements other than sentences begin."""
 
 
@@ -184,7 +171,11 @@ def _bar(error: UnexpectedInput, statement: Statement) -> _Told | None:
 def _misspelt(statement: Statement, start: str) -> _Told | None:
     """Recognise the first word of a statement by its likeness to one of the language."""
     found = re.match(r"\s*(\w+)\s+[\w\"]", statement.text)
-    near = get_close_matches(found[1], BEGINNINGS, n=1, cutoff=0.75) if found and start == STATEMENT else []
+    near = (
+        get_close_matches(found[1], BEGINNINGS.split(), n=1, cutoff=0.75)
+        if found and start == STATEMENT
+        else []
+    )
     if not found or not near or found[1] == near[0]:
         return None
     return _Told(found.start(1), f"no statement begins with {found[1]}", f"Did you mean {near[0]}?")
