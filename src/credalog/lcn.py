@@ -405,16 +405,14 @@ class LCN:
         report: Report | None = None,
     ) -> BestAssignments:
         """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
-        from credalog.questions.map import best_assignments, read_criterion
+        from credalog.questions.map import Criterion, best_assignments
 
         options = _options(timeout, tolerance, markov, report=report)
-        if not 0.0 <= alpha <= 1.0:
-            raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
         _count(top, "top")
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
-        rule = read_criterion(criterion)
+        rule = Criterion(named(criterion, get_args(CriterionName), what="criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
@@ -612,8 +610,7 @@ def _options(
     """Return options that make sense, or say which does not."""
     from credalog.methods.answer import Options
 
-    name = markov.value if isinstance(markov, Markov) else markov
-    condition = Markov(named(name, get_args(MarkovName), what="Markov condition"))
+    condition = Markov(named(markov, get_args(MarkovName), what="Markov condition"))
     return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
 
 
