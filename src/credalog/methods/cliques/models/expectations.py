@@ -176,7 +176,9 @@ def _slope(step: _Step, mean: Floats, weight: Floats, table: Floats) -> Floats:
         # Where parents have no mass, other variables are taken to be as they are on the whole.
         rest = [y for y in step.after if y not in parents]
         whole = _contracted(weight, step.after, rest)
-        overall = _contracted(whole, rest, mean, [MANY, *step.before], [MANY, *step.family])
+        ones = np.ones_like(table)
+        shown = [MANY, *step.before]
+        overall = _contracted(whole, rest, mean, shown, ones, step.family, [MANY, *step.family])
         total = np.where(mass > 0.0, total, overall)
         mass = np.where(mass > 0.0, mass, 1.0)
     given = total / mass
