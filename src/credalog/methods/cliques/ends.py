@@ -275,11 +275,13 @@ class Ends:
     def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Look for models of a simple form, which are found at any width, as far out as the bound."""
         network, bound = self.cliques.compiled, found.bound
-        for witness in find_models(
+        found_models = find_models(
             self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
-        ):
-            self.models.add(self.fragment, witness.distribution)
-            found = replace(found, witness=farther_witness(found.witness, witness, end))
+        )
+        with suppress(ProblemTooLarge):
+            for witness in found_models:
+                self.models.add(self.fragment, witness.distribution)
+                found = replace(found, witness=farther_witness(found.witness, witness, end))
         return found.closed_within(self.options.tolerance)
 
     def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
