@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import isfinite
 from typing import TypeAlias
 
@@ -41,6 +42,9 @@ Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 
 WIDTHS = (1, 0, 2, 3)
 """How many tied variables one of them keeps as parents, in the order in which that is tried."""
+
+ARRANGEMENTS = 6
+"""How many forests of ties are tried, each worth more where the one before was in the way."""
 
 WORLD_SHARE, WALK_SHARE = 0.25, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
@@ -97,7 +101,7 @@ class _Search:
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
         if not self.asked.scope:
-            yield self._sparse(self.network, self.asked, WIDTHS[0]).central()
+            yield self._sparse(self.network, self.asked, WIDTHS[0], {}).central()
         for width in WIDTHS:
             for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
                 if self.budget.is_spent:
@@ -143,19 +147,29 @@ class _Search:
         if not rest.variables:
             yield Distribution(certain)
             return
-        try:
-            for found in self._sparse(rest, asked, width).best(asked, end=self.end):
-                yield Distribution((*certain, *found.factors))
-        except (ProblemTooLarge, OutOfTime):
-            # A query or a sentence spans too much of the graph, or takes too long: another form may do.
-            return
+        worth: dict[frozenset[int], float] = {}
+        for _ in range(ARRANGEMENTS if width else 1):
+            sparse = self._sparse(rest, asked, width, worth)
+            try:
+                for found in sparse.best(asked, end=self.end):
+                    yield Distribution((*certain, *found.factors))
+            except (ProblemTooLarge, OutOfTime):
+                # A query or a sentence spans too much of the graph, or takes too long: another form may do.
+                return
+            if not sparse.pressing or self.budget.is_spent:
+                return
+            for scope, amount in sparse.pressing.items():
+                for pair in combinations((self.graph.index(rest.variables[x]) for x in scope), 2):
+                    worth[frozenset(pair)] = worth.get(frozenset(pair), 0.0) + amount
 
-    def _sparse(self, network: Network, asked: Query, width: int) -> SparseModels:
+    def _sparse(
+        self, network: Network, asked: Query, width: int, worth: Mapping[frozenset[int], float]
+    ) -> SparseModels:
         """Arrange the variables of a network."""
         names, whole = self.graph.variables, self.graph.index
         number = {v: i for i, v in enumerate(network.variables)}
-        first = map(whole, asked.scope)
-        arcs = sparse_parents(self.graph, map(whole, network.variables), first, width=width)
+        over, first = map(whole, network.variables), map(whole, asked.scope)
+        arcs = sparse_parents(self.graph, over, first, width=width, worth=worth)
         own = {number[names[x]]: tuple(number[names[p]] for p in parents) for x, parents in arcs.items()}
         return SparseModels(network, own, self.budget.share(WALK_SHARE))
 

@@ -12,7 +12,7 @@ column moves more than a radius, which shrinks where the tables that follow are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, nan
 from typing import TypeAlias
@@ -54,6 +54,9 @@ TRACE = 1e-12
 
 HOPS = 3
 """How far from the query tables move at first."""
+
+TIGHT = 1e-6
+"""A sentence that is kept by less than this may be in the way of the query."""
 
 COPIED = 1.0
 """How much of a value is copied from the first parent, where walks start from copies."""
@@ -105,6 +108,8 @@ class SparseModels:
     network: Network
     arcs: Arcs
     budget: Budget
+    pressing: dict[tuple[int, ...], float] = field(default_factory=dict, compare=False)
+    """The scopes that no family shows and where a sentence was missed, or could just be kept; by how much."""
 
     def central(self) -> Distribution:
         """Return the distribution with each table in the middle of what is said of it alone."""
@@ -119,10 +124,23 @@ class SparseModels:
             if found.is_feasible:
                 yield self._distribution(found.tables)
                 for moving in (self._near(scope), self._anywhere):
-                    better = self._walk(found, goal, sign=end.sign, moving=moving)
-                    yield self._distribution(better.tables)
+                    here = self._walk(found, goal, sign=end.sign, moving=moving)
+                    yield self._distribution(here.tables)
+                found = here
+            self._note(found)
             if self.budget.is_spent:
                 return
+
+    def _note(self, here: _Here) -> None:
+        """Note the scopes that press: where the form of the tables is in the way."""
+        rows, _, bent = self._linear
+        first = rows.shape[0]
+        for demand in bent:
+            values = here.values[first : first + len(demand.rarity)]
+            first += len(demand.rarity)
+            if values.min() < TIGHT:
+                known = self.pressing.get(demand.scope, 0.0)
+                self.pressing[demand.scope] = known + TIGHT + _missed(values)
 
     def _central(self) -> Tables:
         """Return tables in the middle of the local polytopes, with all values alike where there is none."""
