@@ -13,6 +13,7 @@ parents (`arcs`), the more the later. No table larger than that of a clique of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from math import isfinite
@@ -40,11 +41,11 @@ __all__ = ["Hint", "find_models"]
 Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 """The probability of each value of some variables."""
 
-WIDTHS = (1, 0, 2, 3)
-"""How many tied variables one of them keeps as parents, in the order in which that is tried."""
+WIDTHS = (1, 0, 1, 2, 3)
+"""How many tied variables one of them keeps as parents, in the order in which that is tried.
 
-ARRANGEMENTS = 6
-"""How many forests of ties are tried, each worth more where the one before was in the way."""
+What products miss tells which ties are worth keeping.
+"""
 
 WORLD_SHARE, WALK_SHARE = 0.25, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
@@ -102,11 +103,9 @@ class _Search:
         """Yield distributions worth checking, cheap ones first."""
         if not self.asked.scope:
             yield self._sparse(self.network, self.asked, WIDTHS[0], {}).central()
-        for width in WIDTHS:
-            for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
-                if self.budget.is_spent:
-                    return
-                yield from self._within(world, width)
+        for world in self._worlds(hints):
+            if not self.budget.is_spent:
+                yield from self._within(world)
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
@@ -135,27 +134,23 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def _within(self, world: World, width: int) -> Iterator[Distribution]:
+    def _within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
-        if rest is None:
-            return
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
-        if asked.given == FALSE:
+        if rest is None or asked.given == FALSE:
             return
         certain = tuple(Factor((v,), (), _unit(v, value)) for v, value in world.items())
         if not rest.variables:
             yield Distribution(certain)
             return
         worth: dict[frozenset[int], float] = {}
-        for _ in range(ARRANGEMENTS if width else 1):
+        for width in WIDTHS:
             sparse = self._sparse(rest, asked, width, worth)
-            try:
+            # A query or a sentence may span too much of the graph, or take too long: another form may do.
+            with suppress(ProblemTooLarge, OutOfTime):
                 for found in sparse.best(asked, end=self.end):
                     yield Distribution((*certain, *found.factors))
-            except (ProblemTooLarge, OutOfTime):
-                # A query or a sentence spans too much of the graph, or takes too long: another form may do.
-                return
             if not sparse.pressing or self.budget.is_spent:
                 return
             for scope, amount in sparse.pressing.items():

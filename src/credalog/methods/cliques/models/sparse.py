@@ -49,6 +49,12 @@ LEAST_SCALE = 1e-3
 SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
 """A walk whose steps, or their gains, are smaller has converged."""
 
+MARGIN, ROOM = 1e-6, 1e-3
+"""By how much sentences are kept at first, where their bounds are farther apart: it saves the last steps."""
+
+PATIENCE, IDLE = 6, 1e-6
+"""A walk that so many steps have not brought much further ends; how much that is for the value of a query."""
+
 TRACE = 1e-12
 """Parents with less mass than this keep the table they have."""
 
@@ -70,6 +76,7 @@ class _Demand:
     functions: Floats
     conditions: Floats
     rarity: Floats
+    margin: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,14 @@ class _Here:
             return (sign * self.value if sign else 0.0) + PRICE * _missed(self.values)
         value = sign * (self.value + float(self.cost @ step)) if sign else 0.0
         return value + PRICE * _missed(self.values + self.rows @ step)
+
+
+def _is_idle(merits: Sequence[float], sign: float) -> bool:
+    """Tell whether the last steps have led nowhere: less than half of what is missed, or hardly any value."""
+    if len(merits) <= PATIENCE:
+        return False
+    before, now = merits[-PATIENCE - 1], merits[-1]
+    return before - now < (IDLE if sign else 0.5 * before)
 
 
 def _missed(values: Floats) -> float:
@@ -125,6 +140,8 @@ class SparseModels:
                 yield self._distribution(found.tables)
                 for moving in (self._near(scope), self._anywhere):
                     here = self._walk(found, goal, sign=end.sign, moving=moving)
+                    if not here.is_feasible:
+                        here = self._walk(here, goal, sign=0.0, moving=moving)
                     yield self._distribution(here.tables)
                 found = here
             self._note(found)
@@ -180,18 +197,19 @@ class SparseModels:
 
     def _walk(self, here: _Here, goal: _Goal, *, sign: float, moving: Floats) -> _Here:
         """Step while the merit gets better; with no sign, until no sentence is missed."""
-        radius = 1.0
-        for _ in range(STEPS):
-            if radius < SMALLEST_RADIUS or self.budget.is_spent or (not sign and here.is_feasible):
+        radius, merits = 1.0, [here.merit(sign)]
+        while len(merits) <= STEPS and radius >= SMALLEST_RADIUS and not self.budget.is_spent:
+            if (here.is_feasible and not sign) or _is_idle(merits, sign):
                 break
             step = self._step(here, sign, radius * moving)
-            if step is None or here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN:
+            if step is None or (sign and here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN):
                 break
             there = self._at(self._tables(here, step), goal)
             if here.merit(sign) - there.merit(sign) > SMALLEST_GAIN:
                 here, radius = there, min(1.0, 2.0 * radius)
             else:
                 radius *= 0.25
+            merits.append(here.merit(sign))
         return here
 
     def _step(self, here: _Here, sign: float, radius: Floats) -> Floats | None:
@@ -199,7 +217,8 @@ class SparseModels:
         agreements = self._agreements(here)
         rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
         said, agreed = len(here.values), np.zeros(agreements.shape[0])
-        limits = np.append(-here.values, agreed), np.append(np.full(said, inf), agreed)
+        wanted = np.zeros(said) if sign else self._margin
+        limits = np.append(wanted - here.values, agreed), np.append(np.full(said, inf), agreed)
         bounds = np.maximum(-radius, -here.point), np.minimum(radius, 1.0 - here.point)
         price = np.append(np.full(said, PRICE), np.full(len(agreed), HIGHEST_PRICE))
         cost = sign * here.cost if sign else np.zeros(len(here.point))
@@ -277,8 +296,16 @@ class SparseModels:
 
     @cached_property
     def _rarity(self) -> Floats:
-        order = sorted(self._demands, key=lambda demand: not self._expectations.is_linear(demand.scope))
-        return np.concatenate([np.zeros(0), *(demand.rarity for demand in order)])
+        return np.concatenate([np.zeros(0), *(demand.rarity for demand in self._ordered)])
+
+    @cached_property
+    def _margin(self) -> Floats:
+        return np.concatenate([np.zeros(0), *(demand.margin for demand in self._ordered)])
+
+    @cached_property
+    def _ordered(self) -> list[_Demand]:
+        """Return the demands in the order of their rows."""
+        return sorted(self._demands, key=lambda demand: not self._expectations.is_linear(demand.scope))
 
     def _agreements(self, here: _Here) -> sp.csr_array:
         """Return rows that keep the sums of each family's table what the others say of the parents."""
@@ -313,7 +340,7 @@ class SparseModels:
     @cached_property
     def _demands(self) -> tuple[_Demand, ...]:
         """Return what the sentences demand, those of one scope together."""
-        found: dict[tuple[int, ...], list[tuple[Floats, Floats, float]]] = {}
+        found: dict[tuple[int, ...], list[tuple[Floats, Floats, float, float]]] = {}
         for sentence in self.network.sentences:
             over = tuple(sorted(sentence.scope, key=self._number.__getitem__))
             found.setdefault(self._numbers(over), []).extend(_bounds(sentence, over))
@@ -396,12 +423,14 @@ def _functions(formulas: Iterable[Formula], over: Sequence[Variable]) -> Floats:
     return np.array([truth_table(formula, over) for formula in formulas], dtype=np.float64)
 
 
-def _bounds(sentence: Sentence, over: Sequence[Variable]) -> Iterator[tuple[Floats, Floats, float]]:
-    """Yield functions that must not be negative on average, with the condition and how rare the bound is."""
+def _bounds(sentence: Sentence, over: Sequence[Variable]) -> Iterator[tuple[Floats, Floats, float, float]]:
+    """Yield functions that must not be negative on average, their conditions, rarity and margin."""
     given = truth_table(sentence.given, over).astype(np.float64)
     part = sum(float(w) * truth_table(claim, over) * given for w, claim in sentence.claims)
+    margin = MARGIN if sentence.upper - sentence.lower > ROOM else 0.0
     for sign, bound in ((1.0, float(sentence.lower)), (-1.0, float(sentence.upper))):
         function = sign * (np.asarray(part) - bound * given)
         # A bound that holds in every world is no demand.
         if function.min(initial=0.0) < 0.0:
-            yield function, given, min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
+            rarity = min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
+            yield function, given, rarity, margin
