@@ -22,13 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from credalog.errors import LanguageError
+from credalog.errors import CredalogError
 from credalog.network.formulas import Variable
 from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.tolerances import FEASIBILITY
 from credalog.tables.distribution import Distribution, Factor, Floats
 from credalog.tables.elimination import Potential, Step, combined, elimination_steps
+from credalog.trusted.check import violation
 
 __all__ = ["Explicit", "explicit_model"]
 
@@ -59,9 +61,14 @@ def explicit_model(
 ) -> Explicit:
     """Return the model of greatest entropy with a distribution's probabilities of all that is said and asked.
 
-    The residual is what is left where the time is up, or where the model lies in the closure of its family.
+    A distribution in which every condition holds is that model itself. The residual is what is left where the
+    time is up, or where the model lies in the closure of its family.
     """
     budget = Budget.of() if budget is None else budget
+    everything = tuple(v for f in distribution.factors for v in f.block)
+    # With everything asked for, no condition is excused.
+    if violation(distribution, network, graph, asked=everything) <= FEASIBILITY:
+        return Explicit(distribution, 0.0)
     scopes = [frozenset(s.scope) for s in network.sentences] + [frozenset(asked)]
     components = [frozenset(graph.variables[i] for i in c) for c in graph.components()]
     home = {v: members for members in components for v in members}
@@ -85,7 +92,7 @@ def _demanded(
     for scope in shown:
         for x in scope & members:
             if not scope <= families[x]:
-                raise LanguageError(
+                raise CredalogError(
                     f"{', '.join(sorted(v.name for v in scope))} are not all parents of {x.name}",
                     advice="Only what closed scopes say has an explicit model of this form.",
                 )
