@@ -16,6 +16,7 @@ from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.compiled import Compiled
+from credalog.methods.gates import gated
 from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
@@ -94,6 +95,10 @@ class Engine:
         if method is None:
             names = ", ".join(method.name for method in METHODS)
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
+        wide = gated(self.network, asked) if method.name in GATED and self.frame is None else None
+        if wide is not None:
+            engine = Engine(wide.network, self.markov)
+            return wide.restored(engine.query(wide.query, options), asked)
         return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
 
     def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
@@ -316,5 +321,8 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+GATED = ("auto", "points", "factorized", "sets")
+"""The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}
