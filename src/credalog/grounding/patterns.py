@@ -22,6 +22,7 @@ from credalog.grounding.terms import (
     Terms,
     Value,
     applied,
+    as_maker,
     listed,
     nearest,
 )
@@ -170,7 +171,7 @@ class Patterns:
         body = self.formula(pattern.body, inner)
         self.expansion = before + instances.most * max(1, self.expansion)
         build = _both if pattern.quantifier is Quantifier.FORALL else _either
-        make = _as_maker(body)
+        make: Maker[Formula] = as_maker(body)
 
         def maker(environment: Environment) -> Formula:
             try:
@@ -369,7 +370,7 @@ def _joined(build: Callable[..., Formula], parts: list[Compiled]) -> Compiled:
     """Join compiled formulas; one that is not defined does not matter where the others decide."""
     if not any(map(callable, parts)):
         return build(*parts)
-    makers = list(map(_as_maker, parts))
+    makers: list[Maker[Formula]] = [as_maker(part) for part in parts]
 
     def maker(environment: Environment) -> Formula:
         try:
@@ -378,10 +379,6 @@ def _joined(build: Callable[..., Formula], parts: list[Compiled]) -> Compiled:
             return _decided(build, (partial(make, environment) for make in makers))
 
     return maker
-
-
-def _as_maker(compiled: Compiled) -> Maker[Formula]:
-    return compiled if callable(compiled) else lambda _environment: compiled
 
 
 def _decided(build: Callable[..., Formula], attempts: Iterable[Callable[[], Formula]]) -> Formula:
