@@ -16,7 +16,7 @@ CriterionName: TypeAlias = Literal["maximax", "maximin", "hurwicz", "dominance"]
 VariantName: TypeAlias = Literal["bp", "printed", "sound"]
 ScheduleName: TypeAlias = Literal["residual", "synchronous"]
 MethodName: TypeAlias = Literal[
-    "auto", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"
+    "auto", "points", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"
 ]
 
 METHODS: tuple[str, ...] = get_args(MethodName)

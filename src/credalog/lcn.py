@@ -330,19 +330,48 @@ class LCN:
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.methods.answer import Marginals
-        from credalog.methods.automatic import marginal_atoms
+        from credalog.methods.answer import Marginals, marginal_atoms
 
         # More processes than processors help nobody.
         count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
         options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
-        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
+        if (at_once := self._pointwise(observed, options)) is not None:
+            return Marginals(at_once)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if count > 1:
             return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
         return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+
+    def point_marginals(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> Marginals | None:
+        """Find all marginals of a Bayesian network in one pass; None where probabilities are intervals."""
+        from credalog.methods.answer import Marginals
+
+        options = _options(timeout, tolerance, markov, method=method)
+        found = self._pointwise(self._observed(None), options)
+        return None if found is None else Marginals(found)
+
+    def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
+        """Find all marginals at once, without importing what only intervals need."""
+        if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
+            return None
+        from credalog.methods.answer import marginal_atoms
+        from credalog.methods.compiled import Compiled
+        from credalog.methods.points import answers as points
+
+        compiled = Compiled(self._ground_with(Query(TRUE, observed)), options.markov)
+        if compiled.credal is None or options.method not in ("auto", "points"):
+            return None
+        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""

@@ -114,7 +114,7 @@ def run(arguments: Namespace) -> int:
 
 def marginals(arguments: Namespace) -> int:
     """Answer P(x) for every variable x, or P(x = value) for every value."""
-    from credalog.methods.automatic import marginal_atoms
+    from credalog.methods.answer import marginal_atoms
     from credalog.network.sentences import Query
 
     refuse_unless(
@@ -124,6 +124,9 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
+    at_once = model.point_marginals(**effort(arguments, "method"))
+    if at_once is not None:
+        return _answer(model, arguments, lambda _: ((str(answer.query), answer) for answer in at_once))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
     return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 

@@ -35,6 +35,8 @@ __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
 Columns = NDArray[np.intp]
 
+ONE: Floats = np.ones(1)
+
 FULL_LIMIT = 1 << 7
 """Up to this size of a clique, each conditional probability is stated in every context there is."""
 
@@ -255,22 +257,23 @@ class _Rows:
     """Sparse homogeneous rows under construction."""
 
     def __init__(self) -> None:
-        self.columns: list[Columns] = []
-        self.values: list[Floats] = []
-        self.lengths: list[int] = []
+        self.columns: list[Columns] = [np.zeros(0, np.intp)]
+        self.values: list[Floats] = [np.zeros(0)]
+        self.lengths: list[Columns] = [np.zeros(1, np.intp)]
 
-    def add(self, columns: Columns, values: Floats) -> None:
-        """Add one row."""
-        self.columns.append(columns)
-        self.values.append(values)
-        self.lengths.append(len(columns))
+    def add(self, columns: Columns, values: Floats) -> int:
+        """Add rows that differ in their columns only, one or several; return how many."""
+        rows = np.atleast_2d(columns)
+        self.columns.append(rows.ravel())
+        self.values.append(np.broadcast_to(values, rows.shape).ravel())
+        self.lengths.append(np.full(len(rows), rows.shape[1], np.intp))
+        return len(rows)
 
     def matrix(self, width: int) -> sp.csr_array:
         """Return the rows as a matrix; entries of one column add up."""
-        start = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.intp)])
-        columns = np.concatenate([*self.columns, np.zeros(0, np.intp)])
-        values = np.concatenate([*self.values, np.zeros(0)])
-        matrix = sp.csr_array((values, columns, start), shape=(len(self.lengths), width))
+        start = np.cumsum(np.concatenate(self.lengths))
+        columns, values = np.concatenate(self.columns), np.concatenate(self.values)
+        matrix = sp.csr_array((values, columns, start), shape=(len(start) - 1, width))
         matrix.sum_duplicates()
         return matrix
 
@@ -350,8 +353,7 @@ class _Encoder:
         second = self._arranged(separator.second, separator.scope, fixed=fixed)
         add = self._equal if separator.agreement is Agreement.EQUAL else self._unequal
         values = np.repeat([1.0, -1.0], [second.shape[1], first.shape[1]])
-        for plus, minus in zip(second, first, strict=True):
-            add(np.concatenate([plus, minus]), values)
+        add(np.concatenate([second, first], axis=1), values)
 
     def _encode_clique(self, number: int, clique: Clique) -> None:
         if any(x in clique.fixed for x in clique.block):
@@ -398,8 +400,7 @@ class _Encoder:
         for g, configuration in enumerate(self._states(given, clique)):
             for s, state in states[1:] if len(states) == 2 else states:
                 ratio = self._ratio(RatioKey(tuple(left), tuple(given), state, configuration))
-                for context in columns[g]:
-                    self._context(ratio, context[s], context.ravel())
+                self._contexts(ratio, columns[g][:, s], columns[g].reshape(len(columns[g]), -1))
 
     def _mirror(self, number: int, condition: Condition) -> None:
         """Add for each y on the right the ratios P(y | given), the same for every state of the left.
@@ -452,30 +453,28 @@ class _Encoder:
         state, complement = self.evidence[x], self.problem.structure.sizes[x] == 2 and self.evidence[x] == 0
         for g, configuration in enumerate(self._states(given, clique)):
             ratio = self._ratio(RatioKey((x,), given, (1 if complement else state,), configuration))
-            for part, whole in zip(ours[g], theirs[g], strict=True):
-                difference = np.concatenate([whole, part])
-                signs = np.repeat([1.0, -1.0], [len(whole), len(part)])
-                self._unequal(difference, signs)
-                if complement:
-                    self._context(ratio, difference, whole, signs)
-                else:
-                    self._context(ratio, part, whole)
+            part, whole = ours[g], theirs[g]
+            difference = np.concatenate([whole, part], axis=1)
+            signs = np.repeat([1.0, -1.0], [whole.shape[1], part.shape[1]])
+            self._unequal(difference, signs)
+            if complement:
+                self._contexts(ratio, difference, whole, signs)
+            else:
+                self._contexts(ratio, part, whole)
 
     def _ratio(self, key: RatioKey) -> int:
         return self.ratio_of.setdefault(key, len(self.ratio_of))
 
-    def _context(self, ratio: int, part: Columns, whole: Columns, signs: Floats | None = None) -> None:
-        self.of.append(ratio)
-        self.numerator.add(part, np.ones(len(part)) if signs is None else signs)
-        self.denominator.add(whole, np.ones(len(whole)))
+    def _contexts(self, ratio: int, part: Columns, whole: Columns, signs: Floats = ONE) -> None:
+        """Add contexts of a ratio: in each the sum over `part` is its share of the sum over `whole`."""
+        self.of += [ratio] * self.numerator.add(part, signs)
+        self.denominator.add(whole, ONE)
 
     def _unequal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
-        self.inequalities.add(columns, values)
-        self.origin.append(origin)
+        self.origin += [origin] * self.inequalities.add(columns, values)
 
     def _equal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
-        self.equalities.add(columns, values)
-        self.equal_origin.append(origin)
+        self.equal_origin += [origin] * self.equalities.add(columns, values)
 
     def _bound_in_context(self, number: int, x: int, right: Sequence[int]) -> None:
         """State in every context what a local polytope says beyond bounds on single values."""
@@ -485,30 +484,31 @@ class _Encoder:
         for g, configuration in enumerate(self._states(given, clique)):
             polytope = self.problem.polytopes[x].get(configuration)
             for normal in _normals(polytope) if polytope is not None else ():
-                rounded = self._rounded(normal)
-                for context in columns[g]:
-                    values = np.repeat(rounded, context.shape[1])
-                    self._unequal(context.ravel(), values)
+                values = np.repeat(self._rounded(normal), columns[g].shape[2])
+                self._unequal(columns[g].reshape(len(columns[g]), -1), values)
 
     def _state(self, statement: Statement) -> None:
         """State a sentence that is not local on a clique that shows it."""
         number = self._covering(statement.scope)
         if number is None:
             return
-        scope = self.factorization.cliques[number].scope
-        sentence = statement.sentence
+        sentence, scope = statement.sentence, statement.scope
         given = _truth(sentence.given, self.problem, scope, {})
         totals = np.zeros(np.count_nonzero(given), dtype=object)
         for weight, claim in sentence.claims:
             totals[_truth(claim, self.problem, scope, {})[given]] += weight
-        columns = self.columns[number][given]
+        columns = self._arranged(number, scope)[given.ravel()]
+
+        def row(coefficients: Iterable[Fraction]) -> tuple[Columns, Floats, int]:
+            return columns.ravel(), np.repeat(self._rounded(coefficients), columns.shape[1]), statement.number
+
         if sentence.lower == sentence.upper:
-            self._equal(columns, self._rounded(totals - sentence.lower), statement.number)
+            self._equal(*row(totals - sentence.lower))
             return
         if len(totals) and min(totals) < sentence.lower:
-            self._unequal(columns, self._rounded(totals - sentence.lower), statement.number)
+            self._unequal(*row(totals - sentence.lower))
         if len(totals) and max(totals) > sentence.upper:
-            self._unequal(columns, self._rounded(sentence.upper - totals), statement.number)
+            self._unequal(*row(sentence.upper - totals))
 
     def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
         """Round the coefficients of a row, and notice one that its float does not print as."""

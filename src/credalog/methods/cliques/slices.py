@@ -14,14 +14,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import prod
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
+from credalog.methods.cliques.factorization import (
+    Agreement,
+    Cheapest,
+    Clique,
+    Demand,
+    Demands,
+    Factorization,
+    Separator,
+)
 from credalog.network.problem import Problem
 from credalog.network.structure import Condition, Indices, Reading
 
@@ -90,15 +97,19 @@ class Slices:
                     frontier.extend(sorted(scope - inside))
                     inside |= scope
         near = dict.fromkeys(scope for x in sorted(inside) for scope in self._about.get(x, ()))
-        return [s for s in near if s <= inside and prod(sizes[x] for x in s) <= rung.states]
+        fitting = [s for s in near if s <= inside and prod(sizes[x] for x in s) <= rung.states]
+        return [self._neighbourhood(rung), *fitting]
 
-
-@dataclass(slots=True, eq=False)
-class _Table:
-    """A table that is needed; each asker is a clique with the separator it will share."""
-
-    scope: frozenset[int]
-    askers: list[tuple[int, Indices]] = field(default_factory=list)
+    def _neighbourhood(self, rung: Rung) -> frozenset[int]:
+        """Gather parents outwards from the query into one scope, so that its conditions fit there."""
+        structure = self.problem.structure
+        inside, frontier = set(self.query), deque(self.query)
+        while frontier:
+            parents = structure.parents[frontier.popleft()]
+            if prod(structure.sizes[x] for x in inside.union(parents)) <= rung.states:
+                frontier.extend(x for x in parents if x not in inside)
+                inside.update(parents)
+        return frozenset(inside)
 
 
 class _Buckets:
@@ -109,28 +120,21 @@ class _Buckets:
         self.structure = problem.structure
         self.limit = limit
         self.reading = Reading.FREE if problem.reading is Reading.FREE else Reading.SLICED
-        self.tables: dict[int, dict[_Table, None]] = {}
+        self.demands = Demands()
         self.cliques: list[Clique] = []
         self.separators: list[Separator] = []
         self.near: dict[int, frozenset[int]] = {}
 
     def run(self, scopes: Iterable[frozenset[int]], query: Indices) -> Factorization:
         """Eliminate one variable after the other, that with the smallest tables first."""
-        total = _Table(frozenset())
         for scope in (frozenset(query), *scopes):
-            self._demand(_Table(scope), total)
-        heap = [(self._cost(x), x) for x in sorted(self.tables)]
-        heapify(heap)
-        while heap:
-            cost, x = heappop(heap)
-            if x not in self.tables:
-                continue
-            if cost != self._cost(x):
-                heappush(heap, (self._cost(x), x))
-                continue
-            for y in self._eliminate(x, total):
-                heappush(heap, (self._cost(y), y))
-        self._add(Clique((), frozenset(), (), (), ()), total)
+            self.demands.add(Demand(scope))
+        left = Cheapest(tuple(self.demands.showing), self._cost)
+        while left:
+            first = len(self.cliques)
+            self._eliminate(left.take())
+            left.changed({y for clique in self.cliques[first:] for y in clique.scope})
+        self._add(Clique((), frozenset(), (), (), ()), self.demands.total)
         cliques, separators = tuple(self.cliques), tuple(self.separators)
         blocks = tuple(clique.block for clique in reversed(cliques[:-1]))
         return Factorization(
@@ -140,46 +144,22 @@ class _Buckets:
     def _states(self, scope: Iterable[int]) -> int:
         return prod(self.structure.sizes[x] for x in scope)
 
-    def _cost(self, x: int) -> int:
-        return self._states(frozenset().union(*(t.scope for t in self.tables.get(x, ()))))
+    def _cost(self, x: int) -> tuple[int, int]:
+        return self._states(frozenset().union(*(d.scope for d in self.demands.of((x,))))), x
 
-    def _demand(self, wanted: _Table, total: _Table) -> None:
-        """Ask for a table; one that holds another serves both."""
-        if not wanted.scope:
-            total.askers += wanted.askers
-            return
-        x = min(wanted.scope, key=lambda x: len(self.tables.get(x, ())))
-        holder = next((t for t in self.tables.get(x, ()) if wanted.scope <= t.scope), None)
-        if holder is not None:
-            holder.askers += wanted.askers
-            return
-        near = dict.fromkeys(t for x in wanted.scope for t in self.tables.get(x, ()))
-        for held in [t for t in near if t.scope <= wanted.scope]:
-            wanted.askers += held.askers
-            self._forget(held)
-        for x in wanted.scope:
-            self.tables.setdefault(x, {})[wanted] = None
-
-    def _forget(self, table: _Table) -> None:
-        for x in table.scope:
-            del self.tables[x][table]
-
-    def _eliminate(self, x: int, total: _Table) -> set[int]:
-        """Build the cliques of one variable; return the variables whose tables have changed."""
-        groups = self._groups(list(self.tables[x]))
-        for group in groups:
-            for table in group:
-                self._forget(table)
-        del self.tables[x]
-        numbers = [self._build(x, group, total) for group in groups]
+    def _eliminate(self, x: int) -> None:
+        """Build the cliques of one variable."""
+        tables = self.demands.of((x,))
+        for table in tables:
+            self.demands.remove(table)
+        numbers = [self._build(x, group) for group in self._groups(tables)]
         for first, second in pairwise(numbers):
             shared = set(self.cliques[first].scope) & set(self.cliques[second].scope)
             self.separators.append(Separator(first, second, tuple(sorted(shared))))
-        return {y for n in numbers for y in self.cliques[n].scope if y in self.tables}
 
-    def _groups(self, tables: Sequence[_Table]) -> list[list[_Table]]:
+    def _groups(self, tables: Sequence[Demand]) -> list[list[Demand]]:
         """Pack tables into groups no larger than the limit, those that share most together."""
-        groups: list[tuple[frozenset[int], list[_Table]]] = []
+        groups: list[tuple[frozenset[int], list[Demand]]] = []
         for table in sorted(tables, key=lambda t: (-len(t.scope), sorted(t.scope))):
             fitting = (g for g in groups if self._states(g[0] | table.scope) <= self.limit)
             home = max(fitting, key=lambda g: len(g[0] & table.scope), default=None)
@@ -189,19 +169,20 @@ class _Buckets:
                 groups[groups.index(home)] = (home[0] | table.scope, [*home[1], table])
         return [found for _, found in groups]
 
-    def _build(self, x: int, group: Sequence[_Table], total: _Table) -> int:
+    def _build(self, x: int, group: Sequence[Demand]) -> int:
         scope = frozenset[int]().union(*(t.scope for t in group))
         rest = tuple(sorted(scope - {x}))
         conditions = tuple(self._fitting(scope))
         clique = Clique(tuple(sorted(scope)), frozenset(), (x,), (rest,), conditions, is_free=True)
-        number = self._add(clique, _Table(scope, [asker for t in group for asker in t.askers]))
-        self._demand(_Table(frozenset(rest), [(number, rest)]), total)
+        askers = [asker for t in group for asker in t.askers]
+        number = self._add(clique, Demand(scope, askers=askers))
+        self.demands.add(Demand(frozenset(rest), askers=[(number, rest, Agreement.EQUAL)]))
         return number
 
-    def _add(self, clique: Clique, table: _Table) -> int:
+    def _add(self, clique: Clique, table: Demand) -> int:
         number = len(self.cliques)
         self.cliques.append(clique)
-        self.separators += [Separator(a, number, scope, Agreement.EQUAL) for a, scope in table.askers]
+        self.separators += [Separator(a, number, scope, agreement) for a, scope, agreement in table.askers]
         return number
 
     def _fitting(self, scope: frozenset[int]) -> Iterator[Condition]:
