@@ -70,7 +70,11 @@ def _offset(text: str, line: int) -> int:
 
 def extended(theory: Theory, data: Data) -> Theory:
     """Return the theory with the data added to its domains, relations and functions."""
-    additions = _mapped(data) if isinstance(data, Mapping) else _files(data)
+    if isinstance(data, Mapping):
+        additions = [_Addition(name, rows) for name, rows in data.items()]
+    else:
+        paths = [data] if isinstance(data, str | Path) else data
+        additions = [addition for path in paths for addition in _file(Path(path))]
     declarations = {declaration.name: declaration for declaration in theory.declarations}
     for addition in additions:
         if addition.name not in declarations:
@@ -142,15 +146,6 @@ def _cells(row: Row, addition: _Addition) -> tuple[str, ...]:
             advice="Elements are words or integers.",
         )
     return tuple(map(str, cells))
-
-
-def _mapped(data: Mapping[str, Rows]) -> list[_Addition]:
-    return [_Addition(name, rows) for name, rows in data.items()]
-
-
-def _files(paths: str | Path | Sequence[str | Path]) -> list[_Addition]:
-    listed = [paths] if isinstance(paths, str | Path) else paths
-    return [addition for path in listed for addition in _file(Path(path))]
 
 
 def _file(path: Path) -> list[_Addition]:
