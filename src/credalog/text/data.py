@@ -24,7 +24,6 @@ from credalog.theory import (
     Declaration,
     Domain,
     Function,
-    Misstatement,
     Predicate,
     RandomFunction,
     Relation,
@@ -149,10 +148,7 @@ def _cells(row: Row, addition: _Addition) -> tuple[str, ...]:
 
 
 def _file(path: Path) -> list[_Addition]:
-    try:
-        text = text_of(path)
-    except Misstatement as error:
-        raise error.at(None) from None
+    text = text_of(path)
     source = Source(str(path), 1)
     if path.suffix.lower() == ".csv":
         return [_Addition(path.stem, _csv(text, source), text, source, has_heading=True)]

@@ -15,6 +15,7 @@ from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
+from credalog.errors import CredalogError
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
@@ -77,10 +78,7 @@ def _joined(theory: Theory, more: Theory) -> Theory:
 def read_file(path: str | Path) -> Theory:
     """Read a file and all files it includes."""
     reader = _Reader()
-    try:
-        reader.read_file(Path(path))
-    except Misstatement as error:
-        raise error.at(None) from None
+    reader.read_file(Path(path))
     return reader.theory(str(Path(path)))
 
 
@@ -146,7 +144,9 @@ class _Reader:
 
     def read_file(self, path: Path) -> None:
         """Read one file; a file that was read already is not read again."""
-        text = text_of(path)
+        self._read(path, text_of(path))
+
+    def _read(self, path: Path, text: str) -> None:
         whole = path.resolve()
         if whole in self.read_files:
             return
@@ -224,7 +224,11 @@ class _Reader:
                 lexeme=path.name,
                 advice="Take one of the include lines out of the circle.",
             )
-        self.read_file(path)
+        try:
+            text = text_of(path)
+        except CredalogError as error:
+            raise Misstatement(error.message, lexeme=path.name, kind=type(error)) from None
+        self._read(path, text)
 
 
 def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
