@@ -30,6 +30,7 @@ from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.questions.assignments import Assigned, Assignments
+from credalog.show.html import Bar, as_html
 
 States: TypeAlias = tuple[int, ...]
 """The states of the first variables to be assigned."""
@@ -157,8 +158,6 @@ class BestAssignments(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
         bars = [Bar(str(one), one.interval, f"score {one.score_lower:.6g}") for one in self.ranked]
         return as_html(bars, heading=f"Best assignments by {self.criterion.value}", note=f"{self.summary}.")
 
