@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, Place, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
@@ -199,12 +199,12 @@ class Grounder:
         with self._nothing_new():
             compiled = self._patterns.formula(pattern, inner)
         if self._patterns.expansion > LIMIT:
-            raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}", LIMIT)
+            raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}")
         return compiled
 
     def _check_count(self, instances: Instances) -> None:
         if instances.most > LIMIT:
-            raise _too_large(f"to ground the statement takes {instances.most:,} instances or more", LIMIT)
+            raise _too_large(f"to ground the statement takes {instances.most:,} instances or more")
 
     @contextmanager
     def _nothing_new(self) -> Iterator[None]:
@@ -243,8 +243,12 @@ class Grounder:
             more = _count(compiled, limit - count)
             if more is None or count + more > limit:
                 needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
-                place = self.theory.place(compiled.rule.source)
-                raise _too_large(f"to ground the theory takes {needed}", limit, place)
+                raise GroundingTooLarge(
+                    f"to ground the theory takes {needed}; the limit is {limit:,}",
+                    place=self.theory.place(compiled.rule.source),
+                    advice="Add guards, make the domains smaller, or raise the limit: {}.",
+                    remedies=(Option("limit", 10 * limit),),
+                )
             count += more
 
     def _sentences(self) -> Iterator[Sentence]:
@@ -321,13 +325,10 @@ def _sized(count: int) -> str:
     return f"{count:,} sentences and instances of quantifiers, or more"
 
 
-def _too_large(message: str, limit: int, place: Place | None = None) -> GroundingTooLarge:
-    return GroundingTooLarge(
-        f"{message}; the limit is {limit:,}",
-        place=place,
-        advice="Add guards, make the domains smaller, or raise the limit: {}.",
-        remedies=(Option("limit", 10 * limit),),
-    )
+def _too_large(message: str) -> GroundingTooLarge:
+    """Return the complaint about one formula or statement, whose limit is fixed."""
+    advice = "Add guards, or make the domains smaller."
+    return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
 
 
 def _search(compiled: _CompiledRule) -> int:
