@@ -249,48 +249,6 @@ def test_the_sum_of_losses_is_rounded_outwards() -> None:
         assert_no_loss_is_understated(costs, np.array([mass, 1.0]), None)
 
 
-def cancelling_rows(part: str, values: Sequence[Fraction], end: float) -> tuple[Program, list[Fraction]]:
-    """Return a program of one column with these coefficients in one part of it, and what they count there."""
-    entries = sp.csr_array(np.array([[float(value)] for value in values]))
-    none, count = sp.csr_array((0, 1)), len(values)
-    nothing = sp.csr_array((count, 1))
-    ends, of = np.full(1, end), np.zeros(count, np.intp)
-    no_ratios = Ratios(np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, np.intp), none, none)
-    flags, tables, rows = np.zeros(1, bool), ((0, 1),), (-1,) * count
-    exact = Fraction(end)
-    if part == "stated":
-        return Program(1, tables, entries, none, no_ratios, rows, ()), list(values)
-    if part == "equal":
-        return Program(1, tables, none, entries, no_ratios, (), rows), list(values)
-    is_numerator = part.startswith("numerator")
-    ratios = Ratios(
-        ends, ends, flags, of, entries if is_numerator else nothing, nothing if is_numerator else entries
-    )
-    scale = (1 if is_numerator else exact) * (1 if part in ("numerator low", "denominator high") else -1)
-    return Program(1, tables, none, none, ratios, (), ()), [scale * value for value in values]
-
-
-PARTS = ["stated", "equal", "numerator low", "numerator high", "denominator low", "denominator high"]
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_what_cancels_in_a_reduced_cost_leaves_its_error(part: str) -> None:
-    """Two rows cancel all but the rounding errors of their coefficients and products: those are left over."""
-    rng = np.random.default_rng(11)
-    for _ in range(100):
-        a, b = (Fraction(int(k), 997) for k in rng.integers(1, 997, 2))
-        program, counted = cancelling_rows(part, [a, -b], rng.random())
-        size = float(1e6 * rng.random())
-        weights = np.array([size / float(abs(value)) for value in counted])
-        exact = -sum(Fraction(w) * value for w, value in zip(weights.tolist(), counted, strict=True))
-        none = np.zeros(2 * ("ator" in part))
-        multipliers = np.concatenate([*((none, weights) if "high" in part else (weights, none)), np.zeros(1)])
-        objective = Objective(np.zeros(1), np.zeros(1), np.ones(1))
-        found = Checker(program).lower_bound(objective, program.ratios.box, multipliers)
-        assert Fraction(found) <= min(exact, 0) <= 0.0
-        assert found >= -1e-12 * size
-
-
 @pytest.mark.parametrize("share", ["1/3", "1/7", "0.1"])
 def test_a_bound_on_one_column_is_used_in_full(share: str) -> None:
     """With no multipliers all that bounds a column from above is its own bound: the point attains it."""

@@ -5,8 +5,9 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on the tests that reach its lines, the fastest first, until one fails. What ran is kept in `.mutants/`, so
-that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes the page of survivors.
+on the tests that reach its lines, those about its module and the fastest first, until one fails. What ran is
+kept in `.mutants/`, so that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes
+the page of survivors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
@@ -41,18 +42,19 @@ TEMPORARY = KEPT / "temporary"
 PAGE = PROJECT / "benchmarks" / "results" / "mutants.md"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
-MODULES = (
-    "trusted/rounding",
-    "trusted/certify",
-    "trusted/check",
-    "network/graph",
-    "network/relevance",
-    "methods/cliques/encoding",
-    "methods/cliques/factorization",
-    "methods/cliques/likelihood",
-    "methods/intervals/separation",
-    "methods/intervals/kernels",
-)
+MODULES = {
+    "trusted/rounding": ("numerics", "kernel", "guards"),
+    "trusted/certify": ("kernel", "certify", "guards", "rational"),
+    "trusted/check": ("distribution", "guards"),
+    "network/graph": ("markov", "guards"),
+    "network/relevance": ("markov", "sets", "guards"),
+    "methods/cliques/encoding": ("encoding", "guards"),
+    "methods/cliques/factorization": ("factorization", "guards"),
+    "methods/cliques/likelihood": ("likelihood", "guards"),
+    "methods/intervals/separation": ("propagation", "guards"),
+    "methods/intervals/kernels": ("propagation", "guards"),
+}
+"""The trusted code, and the files of tests that are about each module."""
 
 NOT_RUN = {
     *("cli", "diagnosis_cli", "documentation", "drawing", "experiments", "layout", "public_data", "readers"),
@@ -63,8 +65,11 @@ NOT_RUN = {
 SURVEY_SECONDS = 300.0
 """The processor time of one file of tests in the survey; what has not run by then does not take part."""
 
-TRIAL_SECONDS = 20.0
-"""The processor time of all tests that one mutation is tried on."""
+OWN_SECONDS = 15.0
+"""The processor time of the tests about its module that one mutation is tried on."""
+
+OTHER_SECONDS = 5.0
+"""The processor time of the other tests that it is tried on."""
 
 START_SECONDS = 10.0
 """The processor time that importing the package and collecting tests anew may take."""
@@ -244,22 +249,29 @@ def _trials(
     noticing: Counter[tuple[str, str, str]],
 ) -> Iterator[Task]:
     for key, (module, mutation) in pending.items():
-        reaching = _reaching(_path(module), mutation, tests)
-        # First what has noticed other mutations of the same function.
-        reaching.sort(key=lambda t: (-noticing[module, mutation.function, t.name], t.seconds))
         changed = Changed(f"credalog.{module.replace('/', '.')}", _path(module), mutation.source)
-        limit = START_SECONDS + 2.0 * sum(t.seconds for t in reaching)
-        yield key, partial(trial, suite, changed, [(t.name, t.seconds) for t in reaching]), limit
+        lines = range(mutation.lines[0], mutation.lines[1] + 1) if changed.is_within_functions else None
+        chosen = _reaching(module, lines, tests)
+        # First what has noticed other mutations of the same function.
+        chosen.sort(key=lambda t: -noticing[module, mutation.function, t.name])
+        limit = START_SECONDS + 2.0 * sum(t.seconds for t in chosen)
+        yield key, partial(trial, suite, changed, [(t.name, t.seconds) for t in chosen]), limit
 
 
-def _reaching(path: Path, mutation: Mutation, tests: Sequence[Test]) -> list[Test]:
-    """Return the fastest tests that reach a mutation's lines, or the module if it runs on import."""
-    lines = set(range(mutation.lines[0], mutation.lines[1] + 1))
-    found = [t for t in tests if not lines.isdisjoint(t.reached.get(str(path), ()))]
-    found = found or [t for t in tests if t.reached.get(str(path))]
+def _reaching(module: str, lines: Iterable[int] | None, tests: Sequence[Test]) -> list[Test]:
+    """Return tests that reach some lines, or the module: first its own, then others, the fastest first."""
+    path, own = str(_path(module)), tuple(f"tests/test_{name}.py" for name in MODULES[module])
+    found = [t for t in tests if (here := t.reached.get(path)) and not here.isdisjoint(lines or here)]
     found.sort(key=lambda t: t.seconds)
-    spent = accumulate(t.seconds for t in found)
-    return [test for test, seconds in zip(found, spent, strict=True) if seconds <= TRIAL_SECONDS]
+    return [
+        *_within(OWN_SECONDS, [t for t in found if t.name.startswith(own)]),
+        *_within(OTHER_SECONDS, [t for t in found if not t.name.startswith(own)]),
+    ]
+
+
+def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
+    spent = accumulate(t.seconds for t in tests)
+    return [test for test, so_far in zip(tests, spent, strict=True) if so_far <= seconds]
 
 
 def _shown(outcome: Outcome) -> str:
