@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import random
-import shutil
 import sys
 import time
 import tomllib
@@ -27,6 +26,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 for library in ("OMP", "OPENBLAS"):
@@ -38,7 +38,6 @@ from tools.mutants.trial import Changed, Suite, fork, survey, trial  # noqa: E40
 PROJECT = Path(__file__).resolve().parents[2]
 SOURCE = PROJECT / "src"
 KEPT = PROJECT / ".mutants"
-TEMPORARY = KEPT / "temporary"
 PAGE = PROJECT / "benchmarks" / "results" / "mutants.md"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
@@ -65,10 +64,10 @@ NOT_RUN = {
 SURVEY_SECONDS = 300.0
 """The processor time of one file of tests in the survey; what has not run by then does not take part."""
 
-OWN_SECONDS = 15.0
+OWN_SECONDS = 12.0
 """The processor time of the tests about its module that one mutation is tried on."""
 
-OTHER_SECONDS = 5.0
+OTHER_SECONDS = 4.0
 """The processor time of the other tests that it is tried on."""
 
 START_SECONDS = 10.0
@@ -106,12 +105,11 @@ def main() -> None:
     options = _options()
     os.chdir(PROJECT)
     sys.path.insert(0, str(SOURCE))
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(TEMPORARY)
-    TEMPORARY.mkdir(parents=True, exist_ok=True)
-    try:
-        Suite([str(path.relative_to(PROJECT)) for path in _files(options.tests)], partial(_work, options))
-    finally:
-        shutil.rmtree(TEMPORARY)
+    KEPT.mkdir(exist_ok=True)
+    files = [str(path.relative_to(PROJECT)) for path in _files(options.tests)]
+    with TemporaryDirectory() as temporary:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary
+        Suite(files, partial(_work, options))
 
 
 def _work(options: argparse.Namespace, suite: Suite) -> None:
@@ -167,13 +165,16 @@ def _survey(suite: Suite, options: argparse.Namespace) -> list[Test]:
         found = KEPT / f"{path.stem}-{common}-{_hash(path)}.jsonl"
         kept.append(found)
         if not found.exists():
-            part = TEMPORARY / found.name
-            task = partial(survey, suite, f"tests/{path.name}", sources, part)
+            task = partial(survey, suite, f"tests/{path.name}", sources, _unfinished(found))
             tasks.append((found.name, task, SURVEY_SECONDS))
     for name, failed, seconds in _each(iter(tasks), options.jobs):
-        (TEMPORARY / name).rename(KEPT / name)
+        _unfinished(KEPT / name).rename(KEPT / name)
         print(f"{name}: {seconds:.0f} s {failed}", flush=True)
     return [test for found in kept for test in _tests(found)]
+
+
+def _unfinished(found: Path) -> Path:
+    return found.with_suffix(".unfinished")
 
 
 def _tests(found: Path) -> Iterator[Test]:
