@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise, product
+from math import inf
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted import check
 from credalog.trusted.check import violation
 from oracle import holds, violations
 from strategies import formulas
@@ -158,6 +160,75 @@ def test_a_linear_sentence_is_weighed() -> None:
     network = Network((a, b), (comparison,))
     assert violation(model_of(0.5, 0.25), network, None) == pytest.approx(0.0, abs=1e-15)
     assert violation(model_of(0.5, 0.35), network, None) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "relative"),
+    [
+        ("0.9", 1, 4),  # 0.5 misses 0.9 by 0.4, four times its distance from certainty
+        ("0.8", 1, "1.5"),
+        ("0.6", 1, "0.25"),
+        (1, 1, "0.5"),
+        ("0.55", "0.95", "1/9"),
+        (0, "0.1", 4),
+        (0, "0.2", "1.5"),
+        (0, "0.4", "0.25"),
+        (0, 0, "0.5"),
+        ("0.05", "0.45", "1/9"),
+    ],
+)
+def test_under_a_rare_condition_a_sentence_is_graded_by_it(
+    lower: str | int, upper: str | int, relative: str | int
+) -> None:
+    """P(b | a) is 0.5: a thousandth of how far it is off, relative to how far its bound is from certainty."""
+    network = Network((a, b), (Sentence.of(B, lower, upper, given=A),))
+    expected = 1e-3 * float(Fraction(relative))
+    assert violation(model_of(1e-9, 0.5), network, None) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("excess", "expected"), [(5e-13, 5e-13), (5e-12, 5e-6)])
+def test_the_last_digits_of_every_configuration_are_not_graded(excess: float, expected: float) -> None:
+    """P(b | a) = 1e-9 is missed by an excess; what is more than rounding is graded by the bound."""
+    copies = Factor((b,), (a,), chances(1e-9, 1e-9 + excess))
+    model = Distribution((Factor((a,), (), np.array([0.5, 0.5])), copies))
+    network = Network((a, b), (Sentence.of(B, 0, "1e-9", given=A), Sentence.of(B, 0, "1e-9", given=~A)))
+    assert violation(model, network, None) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("given", [A, ~A])
+def test_a_local_sentence_is_missed_where_its_condition_holds(given: Formula) -> None:
+    """P(b | a) = 0.9 and P(b | !a) = 0.1; both ends of a range that only the other one keeps."""
+    model = Distribution((Factor((a,), (), np.array([0.5, 0.5])), Factor((b,), (a,), chances(0.1, 0.9))))
+    assert violation(model, Network((a, b), (says(B, 0.6, 1, given=given),)), None) == pytest.approx(
+        0.0 if given == A else 0.25
+    )
+    assert violation(model, Network((a, b), (says(B, 0, 0.4, given=given),)), None) == pytest.approx(
+        0.25 if given == A else 0.0
+    )
+
+
+@pytest.mark.parametrize("declared", [Independence((a,), (b,)), Independence((b,), (a,))])
+def test_a_rare_side_of_an_independence_grades_it(declared: Independence) -> None:
+    """P(a) = 1e-9 and always with b, whose probability is 1/2: off by half of what is rare."""
+    rare = 1e-9
+    tied = Distribution((Factor((a, b), (), np.array([[0.5, 0.5 - rare], [0.0, rare]])),))
+    assert violation(tied, Network((a, b), (), (declared,)), None) == pytest.approx(5e-4, rel=1e-6)
+
+
+def test_a_rare_context_of_an_independence_grades_it() -> None:
+    """Given c, of probability 1e-9, b copies a: P(a, b, c) is off by half of P(a, c)."""
+    rare, apart, alike = 1e-9, np.full((2, 2), 0.25), np.diag([0.5, 0.5])
+    tied = Distribution((Factor((c, a, b), (), np.stack([(1 - rare) * apart, rare * alike])),))
+    network = Network((a, b, c), (), (Independence((a,), (b,), (c,)),))
+    assert violation(tied, network, None) == pytest.approx(5e-4, rel=1e-6)
+
+
+def test_an_independence_on_too_many_states_counts_as_violated(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network((a, b), (), (Independence((a,), (b,)),))
+    monkeypatch.setattr(check, "LARGEST_TABLE", 4)
+    assert violation(model_of(0.3, 0.7), network, None) == pytest.approx(0.0, abs=1e-15)
+    monkeypatch.setattr(check, "LARGEST_TABLE", 3)
+    assert violation(model_of(0.3, 0.7), network, None) == inf
 
 
 def test_a_declared_independence_counts_without_any_graph() -> None:
