@@ -276,3 +276,66 @@ def test_violations_are_those_of_the_oracle(seed: int) -> None:
     theirs = violations(joint, network)
     # Ours may also grade a violation relative to its condition, a thousandth of it at most.
     assert theirs.worst - 1e-12 <= ours <= max(theirs.worst, 1e-3) + 1e-12
+
+
+# --- Ties: what a distribution may stand for (proof 9) ---------------------------------------------------
+
+RING = tuple(Variable(f"s{i}") for i in range(4))
+S = [Is(s) for s in RING]
+CHILD = Is(Variable("child"))
+TIES = tuple(says(S[i] ^ S[(i + 1) % 4], 0, 0.5) for i in range(4))
+
+
+HIDDEN = pytest.approx(0.0036)
+"""P(s0, s1, s2, !s3) is 0.081 / 2; if s0 and s2 were independent given the others, 0.126^2 / 0.18 / 2."""
+
+
+def copied() -> list[Factor]:
+    """Return a ring in which each copies its neighbour, and the last one both of its own if they agree.
+
+    Given s1 and s3, s0 and s2 are then dependent, though the graph says otherwise.
+    """
+    s0, s1, s2, s3 = RING
+    start = Factor((s0,), (), np.array([0.5, 0.5]))
+    same = np.array([[0.9, 0.1], [0.1, 0.9]])
+    both = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]])
+    return [start, Factor((s1,), (s0,), same), Factor((s2,), (s1,), same), Factor((s3,), (s2, s0), both)]
+
+
+def ring_violation(
+    *more: Sentence,
+    factors: list[Factor] | None = None,
+    declared: tuple[Independence, ...] = (),
+    asked: tuple[Variable, ...] = (),
+) -> float:
+    variables = dict.fromkeys((*RING, *(v for s in more for v in s.scope)))
+    network = Network(tuple(variables), (*TIES, *more), declared)
+    model = Distribution(tuple(factors or copied()))
+    return violation(model, network, dependency_graph(network), asked=asked)
+
+
+def test_conditions_inside_a_component_are_excused_where_every_scope_is_closed() -> None:
+    assert ring_violation() <= 1e-12
+    assert ring_violation(asked=RING[:2]) <= 1e-12
+    assert ring_violation(says(S[1] & S[2], 0, 1)) <= 1e-12
+
+
+def test_a_scope_that_is_asked_or_said_and_not_closed_excuses_nothing() -> None:
+    """Neither s0 and s2 nor s1 and s3 have each other as parents."""
+    assert ring_violation(asked=(RING[0], RING[2])) == HIDDEN
+    assert ring_violation(asked=(RING[1], RING[3])) == HIDDEN
+    assert ring_violation(Sentence.of(S[0] & S[2], 0, 1, tau=False)) == HIDDEN
+    child = Factor((CHILD.variable,), (RING[0],), chances(0.5, 0.5))
+    assert ring_violation(says(CHILD, 0, 1, given=S[0]), factors=[*copied(), child]) == HIDDEN
+
+
+def test_a_declared_independence_of_a_component_excuses_nothing() -> None:
+    """This one holds: it is the dependence of s0 and s2 that is seen."""
+    held = Independence((RING[1],), (RING[3],), (RING[0], RING[2]))
+    assert ring_violation(declared=(held,)) == HIDDEN
+
+
+def test_members_without_laws_of_their_own_are_not_excused() -> None:
+    first, second, *rest = copied()
+    together = Factor((RING[0], RING[1]), (), first.table[:, None] * second.table)
+    assert ring_violation(factors=[together, *rest]) == HIDDEN
