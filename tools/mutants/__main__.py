@@ -51,7 +51,7 @@ MODULES = {
     "methods/cliques/factorization": ("factorization", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
     "methods/intervals/separation": ("propagation", "guards"),
-    "methods/intervals/kernels": ("propagation", "guards"),
+    "methods/intervals/kernels": ("local_programs", "guards"),
 }
 """The trusted code, and the files of tests that are about each module."""
 
