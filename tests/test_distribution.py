@@ -189,10 +189,11 @@ def test_under_a_rare_condition_a_sentence_is_graded_by_it(
 @pytest.mark.parametrize(("excess", "expected"), [(5e-13, 5e-13), (5e-12, 5e-6)])
 def test_the_last_digits_of_every_configuration_are_not_graded(excess: float, expected: float) -> None:
     """P(b | a) = 1e-9 is missed by an excess; what is more than rounding is graded by the bound."""
-    copies = Factor((b,), (a,), chances(1e-9, 1e-9 + excess))
-    model = Distribution((Factor((a,), (), np.array([0.5, 0.5])), copies))
-    network = Network((a, b), (Sentence.of(B, 0, "1e-9", given=A), Sentence.of(B, 0, "1e-9", given=~A)))
-    assert violation(model, network, None) == pytest.approx(expected, rel=1e-3)
+    rare = 1e-9 + excess
+    model = Distribution((Factor((a,), (), np.array([0.5, 0.5])), Factor((b,), (a,), chances(1e-9, rare))))
+    for claim, lower, upper in ((B, 0, "1e-9"), (~B, "0.999999999", 1)):
+        network = Network((a, b), tuple(Sentence.of(claim, lower, upper, given=given) for given in (A, ~A)))
+        assert violation(model, network, None) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("given", [A, ~A])
@@ -221,6 +222,18 @@ def test_a_rare_context_of_an_independence_grades_it() -> None:
     tied = Distribution((Factor((c, a, b), (), np.stack([(1 - rare) * apart, rare * alike])),))
     network = Network((a, b, c), (), (Independence((a,), (b,), (c,)),))
     assert violation(tied, network, None) == pytest.approx(5e-4, rel=1e-6)
+
+
+def test_what_never_happens_does_not_hide_a_dependence() -> None:
+    """P(a, b) is off by 0.15, beside a context and a value that have probability zero."""
+    tied, nothing = np.array([[0.4, 0.1], [0.1, 0.4]]), np.zeros((2, 2))
+    never = Distribution((Factor((c, a, b), (), np.stack([tied, nothing])),))
+    assert violation(never, Network((a, b, c), (), (Independence((a,), (b,), (c,)),)), None) == pytest.approx(
+        0.15
+    )
+    colors = Distribution((Factor((COLOR, b), (), np.vstack([tied, nothing[:1]])),))
+    for declared in (Independence((COLOR,), (b,)), Independence((b,), (COLOR,))):
+        assert violation(colors, Network((COLOR, b), (), (declared,)), None) == pytest.approx(0.15)
 
 
 def test_an_independence_on_too_many_states_counts_as_violated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,12 +343,45 @@ def test_a_scope_that_is_asked_or_said_and_not_closed_excuses_nothing() -> None:
 
 
 def test_a_declared_independence_of_a_component_excuses_nothing() -> None:
-    """This one holds: it is the dependence of s0 and s2 that is seen."""
-    held = Independence((RING[1],), (RING[3],), (RING[0], RING[2]))
-    assert ring_violation(declared=(held,)) == HIDDEN
+    """They all hold: it is the dependence of s0 and s2 that is seen."""
+    apart = [Factor((v,), (), np.array([0.5, 0.5])) for v in (a, b)]
+    for held in (
+        Independence((RING[1],), (RING[3],), (RING[0], RING[2])),
+        Independence((RING[1],), (a,)),
+        Independence((a,), (RING[1],)),
+        Independence((a,), (b,), (RING[1],)),
+    ):
+        assert (
+            ring_violation(says(A & B, 0, 1, tau=False), factors=[*copied(), *apart], declared=(held,))
+            == HIDDEN
+        )
 
 
 def test_members_without_laws_of_their_own_are_not_excused() -> None:
     first, second, *rest = copied()
     together = Factor((RING[0], RING[1]), (), first.table[:, None] * second.table)
     assert ring_violation(factors=[together, *rest]) == HIDDEN
+
+
+def test_two_that_share_a_factor_with_the_parents_of_the_first_are_checked() -> None:
+    """Given s1 and s3, the parents of both, s2 copies s0: P(s0, s2, s1, s3) is 1/8 and should be 1/16."""
+    coins = [Factor((v,), (), np.array([0.5, 0.5])) for v in (RING[1], RING[3])]
+    copies = Factor(
+        (RING[0], RING[2]), (RING[1], RING[3]), np.broadcast_to(np.diag([0.5, 0.5]), (2, 2, 2, 2))
+    )
+    assert ring_violation(factors=[*coins, copies]) == pytest.approx(1 / 16)
+
+
+def test_of_two_tied_variables_one_may_lean_on_the_parents_of_the_other() -> None:
+    """b is a parent of x alone, and so is what c is of d elsewhere; y follows both x and b."""
+    x, y = RING[:2]
+    either = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]])
+    coins = [Factor((v,), (), np.array([0.5, 0.5])) for v in (b, c)]
+    laws = [Factor((v,), (p,), chances(0.3, 0.6)) for v, p in ((x, b), (d, c))]
+    model = Distribution((*coins, *laws, Factor((y,), (x, b), either)))
+    local = (says(Is(x), 0, 1, given=B), says(D, 0, 1, given=C))
+    network = Network((b, c, d, x, y), (*local, says(Is(x) ^ Is(y), 0, 1)))
+    graph = dependency_graph(network)
+    assert graph.parents(y) == (x,)
+    assert violation(model, network, graph) <= 1e-12
+    assert violation(model, network, graph, asked=(b, y)) > 0.01
