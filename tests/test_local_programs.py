@@ -50,7 +50,23 @@ def test_a_combination_that_is_positive_on_every_world_proves_emptiness() -> Non
     assert not kernels.proves_empty(rows, 3, np.ones(3))
     assert not kernels.proves_empty(rows, 2, np.array([1.0, 0.5, 0.0]))
     assert not kernels.proves_empty(rows, 2, np.array([np.nan, 1.0, 0.0]))
-    assert not kernels.proves_empty(np.full((1, 1), 1e-200), 1, np.full(1, 1e-200))
+    assert not kernels.proves_empty(-rows, 2, -np.ones(3))
+
+
+def test_products_too_small_for_a_float_prove_nothing() -> None:
+    """The least float is 4.9e-324: 3e-324 is rounded up to it, and 2.4e-324 down to nothing, twice."""
+    rows, ray = np.array([[3e-162], [-2.4e-162], [-2.4e-162]]), np.full(3, 1e-162)
+    assert not kernels.proves_empty(rows, 3, ray)
+    assert Fraction(kernels.dual_bound(-rows[:1], 1, np.zeros(1), ray)) >= Fraction(3e-162) * Fraction(1e-162)
+
+
+def test_terms_that_each_vanish_beside_the_first_count_together() -> None:
+    """1 + 400 / 2^54 is 1 in floating point, added up term by term."""
+    tiny = np.full((400, 1), -(2.0**-54))
+    assert Fraction(kernels.dual_bound(tiny, 400, np.ones(1), np.ones(400))) >= 1 + Fraction(400, 2**54)
+    # 1 - 400 / 2^54 - (1 - 300 / 2^54) is negative.
+    rows = np.vstack([[[1.0]], tiny, [[300 * 2.0**-54 - 1.0]]])
+    assert not kernels.proves_empty(rows, 402, np.ones(402))
 
 
 def test_what_cancels_in_a_bound_leaves_its_error() -> None:

@@ -22,11 +22,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 for library in ("OMP", "OPENBLAS"):
@@ -276,24 +277,28 @@ def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
 
 
 def _shown(outcome: Outcome) -> str:
-    return f"SURVIVES\n         - {outcome.before}\n         + {outcome.after}"
+    verdict = "equivalent" if _reason(outcome) else "SURVIVES"
+    return f"{verdict}\n         - {outcome.before}\n         + {outcome.after}"
 
 
-def _reasons() -> dict[tuple[str, str, str], str]:
-    """Return why a mutation changes no answer, by module, function and changed text."""
-    entries = tomllib.loads(EQUIVALENT.read_text())["equivalent"]
-    return {
-        (entry["module"], entry["function"], after): entry["reason"]
-        for entry in entries
-        for after in entry["after"]
-    }
+@cache
+def _reviewed() -> tuple[dict[str, Any], ...]:
+    return tuple(tomllib.loads(EQUIVALENT.read_text())["equivalent"])
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return why a mutation changes no answer: the reviewed list names a function, or lines of it."""
+    for entry in _reviewed():
+        if (outcome.module, outcome.function) == (entry["module"], entry["function"]):
+            befores, afters = entry.get("before", [outcome.before]), entry.get("after", [outcome.after])
+            if outcome.before in befores and outcome.after in afters:
+                return str(entry["reason"])
+    return ""
 
 
 def _page(outcomes: Sequence[Outcome], total: int) -> str:
     """Write the page: counts, survivors that nothing explains, and the others with their reasons."""
-    reasons = _reasons()
     survivors = [o for o in outcomes if not o.noticed]
-    explained = [o for o in survivors if (o.module, o.function, o.after) in reasons]
     lines = [
         "# Mutations of the trusted code",
         "",
@@ -306,23 +311,23 @@ def _page(outcomes: Sequence[Outcome], total: int) -> str:
         "|---|---:|---:|---:|---:|",
     ]
     for module in MODULES:
-        of = Counter(_verdict(o, o in explained) for o in outcomes if o.module == module)
+        of = Counter(_verdict(o) for o in outcomes if o.module == module)
         if of:
             counts = (of.total(), of["noticed"], of["equivalent"], of["unexplained"])
             lines.append(f"| `{module}` | " + " | ".join(map(str, counts)) + " |")
     lines += ["", "## Unexplained", ""]
-    lines += [_entry(o, "") for o in survivors if o not in explained] or ["None."]
+    lines += [_entry(o) for o in survivors if not _reason(o)] or ["None."]
     lines += ["", "## Equivalent", ""]
-    lines += [_entry(o, reasons[o.module, o.function, o.after]) for o in explained] or ["None."]
+    lines += [_entry(o) for o in survivors if _reason(o)] or ["None."]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(outcome: Outcome, is_explained: bool) -> str:
-    return "noticed" if outcome.noticed else "equivalent" if is_explained else "unexplained"
+def _verdict(outcome: Outcome) -> str:
+    return "noticed" if outcome.noticed else "equivalent" if _reason(outcome) else "unexplained"
 
 
-def _entry(outcome: Outcome, reason: str) -> str:
-    where = f"- `{outcome.module}`, `{outcome.function}`: {reason}".rstrip()
+def _entry(outcome: Outcome) -> str:
+    where = f"- `{outcome.module}`, `{outcome.function}`: {_reason(outcome)}".rstrip()
     return f"{where}\n  ```diff\n  - {outcome.before}\n  + {outcome.after}\n  ```"
 
 
