@@ -47,7 +47,7 @@ MODULES = {
     "trusted/certify": ("kernel", "certify", "guards", "rational"),
     "trusted/check": ("distribution", "guards"),
     "network/graph": ("markov", "guards"),
-    "network/relevance": ("markov", "sets", "guards"),
+    "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("encoding", "guards"),
     "methods/cliques/factorization": ("factorization", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
