@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, TypeAlias, cast, get_args
@@ -28,27 +29,26 @@ from credalog.choices import (
     named,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
-from credalog.grounding import LIMIT, Grounder, nearest
+from credalog.grounding.network import LIMIT, Grounder
+from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
 from credalog.numbers.tolerances import TOLERANCE
-from credalog.text import (
-    Data,
+from credalog.text.builder import (
+    Expression,
+    Given,
+    Stated,
     check_depth,
-    declarations_of,
-    extended,
-    read,
-    read_file,
-    read_formula,
-    read_query,
-    read_threshold,
-    theory_of,
-    unparse,
-    unparse_formula,
-    with_rules,
+    condition,
+    literal,
+    query_of,
+    sentence_of,
 )
-from credalog.text.builder import Expression, Given, Stated, condition, literal, query_of, sentence_of
+from credalog.text.data import Data, extended
+from credalog.text.lifting import declarations_of, theory_of, with_rules
+from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
+from credalog.text.unparse import unparse, unparse_formula
 from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from credalog.questions.influence import Explanation, Measurement
     from credalog.questions.map import BestAssignments, Criterion
 
-__all__ = ["LCN", "load", "parse"]
 
 Asked: TypeAlias = str | Query | Expression | Formula
 """A question: text such as "P(a | b)", a query, `P(a, given=b)`, or a formula whose probability is meant."""
@@ -309,11 +308,11 @@ class LCN:
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
     ) -> tuple[str, ...]:
         """Say why an answer is no narrower than [0, 1], where a reason can be found."""
-        from credalog.questions.vacuous import is_vacuous, reasons
-
         options = _options(timeout, TOLERANCE, markov)
-        if not is_vacuous(answer, TOLERANCE):
+        if answer.lower > TOLERANCE or answer.upper < 1.0 - TOLERANCE:
             return ()
+        from credalog.questions.vacuous import reasons
+
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
     def marginals(
@@ -331,25 +330,66 @@ class LCN:
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.methods.answer import Marginals
-        from credalog.methods.automatic import marginal_atoms
+        from credalog.methods.answer import Marginals, marginal_atoms
 
         # More processes than processors help nobody.
         count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
         options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
-        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
-        if count > 1:
-            return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
-        return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+        at_once = self._at_once(observed, options)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
+        left = [query for query in asked if query not in at_once]
+        if count > 1 and left:
+            shared = _shared_out(self._ground_with(*left), left, options, count)
+            at_once = {**at_once, **dict(zip(left, shared, strict=True))}
+        answers = _until_interrupted(partial(self._engine, options.markov, *asked), asked, options, at_once)
+        return Marginals(tuple(answers))
+
+    def marginals_at_once(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> Mapping[Query, Answer]:
+        """Find the marginals that need not be asked for one by one: of points, and of many tied variables."""
+        return self._at_once(self._observed(None), _options(timeout, tolerance, markov, method=method))
+
+    def _at_once(self, observed: Formula, options: Options) -> Mapping[Query, Answer]:
+        pointwise = self._pointwise(observed, options)
+        if pointwise is not None:
+            return {answer.query: answer for answer in pointwise}
+        from credalog.methods.answer import marginal_atoms
+
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        found = engine.at_once(marginal_atoms(self.ground()), observed, options)
+        return {answer.query: answer for answer in found.values()}
+
+    def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
+        """Find all marginals at once, without importing what only intervals need."""
+        if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
+            return None
+        from credalog.methods.answer import marginal_atoms
+        from credalog.methods.compiled import Compiled
+        from credalog.methods.points import answers as points
+
+        compiled = Compiled(self._ground_with(Query(TRUE, observed)), options.markov)
+        if compiled.credal is None or options.method not in ("auto", "points"):
+            return None
+        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""
-        variant = cast("VariantName", options.method)
-        found = self.propagate(variant=variant, given=observed, markov=options.markov).answers()
-        return tuple(answer for answer in found if answer.query.scope[0] in self._mentioned)
+        found = self.propagate(
+            variant=cast("VariantName", options.method),
+            given=observed,
+            timeout=options.timeout * len(self.variables),
+            markov=options.markov,
+        )
+        return tuple(answer for answer in found.answers() if answer.query.scope[0] in self._mentioned)
 
     def propagate(
         self,
@@ -358,19 +398,20 @@ class LCN:
         window: int = 0,
         given: GivenHere = None,
         schedule: ScheduleName = "residual",
+        timeout: float = inf,
         tolerance: float = PROPAGATION_TOLERANCE,
         markov: MarkovName | Markov = Markov.LOCAL,
         start: Propagation | None = None,
         report: Callable[[Round], None] | None = None,
     ) -> Propagation:
-        """Propagate intervals, given the evidence.
+        """Propagate intervals, given the evidence, for as long as the timeout allows.
 
-        "printed" is the paper's algorithm to the letter, "bp" its exact reading on polytrees, "sound" the one
-        whose bounds hold.
+        "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
+        the one whose bounds hold.
         """
         from credalog.methods.intervals import propagate
 
-        options = _options(1.0, tolerance, markov)
+        options = _options(timeout, tolerance, markov)
         if window:
             _count(window, "window")
         observed = self._observed(given)
@@ -382,6 +423,7 @@ class LCN:
             schedule=schedule,
             markov=options.markov,
             tolerance=tolerance,
+            timeout=timeout,
             start=start,
             report=report,
         )
@@ -400,16 +442,14 @@ class LCN:
         report: Report | None = None,
     ) -> BestAssignments:
         """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
-        from credalog.questions.map import best_assignments, read_criterion
+        from credalog.questions.map import Criterion, best_assignments
 
         options = _options(timeout, tolerance, markov, report=report)
-        if not 0.0 <= alpha <= 1.0:
-            raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
         _count(top, "top")
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
-        rule = read_criterion(criterion)
+        rule = Criterion(named(criterion, get_args(CriterionName), what="criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
@@ -587,10 +627,12 @@ def _answers(network: Network, asked: list[Query], options: Options) -> list[Ans
     return [engine.query(query, options) for query in asked]
 
 
-def _until_interrupted(engine: Engine, asked: Iterable[Query], options: Options) -> Iterator[Answer]:
-    """Answer one question after the other; one that the user stopped is the last."""
+def _until_interrupted(
+    engine: Callable[[], Engine], asked: Iterable[Query], options: Options, known: Mapping[Query, Answer]
+) -> Iterator[Answer]:
+    """Answer one question after the other that is not answered yet; one that the user stopped is the last."""
     for query in asked:
-        answer = engine.query(query, options)
+        answer = known.get(query) or engine().query(query, options)
         yield answer
         if answer.interrupted:
             return
@@ -607,8 +649,7 @@ def _options(
     """Return options that make sense, or say which does not."""
     from credalog.methods.answer import Options
 
-    name = markov.value if isinstance(markov, Markov) else markov
-    condition = Markov(named(name, get_args(MarkovName), what="Markov condition"))
+    condition = Markov(named(markov, get_args(MarkovName), what="Markov condition"))
     return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
 
 

@@ -6,14 +6,15 @@ independence. Nothing here knows how the distribution was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf, prod
+from typing import TypeVar
 
 import numpy as np
 
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph
-from credalog.network.relevance import d_separated
+from credalog.network.relevance import d_connected
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.tables.distribution import Distribution, Factor, Floats
 
@@ -48,14 +49,23 @@ def violation(
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
-    tables = distribution.marginals([s.scope for s in far])
     worst = [excess for excess in local if excess <= LAST_DIGITS]
-    worst += [_excess(s, table) for s, table in zip(far, tables, strict=True)]
+    worst += _excesses(far, distribution)
     stated = list(network.independences)
     if graph is not None:
-        excused = _excused(distribution, network, graph, asked)
-        stated.extend(_local_conditions(distribution, graph, excused))
+        stated += _local_conditions(distribution, network, graph, asked)
     return max([0.0, *worst, *(_dependence(distribution, i) for i in stated)])
+
+
+def _excesses(sentences: Iterable[Sentence], distribution: Distribution) -> Iterator[float]:
+    """Yield the violations of sentences, each on the table of its scope; what share one are read off it."""
+    together: dict[frozenset[Variable], list[Sentence]] = {}
+    for sentence in sentences:
+        together.setdefault(frozenset(sentence.scope), []).append(sentence)
+    scopes = [group[0].scope for group in together.values()]
+    tables = distribution.marginals(scopes)
+    for scope, group, table in zip(scopes, together.values(), tables, strict=True):
+        yield from (_excess(sentence, scope, table) for sentence in group)
 
 
 def _graded(excess: float, mass: float) -> float:
@@ -63,9 +73,8 @@ def _graded(excess: float, mass: float) -> float:
     return max(excess, LENIENCE * excess / mass) if mass > 0.0 else excess
 
 
-def _excess(sentence: Sentence, joint: Floats) -> float:
+def _excess(sentence: Sentence, over: tuple[Variable, ...], joint: Floats) -> float:
     """Measure the violation of a sentence on the joint table of its variables."""
-    over = sentence.scope
     given = truth_table(sentence.given, over)
     mass = float(joint[given].sum())
     value = sum(
@@ -110,47 +119,88 @@ def _excused(
     """
     names = graph.variables
     components = [frozenset(names[i] for i in c) for c in graph.components() if len(c) > 1]
-    home = {v: component for component in components for v in component}
+    home = {v: number for number, component in enumerate(components) for v in component}
+    inner = {f.block: components[home[f.block[0]]] for f in distribution.factors if f.block[0] in home}
     scopes = [frozenset(s.scope) for s in network.sentences] + [frozenset(asked)]
-    scopes += [frozenset(f.parents) - home.get(f.block[0], frozenset()) for f in distribution.factors]
+    scopes += [frozenset(f.parents) - inner.get(f.block, frozenset()) for f in distribution.factors]
     declared = frozenset(v for i in network.independences for v in (*i.left, *i.right, *i.given))
+    shown, own = _by_home(scopes, home), _by_home((f.block for f in distribution.factors), home)
+    parents_of = {f.block: f.parents for f in distribution.factors}
     excused: set[Variable] = set()
-    for component in components:
+    for number, component in enumerate(components):
+        if number not in own or not component.isdisjoint(declared):
+            continue
         around = component.union(*(graph.parents(x) for x in component))
-        own = [f for f in distribution.factors if not component.isdisjoint(f.block)]
-        is_own_law = all(len(f.block) == 1 and around.issuperset(f.parents) for f in own)
-        if own and is_own_law and component.isdisjoint(declared) and _all_closed(scopes, component, graph):
+        is_own_law = all(len(block) == 1 and around.issuperset(parents_of[block]) for block in own[number])
+        if is_own_law and _all_closed(shown.get(number, ()), component, graph):
             excused |= component
     return frozenset(excused)
+
+
+Scope = TypeVar("Scope", bound=Iterable[Variable])
+
+
+def _by_home(scopes: Iterable[Scope], home: Mapping[Variable, int]) -> dict[int, list[Scope]]:
+    """Return for each component the scopes that mention a member of it."""
+    found: dict[int, list[Scope]] = {}
+    for scope in scopes:
+        for number in {home[v] for v in scope if v in home}:
+            found.setdefault(number, []).append(scope)
+    return found
 
 
 def _all_closed(
     scopes: Iterable[frozenset[Variable]], component: frozenset[Variable], graph: DependencyGraph
 ) -> bool:
     """Tell whether each member of a component that a scope shows has all the rest of the scope as parents."""
-    return all(scope - {x} <= frozenset(graph.parents(x)) for scope in scopes for x in scope & component)
+    families = {x: frozenset((x, *graph.parents(x))) for x in component}
+    return all(scope <= families[x] for scope in scopes for x in scope & component)
 
 
 def _local_conditions(
-    distribution: Distribution, graph: DependencyGraph, excused: frozenset[Variable]
-) -> Iterator[Independence]:
-    """Yield the conditions that do not hold by construction, among each component and its parents."""
+    distribution: Distribution, network: Network, graph: DependencyGraph, asked: tuple[Variable, ...]
+) -> list[Independence]:
+    """Return the conditions that do not hold by construction, among each component and its parents."""
     component_of = {graph.variables[i]: c for c in graph.components() for i in c}
     arrows = _arrows(distribution)
-    around = {x: _around(graph, component_of[x]) for x in arrows}
+    around = {c: _around(graph, c) for c in {component_of[x] for x in arrows}}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
-    conforms = all(around[x].keys() >= set(arrows[x]) for x in arrows)
+    conforms = all(around[component_of[x]].keys() >= set(arrows[x]) for x in arrows)
+    children, found = _children(arrows), []
     for factor in distribution.factors:
-        is_family = len(factor.block) == 1 and set(factor.parents) == set(graph.parents(factor.block[0]))
-        if conforms and (is_family or excused.issuperset(factor.block)):
-            continue
-        for x in factor.block:
-            near = around[x] if conforms else arrows
-            ndnp = set(graph.ndnp(x))
-            right = tuple(y for y in near if y in ndnp)
-            if right and not d_separated(arrows, x, right, graph.parents(x)):
-                yield Independence((x,), right, graph.parents(x))
+        for x in () if conforms and _is_family(factor, graph, component_of) else factor.block:
+            near = around[component_of[x]] if conforms else arrows
+            connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
+            # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
+            ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
+            if any(y in near for y in connected & ndnp):
+                right = tuple(y for y in near if y in ndnp)
+                found.append(Independence((x,), right, graph.parents(x)))
+    excused = _excused(distribution, network, graph, asked) if found and conforms else frozenset[Variable]()
+    return [condition for condition in found if excused.isdisjoint(condition.left)]
+
+
+def _is_family(
+    factor: Factor, graph: DependencyGraph, component_of: Mapping[Variable, tuple[int, ...]]
+) -> bool:
+    """Tell whether a factor is that of one variable given its parents; one on no cycle may ignore some.
+
+    Such an x is independent of whatever does not descend from it given the parents in the factor, hence
+    also given all its parents, which do not descend from it.
+    """
+    x, *others = factor.block
+    own, known = set(factor.parents), set(graph.parents(x))
+    return not others and (own == known or (own <= known and len(component_of[x]) == 1))
+
+
+def _children(arrows: Mapping[Variable, tuple[Variable, ...]]) -> dict[Variable, list[Variable]]:
+    """Return the children of every variable that has some."""
+    children: dict[Variable, list[Variable]] = {}
+    for x, parents in arrows.items():
+        for parent in parents:
+            children.setdefault(parent, []).append(x)
+    return children
 
 
 def _around(graph: DependencyGraph, component: Iterable[int]) -> dict[Variable, None]:

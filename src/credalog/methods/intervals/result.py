@@ -23,10 +23,9 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.printed import Printed
-from credalog.trusted.certify import enclosed
-from credalog.trusted.rounding import round_down, round_up
+from credalog.trusted.rounding import enclosed, round_down, round_up
 
-__all__ = ["Propagation", "Round", "Variant"]
+__all__ = ["Propagation", "Round", "Variant", "of_value"]
 
 Bounds: TypeAlias = tuple[float, float]
 
@@ -35,7 +34,7 @@ class Variant(Enum):
     """Choose what a factor assumes of its neighbours."""
 
     BP = "bp"
-    """The paper's algorithm, with the independences of a polytree inside a family: exact on polytrees."""
+    """Our variant of the paper's algorithm: a family keeps a polytree's independences. Exact on polytrees."""
 
     PRINTED = "printed"
     """The paper's algorithm to the letter: the neighbours other than the target are mutually independent."""
@@ -59,8 +58,8 @@ class Propagation(Printed):
     """The intervals and messages that propagation reached.
 
     `lower` and `upper` hold one number per proposition, and one per value of every other variable.
-    `crossed` names a variable whose messages contradict each other: the paper's algorithm then found no fixed
-    point, and its intervals mean nothing. `messages` is None for posteriors by the paper's algorithm.
+    `crossed` names a variable whose messages contradict each other: bp and printed then found no fixed
+    point, and their intervals mean nothing. `messages` is None for their posteriors.
     """
 
     graph: FactorGraph
@@ -132,7 +131,7 @@ class Propagation(Printed):
         """Return the message of the factor over these variables to one of them."""
         edge, messages = self._edge(scope, to), self._messages()
         slot = int(self.graph.arrays.edge_slot[edge])
-        return _of_value(messages.lower[slot:], messages.upper[slot:], to, to.values.index(value))
+        return of_value(messages.lower[slot:], messages.upper[slot:], to, to.values.index(value))
 
     def received(self, scope: tuple[Variable, ...], source: Variable, value: str = "true") -> Bounds:
         """Return the message of a variable to the factor over these variables."""
@@ -142,7 +141,7 @@ class Propagation(Printed):
         slots = range(a.variable_slot[v + 1] - a.variable_slot[v])
         lower = np.array([max((m.lower[a.edge_slot[e] + s] for e in others), default=0.0) for s in slots])
         upper = np.array([min((m.upper[a.edge_slot[e] + s] for e in others), default=1.0) for s in slots])
-        return _of_value(lower, upper, source, source.values.index(value))
+        return of_value(lower, upper, source, source.values.index(value))
 
     def answers(self) -> tuple[Answer, ...]:
         """Return one answer per proposition, and one per value of every other variable.
@@ -175,7 +174,7 @@ class Propagation(Printed):
 
     def _known(self, v: int, value: int) -> Interval:
         """Return the interval of a value; that of the sound variant is proved, its roundings are outwards."""
-        # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+        # Messages of bp and printed may cross by a solver's tolerance, which is no contradiction.
         lower, upper = sorted(self._interval(v, value))
         if self.variant is Variant.SOUND:
             return Interval(
@@ -185,7 +184,7 @@ class Propagation(Printed):
 
     def _interval(self, v: int, value: int) -> Bounds:
         slot = int(self.graph.arrays.variable_slot[v])
-        return _of_value(self.lower[slot:], self.upper[slot:], self.graph.network.variables[v], value)
+        return of_value(self.lower[slot:], self.upper[slot:], self.graph.network.variables[v], value)
 
     def _messages(self) -> Messages:
         if self.messages is None:
@@ -207,7 +206,7 @@ class Propagation(Printed):
         raise UnknownName(f"No factor over exactly {names} is a neighbour of {variable.name}.")
 
 
-def _of_value(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
+def of_value(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
     """Read the bounds of one value off the slots of a variable."""
     if len(variable.values) > 2:
         return float(lower[value]), float(upper[value])
