@@ -15,7 +15,7 @@ from credalog.network.formulas import conjunction, disjunction, proposition, pro
 from credalog.network.graph import Markov
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.numbers.interval import Status
-from credalog.numbers.jit import SOURCES
+from credalog.numbers.jit import sources
 from propagation_judging import accusations
 
 pytestmark = pytest.mark.slow
@@ -50,8 +50,8 @@ def test_multipliers_that_are_no_numbers_prove_nothing() -> None:
 
 def test_compiled_code_is_thrown_away_when_the_code_it_calls_has_changed() -> None:
     """numba knows the file of a function only; `rounds` calls functions of `programs` and `kernels`."""
-    stamp = ask_programs._cache._cache_file._source_stamp  # type: ignore[attr-defined]
-    assert SOURCES in stamp
+    stamp = ask_programs._dispatcher._cache._cache_file._source_stamp  # type: ignore[attr-defined]
+    assert sources() in stamp
 
 
 @pytest.mark.parametrize("markov", list(Markov))

@@ -194,6 +194,10 @@ class CredalNetwork:
             return np.asarray(np.array(self.vertices(x, configuration), dtype=np.float64).mean(axis=0))
         return np.array(interval_centre(*bounds), dtype=np.float64)
 
+    def central_model(self) -> Distribution:
+        """Return the model in which every distribution is at the centre of its credal set."""
+        return Distribution(tuple(_chosen_factor(self, x, {}, False) for x in self.order))
+
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
         mentioned = scope(formula)

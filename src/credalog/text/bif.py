@@ -10,6 +10,7 @@ configuration; `default` gives it for the configurations not listed. Properties 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,6 +54,9 @@ class _Tokens:
 
     def __init__(self, text: str, file: str) -> None:
         self._text, self._file = text, file
+        # Where each line begins, and where one after the last would.
+        breaks = (match.end() for match in re.finditer("\n", text))
+        self._lines = [0, *breaks, len(text) + 1]
         self._tokens = list(self._read())
         self._next = 0
 
@@ -66,9 +70,9 @@ class _Tokens:
 
     def place(self, start: int) -> Place:
         """Return the line and column of a position in the text."""
-        begin = self._text.rfind("\n", 0, start) + 1
-        line = self._text[begin:].split("\n", 1)[0].rstrip()
-        return Place(self._text.count("\n", 0, start) + 1, start - begin + 1, line, self._file)
+        number = bisect_right(self._lines, start)
+        begin, end = self._lines[number - 1], self._lines[number]
+        return Place(number, start - begin + 1, self._text[begin:end].rstrip(), self._file)
 
     @property
     def here(self) -> Place:

@@ -6,42 +6,40 @@ bounds on P(x | e) for every variable and value, valid in every model with P(e) 
 Only observations that bear on x count: the others are d-separated from x by them, and may be forgotten.
 This is used where x and all that is observed have acyclic ancestors, which make up a Bayesian network. If
 nothing is left, P(x | e) is P(x). If what is left is a polytree of a credal network, set propagation is
-exact. Otherwise a bound t on P(x | e) is proved by max [P(x, e) - t·P(e)] <= δ over the window, with P(e) >=
-m there: then P(x | e) <= t + δ/m (docs/proofs.md, proof 13). Dinkelbach's iteration finds the least such t.
-Where no m > 0 can be proved, the bounds are [0, 1], and so they are, with a note, where the observations do
-not fit into a window.
+exact. Otherwise it is bounded by a linear program over a window; where the observations do not fit into one,
+the bounds are [0, 1], with a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
 
-from credalog.errors import InconsistentNetwork, ProblemTooLarge
-from credalog.methods.intervals.factors import Floats
-from credalog.methods.intervals.kernels import EPSILON, all_rows, table
-from credalog.methods.intervals.polytrees import require_possible, set_bounds, slot_values
-from credalog.methods.intervals.wide import LinearProgram
-from credalog.methods.intervals.windows import Surroundings
+from credalog.errors import ProblemTooLarge
+from credalog.methods.intervals.factors import Floats, slot_values
+from credalog.methods.intervals.linear import LinearProgram
+from credalog.methods.intervals.polytrees import require_possible, set_bounds
+from credalog.methods.intervals.windows import Surroundings, box_rows
 from credalog.network.formulas import Variable, World
+from credalog.network.graph import DependencyGraph
 from credalog.network.relevance import Relevance, ancestors, is_polytree, relevance
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables.credal import CredalNetwork, credal_network
 
-__all__ = ["MOST_OBSERVED_WORLDS", "Posteriors", "sound_posterior"]
+__all__ = ["MOST_OBSERVED_WORLDS", "Posteriors", "requisite", "sound_posterior"]
+
+T = TypeVar("T")
 
 MOST_OBSERVED_WORLDS = 256
 """The largest table that a window around evidence may have."""
 MOST_RELATIVES = 1000
 """How many ancestors of the evidence, and of a variable, are searched for what separates them."""
-DINKELBACH_ROUNDS = 12
 
 
 class Posteriors(NamedTuple):
@@ -112,7 +110,11 @@ class _Conditioning:
             certain = np.array([float(self.observed[v] == k) for k in self.values(v)])
             return certain, certain
         relevant = self._relevance(v)
-        seen = dict(self.observed) if relevant is None else self._requisite(relevant)
+        seen = (
+            dict(self.observed)
+            if relevant is None
+            else _mentioned(self.surroundings.dependencies, relevant, self.observed)
+        )
         unseen = self.lower[self.slots(v)], self.upper[self.slots(v)]
         self.budget.require_time()
         if not seen and not self._is_many_valued(relevant):
@@ -129,17 +131,9 @@ class _Conditioning:
 
     def _relevance(self, v: int) -> Relevance | None:
         """Find what bears on a variable given the evidence; None where independences are not known."""
-        parents = self.surroundings.dependencies.parent_indices
-        if not self.implied or len(self._ancestral) > MOST_RELATIVES or not _few_ancestors(parents, v):
+        if not self.implied or len(self._ancestral) > MOST_RELATIVES:
             return None
-        found = relevance(parents, [v], self.observed)
-        return found if self._cyclic.isdisjoint((*found.families, *found.separated)) else None
-
-    def _requisite(self, relevant: Relevance) -> dict[int, int]:
-        """Return the observations that the relevant families mention."""
-        parents = self.surroundings.dependencies.parent_indices
-        mentioned = {y for x in relevant.families for y in (x, *parents[x])}
-        return {y: value for y, value in self.observed.items() if y in mentioned}
+        return _relevance(self.surroundings.dependencies, self._cyclic, [v], self.observed)
 
     @cached_property
     def _cyclic(self) -> set[int]:
@@ -160,73 +154,50 @@ class _Conditioning:
         if self.surroundings.worlds({v, *seen}) > MOST_OBSERVED_WORLDS:
             raise ProblemTooLarge("The evidence does not fit into one window.")
         scope = self.surroundings.grow({v, *seen}, len(self.surroundings.graph.arrays.size))
-        window = self._window(scope)
-        found = [window.ratio((v, value), seen) for value in self.values(v)]
-        return np.array([low for low, _ in found]), np.array([high for _, high in found])
-
-    def _window(self, scope: tuple[int, ...]) -> _Window:
         size = self.surroundings.graph.arrays.size[list(scope)]
         slots = np.concatenate([np.arange(s.start, s.stop) for s in map(self.slots, scope)])
-        program = table(size, np.zeros(len(scope), dtype=np.bool_), self.surroundings.encode(scope).rows)
-        worlds = int(size.prod())
-        rows = all_rows(program, self.lower[slots], self.upper[slots], worlds)
-        values = np.indices(tuple(size)).reshape(len(scope), worlds)
-        return _Window(LinearProgram(rows), dict(zip(scope, values, strict=True)), self.budget)
+        box = box_rows(size, np.zeros(len(scope), dtype=np.bool_), self.lower[slots], self.upper[slots])
+        program = LinearProgram(sp.vstack([self.surroundings.rows(scope), box], format="csr"), self.budget)
+        values = dict(zip(scope, np.indices(tuple(size)).reshape(len(scope), -1), strict=True))
+        event = np.all([values[w] == x for w, x in seen.items()], axis=0)
+        found = [program.range(values[v] == value, event) for value in self.values(v)]
+        return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
 
-def _few_ancestors(parents: Sequence[Sequence[int]], v: int) -> bool:
-    """Tell whether a variable has few enough ancestors to be searched."""
-    found, frontier = {v}, [v]
-    while frontier and len(found) <= MOST_RELATIVES:
+def requisite(
+    dependencies: DependencyGraph, cyclic: set[int], asked: Sequence[int], observed: Mapping[int, T]
+) -> dict[int, T] | None:
+    """Return the observations that bear on some variables given all of them; None where that is not known.
+
+    `cyclic` are the variables that depend on themselves through others: only acyclic ancestors make up a
+    Bayesian network.
+    """
+    relevant = _relevance(dependencies, cyclic, asked, observed)
+    return None if relevant is None else _mentioned(dependencies, relevant, observed)
+
+
+def _relevance(
+    dependencies: DependencyGraph, cyclic: set[int], asked: Sequence[int], observed: Iterable[int]
+) -> Relevance | None:
+    if not _few_ancestors(dependencies.parent_indices, (*asked, *observed)):
+        return None
+    found = relevance(dependencies.parent_indices, asked, observed)
+    return found if cyclic.isdisjoint((*found.families, *found.separated)) else None
+
+
+def _mentioned(dependencies: DependencyGraph, relevant: Relevance, observed: Mapping[int, T]) -> dict[int, T]:
+    """Return the observations that the relevant families mention."""
+    mentioned = {y for x in relevant.families for y in (x, *dependencies.parent_indices[x])}
+    return {y: value for y, value in observed.items() if y in mentioned}
+
+
+def _few_ancestors(parents: Sequence[Sequence[int]], variables: Iterable[int]) -> bool:
+    """Tell whether variables have few enough ancestors to be searched."""
+    frontier = list(variables)
+    found = set(frontier)
+    most = MOST_RELATIVES + len(found)
+    while frontier and len(found) <= most:
         fresh = set(parents[frontier.pop()]) - found
         found |= fresh
         frontier.extend(fresh)
-    return len(found) <= MOST_RELATIVES
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The rows over the worlds of a window, and the value each of its variables takes in each world."""
-
-    program: LinearProgram
-    values: dict[int, Floats]
-    budget: Budget
-
-    def ratio(self, claim: tuple[int, int], seen: Mapping[int, int]) -> tuple[float, float]:
-        """Bound P(claim | seen) over all distributions of the window with P(seen) > 0."""
-        event = np.all([self.values[w] == x for w, x in seen.items()], axis=0)
-        mass = event.astype(np.float64)
-        claimed = (event & (self.values[claim[0]] == claim[1])).astype(np.float64)
-        least = -self._greatest(-mass)[0]
-        if least <= 0.0:
-            return 0.0, 1.0
-        highest = self._most(claimed, mass, least)
-        lowest = 1.0 - self._most(mass - claimed, mass, least) - EPSILON
-        return max(0.0, lowest), min(1.0, highest)
-
-    def _greatest(self, c: Floats) -> tuple[float, Floats]:
-        found = self.program.maximize(c)
-        if found is None:
-            raise InconsistentNetwork(
-                "No distribution satisfies the network: the bounds around the evidence contradict each other."
-            )
-        return found
-
-    def _most(self, claimed: Floats, mass: Floats, least: float) -> float:
-        """Bound the ratio of two masses, the second of which is at least `least`."""
-        proved = 1.0
-
-        def at(trial: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-            nonlocal proved
-            self.budget.require_time()
-            ratio = float(trial[0])
-            gain, p = self._greatest(claimed - ratio * mass)
-            # The objective's own coefficients are rounded, by less than one epsilon each.
-            above = (max(gain, 0.0) + EPSILON) / least * (1.0 + 4.0 * EPSILON) + EPSILON
-            proved = min(proved, ratio + above)
-            total = float(p @ mass)
-            attained = min(float(p @ claimed) / total, 1.0) if total > 0.0 else 0.0
-            return np.array([attained]), np.array([attained > ratio])
-
-        greatest_quotient(at, np.zeros(1), rounds=DINKELBACH_ROUNDS)
-        return proved
+    return len(found) <= most

@@ -11,6 +11,7 @@ keeps its sentences as rows over its own worlds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -35,6 +36,7 @@ __all__ = [
     "assemble",
     "factor_graph",
     "sentence_rows",
+    "slot_values",
 ]
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -291,23 +293,35 @@ def _up(value: Fraction) -> float:
     return nearest if value.denominator == 1 else round_up(nearest)
 
 
-def sentence_rows(sentences: list[Sentence], scope: tuple[Variable, ...]) -> Floats:
+def slot_values(size: int) -> range:
+    """Return the values that the slots of a variable bound."""
+    return range(1, 2) if size == 2 else range(size)
+
+
+def sentence_rows(sentences: Iterable[Sentence], scope: tuple[Variable, ...]) -> Floats:
     """Write each sentence as rows G p <= 0 over the worlds of the scope, every coefficient rounded down.
 
     Probabilities are not negative, so a smaller coefficient only weakens the row.
     """
-    rows = []
-    for sentence in sentences:
-        given = truth_table(sentence.given, scope).ravel()
-        claims = [(w, truth_table(claim, scope).ravel()) for w, claim in sentence.claims]
-        for sign, bound in ((1, sentence.upper), (-1, sentence.lower)):
-            row = [
-                _down(sign * (sum((w for w, t in claims if t[j]), Fraction(0)) - bound)) if given[j] else 0.0
-                for j in range(len(given))
-            ]
-            if any(value > 0.0 for value in row):
-                rows.append(row)
+    rows = [row for sentence in sentences for row in _rows(sentence, scope)]
     return np.array(rows, dtype=np.float64).reshape(len(rows), prod(len(v.values) for v in scope))
+
+
+def _rows(sentence: Sentence, scope: tuple[Variable, ...]) -> Iterator[Floats]:
+    """Yield the upper and the lower row of a sentence, each only if it can be violated."""
+    given = truth_table(sentence.given, scope).ravel()
+    held = np.array([truth_table(claim, scope).ravel()[given] for _, claim in sentence.claims])
+    # Worlds in which the same claims hold have the same coefficient.
+    patterns, kind = np.unique(held, axis=1, return_inverse=True)
+    totals = [
+        sum((w for (w, _), holds in zip(sentence.claims, pattern, strict=True) if holds), Fraction(0))
+        for pattern in patterns.T
+    ]
+    for sign, bound in ((1, sentence.upper), (-1, sentence.lower)):
+        row = np.zeros(len(given))
+        row[given] = np.array([_down(sign * (total - bound)) for total in totals])[kind.ravel()]
+        if (row > 0.0).any():
+            yield row
 
 
 def _arrays(network: Network, encoded: list[Encoded]) -> Arrays:

@@ -19,7 +19,7 @@ from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
 from credalog.garbage import uncollected
 from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.methods.intervals.evidence import posterior
-from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind, factor_graph
+from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind, factor_graph
 from credalog.methods.intervals.result import Propagation, Round, Variant
 from credalog.methods.intervals.rounds import (
     Messages,
@@ -39,8 +39,9 @@ from credalog.network.formulas import TRUE, Formula, Is, Not, World, conjunction
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget
+from credalog.numbers.jit import interpreted
 
-__all__ = ["Schedule", "propagate"]
+__all__ = ["Schedule", "propagate", "slice_intervals"]
 
 Report: TypeAlias = Callable[[Round], None]
 Choice = TypeVar("Choice", bound=Enum)
@@ -149,6 +150,14 @@ def propagate(
     )
 
 
+def slice_intervals(graph: FactorGraph, budget: Budget) -> tuple[Floats, Floats]:
+    """Propagate soundly through a few factors, before anything is compiled; return the bounds by slot."""
+    plan = _Plan(Variant.SOUND, Schedule.RESIDUAL, TOLERANCE, MOST_ITERATIONS, budget, None, Markov.LOCAL)
+    with interpreted():
+        found = _propagation(graph, plan, empty(graph.arrays))
+    return found.lower, found.upper
+
+
 def _chosen(kind: type[Choice], value: Choice | str) -> Choice:
     """Read a choice that may be given by its name."""
     try:
@@ -240,12 +249,13 @@ def _propagation(graph: FactorGraph, plan: _Plan, messages: Messages) -> Propaga
 def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
     """Ask factors whose inputs changed, round after round, until there are none left."""
     change, crossed, number = 0.0, -1, 0
+    variables = np.unique(graph.arrays.edge_variable)
     groups = _groups(graph, plan.sound)
     active = _active(messages, plan.tolerance)
     while len(active) and crossed < 0 and number < plan.max_iterations and not plan.budget.is_spent:
         number += 1
         change = _round(graph.arrays, plan, messages, groups[active], active)
-        crossed = _contradiction(graph.arrays, plan, messages)
+        crossed = _contradiction(graph.arrays, plan, messages, variables)
         if plan.report is not None:
             plan.report(Round(number, change, len(active), plan.budget.elapsed))
         active = _active(messages, plan.tolerance)
@@ -291,25 +301,27 @@ def _round(a: Arrays, plan: _Plan, messages: Messages, groups: NDArray[np.int8],
         change = max(change, ask_programs(a, messages, programs, plan.sound, at_once, dirty))
     for f in active[groups == _Group.WIDE]:
         if messages.refuted[0] < 0 and not plan.budget.is_spent:
-            change = max(change, _ask_wide(a, messages, int(f), at_once, dirty))
+            change = max(change, _ask_wide(a, messages, int(f), at_once, dirty, plan.budget))
     return max(change, update_all(a, messages, dirty, plan.sound))
 
 
-def _ask_wide(a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_]) -> float:
+def _ask_wide(
+    a: Arrays, messages: Messages, f: int, at_once: bool, dirty: NDArray[np.bool_], budget: Budget
+) -> float:
     """Ask one wide factor, if there is enough news for it."""
     if messages.change[f] <= WIDE_NEWS:
         messages.change[f] = 0.0
         return 0.0
-    out = wide_messages(a, f, incoming_box(a, messages, f, True))
+    out = wide_messages(a, f, incoming_box(a, messages, f, True), budget)
     if out is None:
         messages.refuted[0] = f
         return 0.0
     return take(a, messages, f, out, True, at_once, dirty)
 
 
-def _contradiction(a: Arrays, plan: _Plan, messages: Messages) -> int:
+def _contradiction(a: Arrays, plan: _Plan, messages: Messages, variables: Indices) -> int:
     """Return a variable whose messages contradict each other, or -1."""
-    crossed = first_crossed(a, messages, 0.0 if plan.sound else CROSSING)
+    crossed = first_crossed(a, messages, variables, 0.0 if plan.sound else CROSSING)
     refuted = int(messages.refuted[0])
     return int(a.edge_variable[a.edge_start[refuted + 1] - 1]) if crossed < 0 <= refuted else crossed
 

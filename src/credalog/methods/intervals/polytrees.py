@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.intervals.factors import Floats
+from credalog.methods.intervals.factors import Floats, slot_values
 from credalog.methods.vertices.sets import beliefs, check_possible
 from credalog.network.formulas import World
 from credalog.network.graph import DependencyGraph
@@ -20,12 +20,7 @@ from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.credal import CredalNetwork, Question, credal_network
 
-__all__ = ["polytree_posterior", "require_possible", "set_bounds", "slot_values"]
-
-
-def slot_values(size: int) -> range:
-    """Return the values that the slots of a variable bound."""
-    return range(1, 2) if size == 2 else range(size)
+__all__ = ["polytree_posterior", "require_possible", "set_bounds"]
 
 
 def require_possible(credal: CredalNetwork, observed: Mapping[int, int], budget: Budget) -> None:

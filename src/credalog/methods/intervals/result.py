@@ -25,7 +25,7 @@ from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, 
 from credalog.numbers.printed import Printed
 from credalog.trusted.rounding import enclosed, round_down, round_up
 
-__all__ = ["Propagation", "Round", "Variant"]
+__all__ = ["Propagation", "Round", "Variant", "of_value"]
 
 Bounds: TypeAlias = tuple[float, float]
 
@@ -131,7 +131,7 @@ class Propagation(Printed):
         """Return the message of the factor over these variables to one of them."""
         edge, messages = self._edge(scope, to), self._messages()
         slot = int(self.graph.arrays.edge_slot[edge])
-        return _of_value(messages.lower[slot:], messages.upper[slot:], to, to.values.index(value))
+        return of_value(messages.lower[slot:], messages.upper[slot:], to, to.values.index(value))
 
     def received(self, scope: tuple[Variable, ...], source: Variable, value: str = "true") -> Bounds:
         """Return the message of a variable to the factor over these variables."""
@@ -141,7 +141,7 @@ class Propagation(Printed):
         slots = range(a.variable_slot[v + 1] - a.variable_slot[v])
         lower = np.array([max((m.lower[a.edge_slot[e] + s] for e in others), default=0.0) for s in slots])
         upper = np.array([min((m.upper[a.edge_slot[e] + s] for e in others), default=1.0) for s in slots])
-        return _of_value(lower, upper, source, source.values.index(value))
+        return of_value(lower, upper, source, source.values.index(value))
 
     def answers(self) -> tuple[Answer, ...]:
         """Return one answer per proposition, and one per value of every other variable.
@@ -184,7 +184,7 @@ class Propagation(Printed):
 
     def _interval(self, v: int, value: int) -> Bounds:
         slot = int(self.graph.arrays.variable_slot[v])
-        return _of_value(self.lower[slot:], self.upper[slot:], self.graph.network.variables[v], value)
+        return of_value(self.lower[slot:], self.upper[slot:], self.graph.network.variables[v], value)
 
     def _messages(self) -> Messages:
         if self.messages is None:
@@ -206,7 +206,7 @@ class Propagation(Printed):
         raise UnknownName(f"No factor over exactly {names} is a neighbour of {variable.name}.")
 
 
-def _of_value(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
+def of_value(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
     """Read the bounds of one value off the slots of a variable."""
     if len(variable.values) > 2:
         return float(lower[value]), float(upper[value])

@@ -226,18 +226,17 @@ def ask_programs(
 def update_all(a: Arrays, m: Messages, dirty: NDArray[np.bool_], sound: bool) -> float:
     """Update all marked variables; return the largest change."""
     largest = 0.0
-    for v in range(len(dirty)):
-        if dirty[v]:
-            largest = max(largest, update(a, m, v, sound))
+    for v in np.flatnonzero(dirty):
+        largest = max(largest, update(a, m, int(v), sound))
     return largest
 
 
 @compiled
-def first_crossed(a: Arrays, m: Messages, tolerance: float) -> int:
-    """Return the first variable whose bounds contradict each other, or -1."""
-    for v in range(len(a.size)):
+def first_crossed(a: Arrays, m: Messages, variables: Indices, tolerance: float) -> int:
+    """Return the first of some variables whose bounds contradict each other, or -1."""
+    for v in variables:
         if _crossed(a, m, v, tolerance):
-            return v
+            return int(v)
     return -1
 
 

@@ -14,6 +14,7 @@ the undirected graph, then a common ancestor would close a cycle through that ed
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kin
 from credalog.network.graph import DependencyGraph
 from credalog.numbers.jit import compiled
 
-__all__ = ["mark_declared", "mark_independent", "mark_parents"]
+__all__ = ["Ancestry", "mark_declared", "mark_independent", "mark_parents"]
 
 MOST_ANCESTORS = 1000
 """How many ancestors of each variable a search visits before it gives up."""
@@ -40,6 +41,55 @@ def mark_independent(graph: FactorGraph, dependencies: DependencyGraph) -> Facto
     visited = np.full(len(cyclic), -1)
     _mark(graph.arrays, start, parents, cyclic, component, bridge, visited, product)
     return replace(graph, arrays=graph.arrays._replace(product=product))
+
+
+class Ancestry:
+    """The ancestors of variables as sets, for the few factors around a query."""
+
+    def __init__(self, dependencies: DependencyGraph) -> None:
+        self._parents = dependencies.parent_indices
+        self.cyclic, self.component = _cyclic_ancestry(dependencies)
+        self._known: dict[int, frozenset[int] | None] = {}
+
+    def of(self, v: int) -> frozenset[int] | None:
+        """Return a variable with its ancestors; None where they are too many."""
+        if v not in self._known:
+            found, frontier = {v}, [v]
+            while frontier and len(found) <= MOST_ANCESTORS:
+                fresh = set(self._parents[frontier.pop()]) - found
+                found |= fresh
+                frontier.extend(fresh)
+            self._known[v] = None if frontier else frozenset(found)
+        return self._known[v]
+
+    def disjoint(self, left: Iterable[int], right: Iterable[int]) -> bool:
+        """Tell whether two sets of variables have no common ancestor, and not both a cycle among theirs."""
+        one, other = tuple(left), tuple(right)
+        if any(self.cyclic[v] for v in one) and any(self.cyclic[v] for v in other):
+            return False
+        ancestors = [self.of(v) for v in (*one, *other)]
+        if any(found is None for found in ancestors):
+            return False
+        known = [found for found in ancestors if found is not None]
+        return frozenset().union(*known[: len(one)]).isdisjoint(frozenset().union(*known[len(one) :]))
+
+    def independent(self, candidates: Iterable[int]) -> list[int]:
+        """Choose variables that are mutually independent, in order."""
+        chosen: list[int] = []
+        for v in candidates:
+            if all(self.disjoint((v,), (w,)) for w in chosen):
+                chosen.append(v)
+        return chosen
+
+    def mark(self, graph: FactorGraph) -> FactorGraph:
+        """Mark, in every factor, a set of neighbours that are mutually independent in every model."""
+        product = graph.arrays.product.copy()
+        for f, factor in enumerate(graph.factors):
+            # The local program of a family speaks of its parents alone.
+            candidates = factor.scope[:-1] if factor.kind is Kind.FAMILY else factor.scope
+            chosen = set(self.independent(candidates))
+            product[graph.edges(f)] = [v in chosen for v in factor.scope]
+        return replace(graph, arrays=graph.arrays._replace(product=product))
 
 
 def mark_declared(graph: FactorGraph) -> FactorGraph:

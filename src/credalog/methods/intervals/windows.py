@@ -1,4 +1,4 @@
-"""Windows: local programs that see the neighbourhood of a factor, for tighter sound messages.
+"""Windows: local programs that see the neighbourhood of a factor or a query, for tighter sound bounds.
 
 Input: a factor graph, its dependency graph and a radius. Output: the factor graph with one more factor per
 window, a table over several factors' variables that obeys all their sentences and the independences that
@@ -6,18 +6,20 @@ fit inside it.
 
 Inside a window W the Markov condition is used through linear rows that every model satisfies. Let x have
 all its parents in W and let R be variables of W that are neither parents nor descendants of x. Then P(x |
-z, r) = P(x | z) for values z of the parents and r of R, so bounds l <= P(x | z) <= u hold in every context:
-l·p(z, r) <= p(x, z, r) <= u·p(z, r). What comes earlier in an order of the components, parents first, is no
-descendant (docs/proofs.md, proof 11).
+z, r) = P(x | z) for values z of the parents and r of R, so what a sentence says of P(x | z) holds in every
+context r. What comes earlier in an order of the components, parents first, is no descendant
+(docs/proofs.md, proof 11).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from credalog.methods.intervals.factors import (
     Encoded,
@@ -28,11 +30,14 @@ from credalog.methods.intervals.factors import (
     Kind,
     assemble,
     sentence_rows,
+    slot_values,
 )
+from credalog.network.formulas import literals_of
 from credalog.network.graph import DependencyGraph
+from credalog.network.sentences import Sentence
 from credalog.trusted.rounding import all_rounded_down
 
-__all__ = ["Surroundings", "widen"]
+__all__ = ["Surroundings", "box_rows", "local_sentences", "widen"]
 
 
 def widen(graph: FactorGraph, dependencies: DependencyGraph, radius: int, *, implied: bool) -> FactorGraph:
@@ -57,40 +62,27 @@ class Surroundings:
     graph: FactorGraph
     dependencies: DependencyGraph
     most_worlds: int
-    touching: tuple[tuple[int, ...], ...]
-    """The factors of each variable."""
     order: Indices
     """The position of each variable's component, parents first."""
-    assessed: dict[int, int]
-    """The factor that bounds P(x | z) for all parents of x, by x."""
+    local: dict[int, list[Sentence]]
+    """The sentences about P(x | z), z being values of all parents of x, by x."""
 
     @classmethod
     def of(
         cls, graph: FactorGraph, dependencies: DependencyGraph, most_worlds: int, *, implied: bool
     ) -> Surroundings:
         """Collect what windows are built from; `implied` says whether the Markov condition may be used."""
-        a = graph.arrays
-        starts = a.variable_start
-        touching = tuple(
-            tuple(a.edge_factor[a.variable_edge[starts[v] : starts[v + 1]]].tolist())
-            for v in range(len(a.size))
-        )
-        order = np.empty(len(a.size), dtype=np.int64)
+        order = np.empty(len(graph.arrays.size), dtype=np.int64)
         for number, members in enumerate(dependencies.components()):
             order[list(members)] = number
-        assessed = {
-            factor.scope[-1]: f
-            for f, factor in enumerate(graph.factors)
-            if implied
-            and factor.separate
-            and set(factor.scope[:-1]) == set(dependencies.parent_indices[factor.scope[-1]])
-        }
-        return cls(graph, dependencies, most_worlds, touching, order, assessed)
+        return cls(
+            graph, dependencies, most_worlds, order, local_sentences(graph, dependencies) if implied else {}
+        )
 
     def grow(self, scope: set[int], radius: int) -> tuple[int, ...]:
         """Grow a set of variables through neighbouring factors, by those that complete most factors first."""
         for _ in range(radius):
-            reach = {w for v in scope for f in self.touching[v] for w in self.graph.factors[f].scope} - scope
+            reach = {w for v in scope for f in self.touching(v) for w in self.graph.factors[f].scope} - scope
             fits = [w for w in reach if self.worlds((*scope, w)) <= self.most_worlds]
             if not fits:
                 break
@@ -102,44 +94,102 @@ class Surroundings:
 
     def _completed(self, scope: set[int], extra: int) -> int:
         """Count the factors that would come to lie inside the window."""
-        return sum(scope.issuperset(set(self.graph.factors[f].scope) - {extra}) for f in self.touching[extra])
+        return sum(scope.issuperset(set(self.graph.factors[f].scope) - {extra}) for f in self.touching(extra))
+
+    def touching(self, v: int) -> list[int]:
+        """Return the factors of a variable."""
+        a = self.graph.arrays
+        found: list[int] = a.edge_factor[
+            a.variable_edge[a.variable_start[v] : a.variable_start[v + 1]]
+        ].tolist()
+        return found
 
     def worlds(self, scope: Collection[int]) -> int:
         """Count the worlds of a set of variables."""
         return prod(int(self.graph.arrays.size[v]) for v in scope)
 
     def encode(self, scope: tuple[int, ...]) -> Encoded:
-        """Write the sentences and the in-context bounds of a window as rows over its worlds."""
-        near = sorted({f for v in scope for f in self.touching[v]})
-        inside = [f for f in near if set(self.graph.factors[f].scope) <= set(scope)]
-        sentences = tuple(sorted(i for f in inside for i in self.graph.factors[f].sentences))
+        """Write a window as a factor."""
+        sentences = tuple(sorted(i for f in self._inside(scope) for i in self.graph.factors[f].sentences))
+        return Encoded(Factor(scope, sentences, Kind.TABLE), self.rows(scope).toarray())
+
+    def _inside(self, scope: tuple[int, ...]) -> list[int]:
+        near = sorted({f for v in scope for f in self.touching(v)})
+        return [f for f in near if set(self.graph.factors[f].scope) <= set(scope)]
+
+    def rows(self, scope: tuple[int, ...]) -> sp.csr_array:
+        """Write what holds in a window as rows G p <= 0 over its worlds: the sentences, and in context."""
         network = self.graph.network
         variables = tuple(network.variables[v] for v in scope)
-        rows = [sentence_rows([network.sentences[i] for i in sentences], variables)]
-        shape = tuple(len(v.values) for v in variables)
-        values = np.indices(shape).reshape(len(shape), -1)
-        rows += [row for x in scope if x in self.assessed for row in self._in_context(x, scope, values)]
-        return Encoded(Factor(scope, sentences, Kind.TABLE), np.concatenate(rows))
+        values = np.indices(tuple(len(v.values) for v in variables)).reshape(len(scope), -1)
+        said = {i: None for f in self._inside(scope) for i in self.graph.factors[f].sentences}
+        stated = sentence_rows([network.sentences[i] for i in said], variables)
+        blocks = [
+            sp.csr_array(stated),
+            *(self._in_context(x, scope, values) for x in scope if x in self.local),
+        ]
+        return sp.csr_array(sp.vstack(blocks, format="csr"))
 
-    def _in_context(self, x: int, scope: tuple[int, ...], values: Indices) -> Iterator[Floats]:
-        """Yield l·p(z, r) - p(x, z, r) <= 0 and p(x, z, r) - u·p(z, r) <= 0 for all z and r."""
-        *parents, _ = self.graph.factors[self.assessed[x]].scope
+    def _in_context(self, x: int, scope: tuple[int, ...], values: Indices) -> sp.csr_array:
+        """Write what is said of P(x | z) once for each context."""
+        parents = self.dependencies.parent_indices[x]
         rest = [w for w in scope if self.order[w] < self.order[x] and w not in parents]
-        if not set(parents) <= set(scope) or not rest:
-            return
-        place = {v: i for i, v in enumerate(scope)}
-        below, above = self.graph.coefficients(self.assessed[x])
-        true = values[place[x]] == 1
-        z = _number(values[[place[v] for v in parents]], [2] * len(parents))
+        if not rest or not set(parents) <= set(scope):
+            return sp.csr_array((0, values.shape[1]))
+        variables = tuple(self.graph.network.variables[v] for v in scope)
         sizes = [int(self.graph.arrays.size[v]) for v in rest]
-        context = z * prod(sizes) + _number(values[[place[v] for v in rest]], sizes)
-        for number in range(2 ** len(parents) * prod(sizes)):
-            here = context == number
-            lower, upper = below[number // prod(sizes)], above[number // prod(sizes)]
-            if lower > 0.0:
-                yield all_rounded_down(np.where(here, lower - true, 0.0))[None]
-            if upper < 1.0:
-                yield all_rounded_down(np.where(here, true - upper, 0.0))[None]
+        context = _number(values[[scope.index(v) for v in rest]], sizes)
+        return _apart(sentence_rows(self.local[x], variables), context)
+
+
+def local_sentences(graph: FactorGraph, dependencies: DependencyGraph) -> dict[int, list[Sentence]]:
+    """Collect the sentences about one variable given one value of each of its parents."""
+    local: dict[int, list[Sentence]] = {}
+    for i in (i for factor in graph.factors for i in factor.sentences):
+        sentence = graph.network.sentences[i]
+        if (x := _head(sentence, dependencies)) is not None:
+            local.setdefault(x, []).append(sentence)
+    return local
+
+
+def _head(sentence: Sentence, dependencies: DependencyGraph) -> int | None:
+    """Return the variable of which a sentence speaks given one value of each of its parents, or None."""
+    if len(sentence.claim_scope) != 1:
+        return None
+    x = dependencies.index(sentence.claim_scope[0])
+    given = literals_of(sentence.given)
+    is_local = given is not None and {dependencies.index(v) for v in given} == {
+        *dependencies.parent_indices[x]
+    }
+    return x if is_local else None
+
+
+def _apart(rows: Floats, context: Indices) -> sp.csr_array:
+    """Write each row once for each context, with the coefficients of the worlds in it alone."""
+    row, world = np.nonzero(rows)
+    count = int(context.max(initial=0)) + 1
+    shape = (len(rows) * count, rows.shape[1])
+    return sp.csr_array((rows[row, world], (row * count + context[world], world)), shape=shape)
+
+
+def box_rows(size: Indices, product: NDArray[np.bool_], lower: Floats, upper: Floats) -> sp.csr_array:
+    """Write bounds on the values of each variable as rows G p <= 0 over a table.
+
+    Bounds on one of several independent variables hold in every context of the others: l·p(N) <= p(w, N)
+    <= u·p(N) for all their values N.
+    """
+    values = np.indices(tuple(size)).reshape(len(size), -1)
+    slot, blocks = 0, [sp.csr_array((0, values.shape[1]))]
+    for i, count in enumerate(size):
+        others = [k for k in np.flatnonzero(product) if k != i] if product[i] else []
+        context = _number(values[others], [int(size[k]) for k in others])
+        for value in slot_values(int(count)):
+            holds = values[i] == value
+            rows = [all_rounded_down(holds - upper[slot])] if upper[slot] < 1.0 else []
+            rows += [all_rounded_down(lower[slot] - holds)] if lower[slot] > 0.0 else []
+            blocks.append(_apart(np.array(rows).reshape(len(rows), len(holds)), context))
+            slot += 1
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 def _number(values: Indices, sizes: list[int]) -> Indices:

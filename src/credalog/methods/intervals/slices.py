@@ -1,0 +1,299 @@
+"""Sound bounds on any query, in a network of any size.
+
+Input: a network, its dependency graph and a query P(q | e). Output: an interval that holds for every model.
+
+Around the query a *slice* is cut out of the network: some variables, the sentences about them alone, and the
+independences among them that the whole network implies. Every model satisfies these, so what follows from a
+slice holds. Intervals are propagated through it; then the formula is bounded by a linear program over the
+worlds of a window around its variables, in which the intervals are rows. A formula with more variables than
+fit into a window is taken apart, and bounded by its parts. Slices and windows grow as long as there is time
+and something to gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import assert_never
+
+import numpy as np
+import scipy.sparse as sp
+
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.methods.intervals.conditioning import requisite
+from credalog.methods.intervals.factors import Floats, factor_graph
+from credalog.methods.intervals.flow import slice_intervals
+from credalog.methods.intervals.frechet import Range, both, complement, independent, parity, share
+from credalog.methods.intervals.linear import LinearProgram
+from credalog.methods.intervals.result import of_value
+from credalog.methods.intervals.separation import Ancestry, mark_declared
+from credalog.methods.intervals.windows import Surroundings, box_rows, local_sentences
+from credalog.network.formulas import (
+    TRUE,
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Or,
+    Truth,
+    Variable,
+    Xor,
+    conjunction,
+    literals_of,
+    scope,
+    truth_table,
+)
+from credalog.network.graph import DependencyGraph, Markov, dependency_graph
+from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import VACUOUS, End, Interval
+from credalog.trusted.rounding import enclosed
+
+__all__ = ["Slices", "bounds"]
+
+SIZES = ((16, 64), (64, 256), (256, 1024), (1024, 2048))
+"""How many variables a slice has, and how many worlds a window: each costs some ten times the one before."""
+
+GAIN = 1e-6
+"""By how much a larger slice has to narrow an interval for a still larger one to be tried."""
+
+GROUP = 64
+"""How many worlds the parts of a wide formula may have that are bounded together."""
+
+
+def bounds(
+    network: Network,
+    asked: Query,
+    *,
+    markov: Markov = Markov.LOCAL,
+    budget: Budget | None = None,
+    graph: DependencyGraph | None = None,
+) -> Interval:
+    """Bound a query over all models, whatever the size of the network, in the time there is.
+
+    `graph` is the dependency graph whose independences count, by default the network's own. A contradiction
+    that is found on the way is raised, with proof: the network has no model, or none that gives the condition
+    any probability.
+    """
+    slices = Slices(network, dependency_graph(network) if graph is None else graph, markov)
+    return slices.bounds(asked, Budget.of() if budget is None else budget)
+
+
+@dataclass(frozen=True)
+class Slices:
+    """A network made ready for sound bounds on many queries."""
+
+    network: Network
+    dependencies: DependencyGraph
+    markov: Markov = Markov.LOCAL
+
+    def bounds(self, asked: Query, budget: Budget) -> Interval:
+        """Bound a query in slices that grow, as long as there is time and something to gain."""
+        query, found = self._requisite(asked), VACUOUS
+        for variables, worlds in SIZES:
+            part = self._slice(query, variables, worlds, budget)
+            before, found = found, found.joined(_interval(part.range(query)))
+            if found.is_empty:
+                raise _contradiction(asked)
+            # What a first slice does not know, a second may.
+            stands = before is not VACUOUS and _gain(before, found) < GAIN
+            if budget.is_spent or part.is_whole or stands:
+                break
+        return found
+
+    def _requisite(self, asked: Query) -> Query:
+        """Forget observations that others make irrelevant."""
+        observed = literals_of(asked.given) if self._implied else None
+        if not observed:
+            return asked
+        numbers = {self.dependencies.index(v): v for v in observed}
+        claimed = [self.dependencies.index(v) for v in scope(asked.claim)]
+        kept = requisite(self.dependencies, self._cyclic, claimed, numbers)
+        if kept is None:
+            return asked
+        return Query(asked.claim, conjunction(numbers[i].is_(observed[numbers[i]]) for i in sorted(kept)))
+
+    def _slice(self, asked: Query, variables: int, worlds: int, budget: Budget) -> _Slice:
+        """Cut out the variables nearest to a query, and bound each of them."""
+        kept = self._near(asked.scope, variables)
+        near = sorted({i for v in kept for i in self._touching[v]})
+        said = [i for i in near if kept.issuperset(self._scopes[i])]
+        sentences = tuple(self.network.sentences[i] for i in said)
+        graph = factor_graph(
+            Network(self.network.variables, sentences, self.network.independences), silent=True
+        )
+        graph = mark_declared(self._ancestry.mark(graph) if self._implied else graph)
+        lower, upper = slice_intervals(graph, budget)
+        local = local_sentences(graph, self.dependencies) if self._implied else {}
+        around = Surroundings(graph, self.dependencies, worlds, self._ancestry.component, local)
+        is_whole = len(said) == len(near) and around.worlds(kept) <= worlds
+        return _Slice(around, lower, upper, self._ancestry if self._implied else None, is_whole, budget)
+
+    def _near(self, start: Iterable[Variable], count: int) -> set[int]:
+        """Return the variables nearest to some, through sentences, and these themselves."""
+        frontier = [self.dependencies.index(v) for v in start]
+        found = set(frontier)
+        # The list grows while it is walked: a breadth-first search.
+        for v in frontier:
+            for i in self._touching[v]:
+                fresh = [w for w in self._scopes[i] if w not in found]
+                if fresh and len(found) + len(fresh) <= count:
+                    found.update(fresh)
+                    frontier.extend(fresh)
+        return found
+
+    @property
+    def _implied(self) -> bool:
+        return self.markov is not Markov.NONE
+
+    @cached_property
+    def _ancestry(self) -> Ancestry:
+        return Ancestry(self.dependencies)
+
+    @cached_property
+    def _cyclic(self) -> set[int]:
+        return set(np.flatnonzero(self._ancestry.cyclic).tolist())
+
+    @cached_property
+    def _scopes(self) -> list[tuple[int, ...]]:
+        """Return the variables of each sentence, by number."""
+        index = self.dependencies.index
+        return [tuple(index(v) for v in sentence.scope) for sentence in self.network.sentences]
+
+    @cached_property
+    def _touching(self) -> list[list[int]]:
+        """Return the sentences about each variable."""
+        touching: list[list[int]] = [[] for _ in self.network.variables]
+        for i, over in enumerate(self._scopes):
+            for v in over:
+                touching[v].append(i)
+        return touching
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """A part of a network, with bounds on its variables."""
+
+    around: Surroundings
+    lower: Floats
+    upper: Floats
+    ancestry: Ancestry | None
+    is_whole: bool
+    budget: Budget
+
+    def range(self, asked: Query) -> Range:
+        """Bound a query by one window where it fits, and by its parts where it does not."""
+        if self._affords(self.around.most_worlds, asked.claim, asked.given):
+            return self._in_window(asked.claim, asked.given)
+        if not asked.is_conditional:
+            return self._formula(asked.claim)
+        held = self._formula(conjunction((asked.claim, asked.given)))
+        return share(held, self._formula(conjunction((Not(asked.claim), asked.given))))
+
+    def _affords(self, worlds: int, *formulas: Formula) -> bool:
+        """Tell whether there is time for a window, and whether formulas fit into it."""
+        return not self.budget.is_spent and self._fits(worlds, *formulas)
+
+    def _fits(self, worlds: int, *formulas: Formula) -> bool:
+        return self.around.worlds(self._numbers(*formulas)) <= worlds
+
+    def _numbers(self, *formulas: Formula) -> list[int]:
+        return [self.around.dependencies.index(v) for v in scope(*formulas)]
+
+    def _in_window(self, claim: Formula, given: Formula = TRUE) -> Range:
+        """Bound P(claim | given) by a linear program over the worlds around it."""
+        numbers = set(self._numbers(claim, given))
+        over = self.around.grow(numbers, len(self.around.graph.network.variables))
+        variables = tuple(self.around.graph.network.variables[v] for v in over)
+        program = LinearProgram(self._rows(over), self.budget)
+        return program.range(truth_table(claim, variables).ravel(), truth_table(given, variables).ravel())
+
+    def _rows(self, over: tuple[int, ...]) -> sp.csr_array:
+        """Write what is known of a window: its sentences, and the interval of each variable."""
+        a = self.around.graph.arrays
+        slots = [slot for v in over for slot in range(a.variable_slot[v], a.variable_slot[v + 1])]
+        chosen = [] if self.ancestry is None else self.ancestry.independent(over)
+        product = np.array([v in chosen for v in over], dtype=np.bool_)
+        box = box_rows(a.size[list(over)], product, self.lower[slots], self.upper[slots])
+        return sp.csr_array(sp.vstack([self.around.rows(over), box], format="csr"))
+
+    def _formula(self, formula: Formula) -> Range:
+        """Bound a formula by its parts, each of which may fit into a window."""
+        if self._affords(GROUP, formula):
+            return self._in_window(formula)
+        match formula:
+            case Truth(value):
+                return float(value), float(value)
+            case Is():
+                return self._atom(formula)
+            case Not(operand):
+                return complement(self._formula(operand))
+            case And(operands):
+                return self._conjunction(operands)
+            case Or(operands):
+                return complement(self._conjunction(tuple(map(Not, operands))))
+            case Implies(premise, conclusion):
+                return complement(self._conjunction((premise, Not(conclusion))))
+            case Xor(operands):
+                return reduce(parity, (self._formula(part) for part in self._groups(operands, Xor)))
+            case Iff(left, right):
+                return complement(parity(self._formula(left), self._formula(right)))
+            case _:
+                assert_never(formula)
+
+    def _atom(self, atom: Is) -> Range:
+        """Return what propagation knows of one value of a variable."""
+        slot = int(self.around.graph.arrays.variable_slot[self.around.dependencies.index(atom.variable)])
+        return of_value(
+            self.lower[slot:], self.upper[slot:], atom.variable, atom.variable.values.index(atom.value)
+        )
+
+    def _conjunction(self, operands: tuple[Formula, ...]) -> Range:
+        """Bound a conjunction: parts that have no ancestor in common are independent."""
+        blocks: list[tuple[set[int], Range]] = []
+        for part in self._groups(operands, conjunction):
+            over, event = set(self._numbers(part)), self._formula(part)
+            apart = [block for block in blocks if self._independent(over, block[0])]
+            for block in blocks:
+                if block not in apart:
+                    over, event = over | block[0], both(event, block[1])
+            blocks = [*apart, (over, event)]
+        return reduce(independent, (event for _, event in blocks))
+
+    def _independent(self, one: set[int], other: set[int]) -> bool:
+        return self.ancestry is not None and self.ancestry.disjoint(one, other)
+
+    def _groups(
+        self, operands: tuple[Formula, ...], joined: Callable[[tuple[Formula, ...]], Formula]
+    ) -> Iterator[Formula]:
+        """Join operands, one after the other, as long as a window for them all can be afforded."""
+        group: tuple[Formula, ...] = ()
+        for operand in operands:
+            if group and not self._affords(GROUP, *group, operand):
+                yield group[0] if len(group) == 1 else joined(group)
+                group = ()
+            group = (*group, operand)
+        yield group[0] if len(group) == 1 else joined(group)
+
+
+def _interval(found: Range) -> Interval:
+    """Return a range as proved: its ends were rounded outwards where they arose."""
+    return Interval(
+        enclosed(found[0], error=0.0, end=End.LOWER), enclosed(found[1], error=0.0, end=End.UPPER)
+    )
+
+
+def _gain(before: Interval, after: Interval) -> float:
+    """Return by how much the ends have moved."""
+    return max(after.lower.bound - before.lower.bound, before.upper.bound - after.upper.bound)
+
+
+def _contradiction(asked: Query) -> CredalogError:
+    if asked.is_conditional:
+        return ImpossibleEvidence(
+            f"No model gives {asked.given} any probability: the bounds on {asked} cross."
+        )
+    return InconsistentNetwork(f"No distribution satisfies the network: the bounds on {asked} cross.")
