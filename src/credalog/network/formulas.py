@@ -137,7 +137,7 @@ class _Connectives:
         )
 
     def __str__(self) -> str:
-        from credalog.text import unparse_formula
+        from credalog.text.unparse import unparse_formula
 
         return unparse_formula(self._formula)
 

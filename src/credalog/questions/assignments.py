@@ -57,8 +57,6 @@ from credalog.tables.products import ROUNDING, Floats, Products, Table
 from credalog.trusted.certify import Checker
 from credalog.trusted.rounding import enclosed, round_up
 
-__all__ = ["Assigned", "Assignments"]
-
 Assigned: TypeAlias = Mapping[int, int]
 """The state of each assigned variable, by numbers."""
 
