@@ -230,6 +230,21 @@ class LCN:
         """Return the LCN as text that reads back as the same."""
         return unparse(self.theory)
 
+    def widen(
+        self, *, by: Number | None = None, contaminate: Number | None = None, zeros: bool = False
+    ) -> LCN:
+        """Return the ground network with every probability an interval: off by so much, or by a share of it.
+
+        What is impossible or certain stays so, unless zeros are to be widened, too.
+        """
+        from credalog.network.imprecision import Imprecision, widened
+
+        amount = Imprecision.of(by=by, contaminate=contaminate, zeros=zeros)
+        network = widened(self.ground(), self.graph, amount)
+        if isinstance(self.stated, Network):
+            return LCN(network)
+        return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
+
     # ---- what can be asked ----------------------------------------------------------------------------
     #
     # A new kind of question is one more method here: it makes the options and the ground query, and

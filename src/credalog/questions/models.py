@@ -55,6 +55,9 @@ def _reading(problem: Problem) -> Reading:
 
 def find_model(engine: Engine, budget: Budget) -> Distribution | None:
     """Look for a model of the whole network; None where none was found in time."""
+    credal = engine.compiled.credal
+    if credal is not None and is_model(central := credal.central_model(), engine):
+        return central
     factors: list[Factor] = []
     for part in parts_of(engine.problem):
         found = model_of_part(engine, part, budget)
