@@ -32,7 +32,7 @@ from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import query
 from credalog.network.graph import Markov
 from credalog.numbers.tolerances import TOLERANCE
-from credalog.text import unparse_network, unparse_query
+from credalog.text.unparse import unparse_network, unparse_query
 from judging import (
     against_products,
     complaints,

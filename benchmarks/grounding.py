@@ -21,9 +21,10 @@ from time import process_time
 
 from pages import command, finish, options_of
 
-from credalog.grounding import ground
+from credalog.grounding.network import ground
 from credalog.network.graph import dependency_graph
-from credalog.text import extended, read
+from credalog.text.data import extended
+from credalog.text.parse import read
 from credalog.theory import Theory
 
 

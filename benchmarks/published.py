@@ -20,8 +20,8 @@ from pages import add_data, command, finish, options_of, require
 
 import credalog
 from credalog.errors import InconsistentNetwork
-from credalog.methods.answer import Answer, Options
-from credalog.methods.automatic import Engine, marginal_atoms
+from credalog.methods.answer import Answer, Options, marginal_atoms
+from credalog.methods.automatic import Engine
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Warrant

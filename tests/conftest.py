@@ -1,10 +1,13 @@
-"""What all tests share: public data, a Hypothesis profile that never flakes, and Ctrl-C as usual."""
+"""What all tests share: public data, a command to run, a Hypothesis profile that never flakes."""
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from credalog.cli import main
 
 PROJECT = Path(__file__).resolve().parent.parent
 SHARED_DATA = PROJECT.parent / "shared" / "data"
@@ -24,3 +27,27 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the public data folder ../shared/data is not there")
     return SHARED_DATA
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., str]:
+    """Return a function that writes a text to a file and returns its path."""
+
+    def write_down(text: str, name: str = "model.lcn") -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write_down
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs a command and returns its exit code, output and complaints."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        seen = capsys.readouterr()
+        return code, seen.out, seen.err
+
+    return run

@@ -23,7 +23,6 @@ import pytest
 import credalog
 from conftest import PROJECT
 from credalog import LCN, InconsistentNetwork, P, Status, propositions
-from credalog.cli import main
 from credalog.errors import CredalogError
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
@@ -36,30 +35,6 @@ from credalog.numbers.tolerances import TOLERANCE
 from credalog.questions.decide import Verdict
 from oracle import violations
 from random_networks import some_of, tables
-
-
-@pytest.fixture
-def written(tmp_path: Path):
-    """Return a function that writes a text to a file and returns its path."""
-
-    def write_down(text: str, name: str = "model.lcn") -> str:
-        path = tmp_path / name
-        path.write_text(text)
-        return str(path)
-
-    return write_down
-
-
-@pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]):
-    """Return a function that runs a command and returns its exit code, output and complaints."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        seen = capsys.readouterr()
-        return code, seen.out, seen.err
-
-    return run
 
 
 def assert_true(answer: Answer, lower: float, upper: float) -> None:

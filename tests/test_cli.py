@@ -44,30 +44,6 @@ def smokers() -> str:
     return str(EXAMPLES / "smokers.lcn")
 
 
-@pytest.fixture
-def written(tmp_path: Path):
-    """Return a function that writes a text to a file and returns its path."""
-
-    def write_down(text: str) -> str:
-        path = tmp_path / "model.lcn"
-        path.write_text(text)
-        return str(path)
-
-    return write_down
-
-
-@pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]):
-    """Return a function that runs a command and returns its exit code, output and complaints."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        seen = capsys.readouterr()
-        return code, seen.out, seen.err
-
-    return run
-
-
 def in_a_process(*words: str, **options) -> subprocess.Popen[str]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
     return subprocess.Popen([sys.executable, "-m", "credalog", *words], **pipes)
@@ -209,6 +185,12 @@ def test_run_on_a_file_that_asks_nothing_says_how_to_ask(ask, written):
     code, _, err = ask("run", written("P(a) >= 0.5\n"))
     assert code == 2
     assert "query P(" in err
+
+
+def test_propagation_ends_when_the_time_is_up(ask, smokers: str):
+    code, _, err = ask("marginals", smokers, "--method", "sound", "--timeout", "1e-9")
+    assert code == 0
+    assert "sound has not converged" in err
 
 
 @pytest.mark.slow
@@ -395,6 +377,13 @@ def test_the_limit_on_grounding_holds_for_questions_too(ask, smokers: str):
     assert re.search(r"\d+ sentences", err)
 
 
+def test_advice_is_given_in_commands(ask, smokers: str):
+    err = ask("query", smokers, "P(Ca(Tim)) >= 0.3")[2]
+    assert "ask `credalog decide FILE 'P(Ca(Tim)) >= 0.3'`." in err
+    err = ask("ground", smokers, "--limit", "3")[2]
+    assert "raise the limit: --limit 30." in err
+
+
 def test_bad_text_is_shown_with_its_place_and_a_caret(ask, written):
     code, out, err = ask("check", written("P(a) >= 0.5\nP(b >= 0.5\n"))
     assert (code, out) == (2, "")
@@ -452,7 +441,11 @@ def test_wrong_words_are_bad_input(words: tuple[str, ...], capsys: pytest.Captur
         ((), "`credalog --help` lists the commands."),
         (("query", "a.lcn", "P(a)", "--tolerence", "1"), "Did you mean --tolerance?"),
         (("query", "a.lcn", "P(a)", "--timout=1"), "Did you mean --timeout?"),
-        (("run", "a.lcn", "--method", "factorised"), "Did you mean factorized?"),
+        (
+            ("run", "a.lcn", "--method", "factorised"),
+            "there is no method factorised\n  Did you mean factorized?",
+        ),
+        (("run", "a.lcn", "--method", "xyz"), "there is no method xyz\n  Choose one of auto, factorized,"),
         (("graph", "a.lcn", "b.lcn"), "b.lcn is a word too many"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
@@ -481,7 +474,7 @@ def test_accidents_have_a_message_and_a_code(
     def fail(_: object) -> None:
         raise accident
 
-    monkeypatch.setattr("credalog.cli.describe.load_model", fail)
+    monkeypatch.setattr("credalog.cli.check.load_model", fail)
     found, _, err = ask("check", smokers)
     assert found == code
     assert words in err

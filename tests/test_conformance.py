@@ -29,13 +29,15 @@ from credalog import LCN, ImpossibleEvidence, InconsistentNetwork, Markov, Statu
 from credalog.choices import MethodName, VariantName
 from credalog.errors import CredalogError
 from credalog.methods import registry
-from credalog.methods.answer import Answer
+from credalog.methods.answer import Answer, Options
+from credalog.methods.points import answers as points
 from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Is, Variable, literals_of, scope
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Interval, Warrant
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.questions.decide import Verdict
+from credalog.tables.credal import credal_network
 from credalog.theory import Theory
 from oracle import parents
 
@@ -167,10 +169,13 @@ class Method:
         if self.name == "nilsson":
             return not network.independences
         if not expected.query:
-            return self.ask is by_query and self.name != "sets"
+            return self.ask is by_query and self.name not in ("points", "sets")
         query = lcn.question(expected.query)
         if self.name == "sets":
             return sets.applies(network, query, lcn.graph)
+        if self.name == "points":
+            credal = credal_network(network, lcn.graph)
+            return credal is not None and points.query(credal, query, Options()) is not None
         return self.ask is by_query or _is_of_an_atom(query)
 
 

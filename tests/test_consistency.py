@@ -24,7 +24,8 @@ from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.diagnose import Conflict, Consistency, Repair, conflict, diagnose, repair
 from credalog.questions.models import encode_tables, find_model
-from credalog.questions.widening import span_of, widenings_of
+from credalog.questions.widening import widenings_of
+from credalog.theory import span
 from oracle import violations
 
 pytestmark = pytest.mark.slow
@@ -122,7 +123,7 @@ def test_a_sentence_may_contradict_itself_alone():
 def test_linear_sentences_conflict_too():
     found = found_in(network_of("s1: P(a) + P(b) >= 1.5\ns2: P(a) <= 0.4\ns3: P(b) <= 0.9"))
     assert labels(found) == ["s1", "s2"]
-    low, high = span_of(found.sentences[0])
+    low, high = span(found.sentences[0].claims)
     assert (low, high) == (0, 2)
 
 

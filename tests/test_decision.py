@@ -14,7 +14,7 @@ from credalog.methods.automatic import Engine
 from credalog.numbers.interval import Endpoint, Interval, Warrant
 from credalog.questions.decide import Relation, Verdict, decide
 from credalog.show.html import Bar, as_html
-from credalog.text import read_query, read_threshold
+from credalog.text.parse import read_query, read_threshold
 from credalog.theory import Order
 from judging import truth_of
 from oracle import Verdict as Known

@@ -20,26 +20,6 @@ CONTRADICTION = "s1: 0.1 <= P(a) <= 0.4\ns2: 0.6 <= P(a) <= 0.9\ns3: P(b | a) >=
 CHAIN = "s1: 0.2 <= P(a) <= 0.4\ns2: 0.5 <= P(b | a) <= 0.7\ns3: 0.1 <= P(b | !a) <= 0.2\ns4: P(c) >= 0.3\n"
 
 
-@pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Write:
-    def write(text: str) -> str:
-        path = tmp_path / "model.lcn"
-        path.write_text(text)
-        return str(path)
-
-    return write
-
-
 def as_json(ask: Ask, *words: str) -> tuple[int, Any]:
     code, out, _ = ask(*words, "--json")
     return code, json.loads(out)
@@ -93,7 +73,7 @@ def test_a_weight_of_nothing_is_bad_input(ask: Ask, written: Write):
 def test_a_large_network_is_diagnosed_only_on_demand(
     ask: Ask, written: Write, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("credalog.cli.describe.LARGE", 1)
+    monkeypatch.setattr("credalog.cli.check.LARGE", 1)
     path = written(CONTRADICTION)
     code, out, _ = ask("check", path)
     assert code == 0

@@ -26,7 +26,7 @@ from credalog.questions import entropy
 from credalog.questions.entropy import entropy_of, maximum_entropy
 from credalog.tables.conditional import conditional_tables, point_network
 from credalog.tables.distribution import Distribution, Factor
-from credalog.text import unparse_network
+from credalog.text.unparse import unparse_network
 from oracle import rows_of, violations
 from random_networks import random_case
 

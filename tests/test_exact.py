@@ -12,8 +12,8 @@ import pytest
 import credalog
 from credalog import ImpossibleEvidence, InconsistentNetwork, Markov, Status, Warrant
 from credalog.errors import CredalogError, UnknownName
-from credalog.methods.answer import Answer, Options
-from credalog.methods.automatic import Engine, marginal_atoms, query
+from credalog.methods.answer import Answer, Options, marginal_atoms
+from credalog.methods.automatic import Engine, query
 from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, propositions
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.text.readers import read

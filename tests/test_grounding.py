@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import credalog
 from credalog.errors import GroundingTooLarge, LanguageError
-from credalog.grounding import Grounder, ground
+from credalog.grounding.network import Grounder, ground
 from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable, Xor, scope, truth_table
-from credalog.text import read, unparse_network
+from credalog.text.parse import read
+from credalog.text.unparse import unparse_network
 from credalog.theory import (
     Application,
     Assessment,

@@ -480,7 +480,7 @@ def point_of(encoding: Encoding, model: Product, mass: float) -> np.ndarray:
         table = np.ones(())
         for x in clique.scope:
             marginal = np.array([float(p) for p in model.marginals[problem.variables[x]]])
-            shown = [encoding.evidence[x]] if x in clique.fixed else slice(None)
+            shown = encoding.evidence[x] if x in clique.fixed else slice(None)
             table = np.multiply.outer(table, marginal[shown])
         point[columns] = table
     return point * mass

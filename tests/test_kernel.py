@@ -17,8 +17,16 @@ import scipy.sparse as sp
 
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.program.program import Box, Objective, Program, Ratios
-from credalog.trusted.certify import Checker, ExactChecker, enclosed, priced_bound
-from credalog.trusted.rounding import UNIT, all_rounded_down, outward, relative_error, round_down, round_up
+from credalog.trusted.certify import Checker, ExactChecker, priced_bound
+from credalog.trusted.rounding import (
+    UNIT,
+    all_rounded_down,
+    enclosed,
+    outward,
+    relative_error,
+    round_down,
+    round_up,
+)
 
 Rows = list[list[Fraction]]
 

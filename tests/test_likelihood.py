@@ -76,16 +76,57 @@ def certain(atom: Is) -> list[Sentence]:
     return [Sentence.of(atom, THIRD, THIRD, given=X), Sentence.of(atom, "0.5", "0.5", given=~X)]
 
 
-def test_only_what_is_a_number_in_every_configuration_is_gathered() -> None:
+def test_only_what_is_stated_of_each_configuration_is_gathered() -> None:
     asked = Query(X, F & G)
     assert fold(pair(certain(F), certain(G)), asked) is not None
-    interval = [Sentence.of(G, "0.1", "0.2", given=X), Sentence.of(G, "0.5", "0.5", given=~X)]
-    assert fold(pair(certain(F), interval), asked) is None
-    assert fold(pair(certain(F), certain(G)[:1]), asked) is None
     average = [Sentence.of(G, "0.5", "0.5", given=X | ~X)]
     assert fold(pair(certain(F), average), asked) is None
     contradictory = [*certain(G), Sentence.of(G, "0.9", "0.9", given=X)]
     assert fold(pair(certain(F), contradictory), asked) is None
+
+
+def test_the_products_of_ranges_fill_a_range() -> None:
+    ranges = [Sentence.of(G, "0.1", "0.2", given=X), Sentence.of(G, "0.25", "0.5", given=~X)]
+    folded = fold(pair(certain(F), ranges), Query(X, F & G))
+    assert folded is not None
+    (sign,) = folded.gathered
+    stated = {s.given: (s.lower, s.upper) for s in folded.network.sentences if s.claim == Is(sign)}
+    # 1/3 of 0.1 to 0.2, and 1/2 of 0.25 to 0.5, both divided by 1/4.
+    assert stated == {
+        Is(X.variable): (Fraction(2, 15), Fraction(4, 15)),
+        Is(X.variable, "false"): (Fraction(1, 2), Fraction(1)),
+    }
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+@pytest.mark.parametrize("tied", [True, False])
+def test_features_with_ranges_leave_the_answer_of_the_closed_form(count: int, tied: bool) -> None:
+    network, asked = tied_features(count) if tied else tied_features(count, tie="")
+    answer = query(network, asked, Options(timeout=60.0))
+    lower, upper = (3 / 7) * 0.4**count, 1.5 * 1.5**count
+    assert (answer.lower, answer.upper) == pytest.approx((lower / (1 + lower), upper / (1 + upper)), abs=1e-6)
+    assert answer.status is Status.EXACT
+    for model, value in ((answer.lower_witness, answer.lower), (answer.upper_witness, answer.upper)):
+        assert model is not None
+        assert model.probability(asked.claim, asked.given) == pytest.approx(value, abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [28, 40, 100])
+def test_a_hundred_features_are_answered_in_time_and_memory(count: int) -> None:
+    network, asked = tied_features(count)
+    answer = query(network, asked, Options(timeout=5.0))
+    lower, upper = (3 / 7) * 0.4**count, 1.5 * 1.5**count
+    assert answer.lower <= lower / (1 + lower)
+    assert answer.upper >= upper / (1 + upper)
+    assert answer.seconds <= 6.5
+
+
+def tied_features(count: int, tie: str = "0.2 <= P(c xor d) <= 0.7") -> tuple[Network, Query]:
+    """Return naive Bayes with all its features observed, the class tied to another atom."""
+    features = "\n".join(f"0.1 <= P(f{i} | c) <= 0.3\n0.2 <= P(f{i} | !c) <= 0.25" for i in range(count))
+    network = parse(f"0.3 <= P(c) <= 0.6\n{features}\n{tie}").ground()
+    number = {v.name: Is(v) for v in network.variables}
+    return network, Query(number["c"], conjunction(number[f"f{i}"] for i in range(count)))
 
 
 def test_what_else_is_asked_or_said_of_an_observation_keeps_it() -> None:

@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 import oracle
 from awkward_networks import COPIES, network
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
+from credalog.lcn import LCN
 from credalog.methods.intervals import Round, Schedule, Variant, propagate
 from credalog.methods.intervals.factors import Kind, factor_graph
 from credalog.methods.intervals.kernels import maximize
@@ -640,3 +641,4 @@ def test_when_the_time_is_up_sound_intervals_still_hold() -> None:
     assert not hurried.converged and hurried.iterations == 0
     given = propagate(chain, variant="sound", timeout=0.0, evidence=Is(chain.variables[-1]))
     assert all((answer.lower, answer.upper) in {(0.0, 1.0), (1.0, 1.0)} for answer in given.answers())
+    assert LCN.from_network(chain).propagate(variant="sound", timeout=1e-9).iterations == 0

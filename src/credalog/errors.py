@@ -7,27 +7,8 @@ prints it as an argument (`markov="none"`), the command line as a flag (`--marko
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
-
-__all__ = [
-    "Ask",
-    "CredalogError",
-    "GroundingTooLarge",
-    "ImpossibleEvidence",
-    "InconsistentNetwork",
-    "LanguageError",
-    "MissingLibrary",
-    "Option",
-    "Place",
-    "ProblemTooLarge",
-    "Remedy",
-    "UnknownName",
-    "inside",
-    "no_model",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +25,11 @@ class Place:
     inside: str = ""
 
     @classmethod
-    def within(cls, text: str, offset: int, *, line: int = 1, file: str = "") -> Place:
+    def within(cls, text: str, offset: int, *, line: int = 1, file: str = "", inside: str = "") -> Place:
         """Point at the character with this offset in a text that begins on this line."""
         start = text.rfind("\n", 0, offset) + 1
         whole = text[start:].partition("\n")[0]
-        return cls(line + text.count("\n", 0, start), offset - start + 1, whole, file)
+        return cls(line + text.count("\n", 0, start), offset - start + 1, whole, file, inside)
 
     def __str__(self) -> str:
         where = f"at {self.file or 'text'}, line {self.line}, column {self.column}"
@@ -140,17 +121,6 @@ class CredalogError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # An error from another process keeps its place and its advice.
         return (type(self), (self.message,), self.__dict__)
-
-
-@contextmanager
-def inside(typed: str) -> Iterator[None]:
-    """Say of errors raised here that their place is in a text that was just typed, not in a file."""
-    try:
-        yield
-    except CredalogError as error:
-        if error.place is not None:
-            error.place = replace(error.place, inside=typed)
-        raise
 
 
 class LanguageError(CredalogError):

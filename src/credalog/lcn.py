@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, TypeAlias, cast, get_args
@@ -28,27 +29,26 @@ from credalog.choices import (
     named,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
-from credalog.grounding import LIMIT, Grounder, nearest
+from credalog.grounding.network import LIMIT, Grounder
+from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
 from credalog.numbers.tolerances import TOLERANCE
-from credalog.text import (
-    Data,
+from credalog.text.builder import (
+    Expression,
+    Given,
+    Stated,
     check_depth,
-    declarations_of,
-    extended,
-    read,
-    read_file,
-    read_formula,
-    read_query,
-    read_threshold,
-    theory_of,
-    unparse,
-    unparse_formula,
-    with_rules,
+    condition,
+    literal,
+    query_of,
+    sentence_of,
 )
-from credalog.text.builder import Expression, Given, Stated, condition, literal, query_of, sentence_of
+from credalog.text.data import Data, extended
+from credalog.text.lifting import declarations_of, theory_of, with_rules
+from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
+from credalog.text.unparse import unparse, unparse_formula
 from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from credalog.questions.influence import Explanation, Measurement
     from credalog.questions.map import BestAssignments, Criterion
 
-__all__ = ["LCN", "load", "parse"]
 
 Asked: TypeAlias = str | Query | Expression | Formula
 """A question: text such as "P(a | b)", a query, `P(a, given=b)`, or a formula whose probability is meant."""
@@ -309,11 +308,11 @@ class LCN:
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
     ) -> tuple[str, ...]:
         """Say why an answer is no narrower than [0, 1], where a reason can be found."""
-        from credalog.questions.vacuous import is_vacuous, reasons
-
         options = _options(timeout, TOLERANCE, markov)
-        if not is_vacuous(answer, TOLERANCE):
+        if answer.lower > TOLERANCE or answer.upper < 1.0 - TOLERANCE:
             return ()
+        from credalog.questions.vacuous import reasons
+
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
     def marginals(
@@ -331,25 +330,58 @@ class LCN:
 
         With several jobs, the variables are shared out among processes.
         """
-        from credalog.methods.answer import Marginals
-        from credalog.methods.automatic import marginal_atoms
+        from credalog.methods.answer import Marginals, marginal_atoms
 
         # More processes than processors help nobody.
         count = min(_count(jobs, "jobs"), os.cpu_count() or 1)
         options = _options(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
         observed = self._observed(given)
-        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
+        if (at_once := self._pointwise(observed, options)) is not None:
+            return Marginals(at_once)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         if count > 1:
             return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
         return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
 
+    def point_marginals(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> Marginals | None:
+        """Find all marginals of a Bayesian network in one pass; None where probabilities are intervals."""
+        from credalog.methods.answer import Marginals
+
+        options = _options(timeout, tolerance, markov, method=method)
+        found = self._pointwise(self._observed(None), options)
+        return None if found is None else Marginals(found)
+
+    def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
+        """Find all marginals at once, without importing what only intervals need."""
+        if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
+            return None
+        from credalog.methods.answer import marginal_atoms
+        from credalog.methods.compiled import Compiled
+        from credalog.methods.points import answers as points
+
+        compiled = Compiled(self._ground_with(Query(TRUE, observed)), options.markov)
+        if compiled.credal is None or options.method not in ("auto", "points"):
+            return None
+        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
+
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""
-        variant = cast("VariantName", options.method)
-        found = self.propagate(variant=variant, given=observed, markov=options.markov).answers()
-        return tuple(answer for answer in found if answer.query.scope[0] in self._mentioned)
+        found = self.propagate(
+            variant=cast("VariantName", options.method),
+            given=observed,
+            timeout=options.timeout * len(self.variables),
+            markov=options.markov,
+        )
+        return tuple(answer for answer in found.answers() if answer.query.scope[0] in self._mentioned)
 
     def propagate(
         self,
@@ -358,19 +390,20 @@ class LCN:
         window: int = 0,
         given: GivenHere = None,
         schedule: ScheduleName = "residual",
+        timeout: float = inf,
         tolerance: float = PROPAGATION_TOLERANCE,
         markov: MarkovName | Markov = Markov.LOCAL,
         start: Propagation | None = None,
         report: Callable[[Round], None] | None = None,
     ) -> Propagation:
-        """Propagate intervals, given the evidence.
+        """Propagate intervals, given the evidence, for as long as the timeout allows.
 
-        "printed" is the paper's algorithm to the letter, "bp" its exact reading on polytrees, "sound" the one
-        whose bounds hold.
+        "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
+        the one whose bounds hold.
         """
         from credalog.methods.intervals import propagate
 
-        options = _options(1.0, tolerance, markov)
+        options = _options(timeout, tolerance, markov)
         if window:
             _count(window, "window")
         observed = self._observed(given)
@@ -382,6 +415,7 @@ class LCN:
             schedule=schedule,
             markov=options.markov,
             tolerance=tolerance,
+            timeout=timeout,
             start=start,
             report=report,
         )
@@ -400,16 +434,14 @@ class LCN:
         report: Report | None = None,
     ) -> BestAssignments:
         """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
-        from credalog.questions.map import best_assignments, read_criterion
+        from credalog.questions.map import Criterion, best_assignments
 
         options = _options(timeout, tolerance, markov, report=report)
-        if not 0.0 <= alpha <= 1.0:
-            raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
         _count(top, "top")
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
-        rule = read_criterion(criterion)
+        rule = Criterion(named(criterion, get_args(CriterionName), what="criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
@@ -607,8 +639,7 @@ def _options(
     """Return options that make sense, or say which does not."""
     from credalog.methods.answer import Options
 
-    name = markov.value if isinstance(markov, Markov) else markov
-    condition = Markov(named(name, get_args(MarkovName), what="Markov condition"))
+    condition = Markov(named(markov, get_args(MarkovName), what="Markov condition"))
     return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
 
 

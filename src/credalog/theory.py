@@ -11,58 +11,16 @@ constant, or a function value, is settled by the declarations when the theory is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
 from credalog.network.sentences import Source
-
-__all__ = [
-    "DEPTH",
-    "Application",
-    "Assessment",
-    "Binder",
-    "Boolean",
-    "Comparison",
-    "Compound",
-    "Connective",
-    "Declaration",
-    "Domain",
-    "Evidence",
-    "Function",
-    "IndependenceRule",
-    "Misstatement",
-    "Name",
-    "Order",
-    "Pattern",
-    "Predicate",
-    "Prefix",
-    "QueryRule",
-    "Quantified",
-    "Quantifier",
-    "RESERVED",
-    "RandomFunction",
-    "Relation",
-    "Rule",
-    "Shifted",
-    "Term",
-    "Theory",
-    "YES",
-    "conjoined",
-    "lifted",
-    "named",
-    "place_of",
-    "quoted",
-    "term_of",
-    "unquoted",
-    "written",
-]
-
 
 # fmt: off
 RESERVED = frozenset((
@@ -73,6 +31,7 @@ RESERVED = frozenset((
 # fmt: on
 """The words of the language; as names they are written in quotes."""
 
+_ZERO, _ONE = Fraction(0), Fraction(1)
 _PLAIN = re.compile(r"[^\W\d]\w*'*")
 _INTEGER = re.compile(r"-?\d+")
 _ARGUMENT = re.compile(r'"(?:\\.|[^"\\])*"|[^,"]+')
@@ -128,12 +87,12 @@ class Misstatement(LanguageError):
         return self.kind(self.message, place=place, advice=self.advice)
 
 
-def place_of(lexeme: str, text: str, *, line: int = 1, file: str = "") -> Place:
+def place_of(lexeme: str, text: str, *, line: int = 1, file: str = "", inside: str = "") -> Place:
     """Point at the first occurrence of a word in a text that begins on this line, or at its beginning."""
     edge = r"\w" if lexeme[:1].isalnum() else r"[<>=!]"
     found = re.search(rf"(?<!{edge}){re.escape(lexeme)}(?!{edge})", text) if lexeme else None
     offset = found.start() if found else len(text) - len(text.lstrip())
-    return Place.within(text, offset, line=line, file=file)
+    return Place.within(text, offset, line=line, file=file, inside=inside)
 
 
 class Connective(Enum):
@@ -343,6 +302,70 @@ class Assessment:
     given: Pattern
     lower: Fraction
     upper: Fraction
+
+
+Claim = TypeVar("Claim", bound=Hashable)
+Claims: TypeAlias = tuple[tuple[Fraction, Claim], ...]
+"""Weighted claims, patterns in a theory and formulas in Python."""
+
+
+def span(claims: Claims[Claim]) -> tuple[Fraction, Fraction]:
+    """Return the least and the greatest value that a sum of weighted probabilities can have."""
+    weights = [weight for weight, _ in claims]
+    return sum((w for w in weights if w < 0), _ZERO), sum((w for w in weights if w > 0), _ZERO)
+
+
+def normal_form(
+    terms: Claims[Claim], lower: Fraction | None, upper: Fraction | None
+) -> tuple[Claims[Claim], Fraction, Fraction]:
+    """Return claims without repetition, a single one with weight 1, and both bounds on their sum.
+
+    A bound that is missing is the widest possible. Text and Python build sentences through here.
+    """
+    claims = terms if len(terms) == 1 and terms[0][0] else _added(terms)
+    if len(claims) > 1:
+        least, greatest = span(claims)
+    else:
+        ((weight, claim),) = claims
+        if weight is not _ONE and weight != 1:
+            bounds = (None if bound is None else bound / weight for bound in (lower, upper))
+            lower, upper = bounds if weight > 0 else reversed(tuple(bounds))
+        claims, least, greatest = ((_ONE, claim),), _ZERO, _ONE
+    low = least if lower is None else lower
+    high = greatest if upper is None else upper
+    if len(claims) == 1 and (wrong := next((bound for bound in (low, high) if not 0 <= bound <= 1), None)):
+        per_cent = f" For per cent, write {_shown(wrong)}%." if 1 < wrong <= 100 else ""
+        advice = f"A probability lies between 0 and 1.{per_cent}"
+        raise Misstatement(f"{_shown(wrong)} is not a probability", lexeme=_shown(wrong), advice=advice)
+    if low > greatest or high < least:
+        raise Misstatement(
+            f"the sum lies between {_shown(least)} and {_shown(greatest)}, whatever the distribution",
+            advice="Correct the bounds.",
+        )
+    if low > high:
+        raise Misstatement(
+            f"the lower bound {_shown(low)} exceeds the upper bound {_shown(high)}",
+            lexeme=_shown(low),
+            advice="Exchange the two bounds, or correct one of them.",
+        )
+    return claims, low, high
+
+
+def _added(terms: Claims[Claim]) -> Claims[Claim]:
+    weights: dict[Claim, Fraction] = {}
+    for weight, claim in terms:
+        weights[claim] = weights.get(claim, _ZERO) + weight
+    claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
+    if not claims:
+        raise Misstatement("the probabilities cancel, so the sentence says nothing")
+    return claims
+
+
+def _shown(number: Fraction) -> str:
+    """Write a number shortly, however large it is."""
+    if abs(number) < 10**15:
+        return f"{float(number):g}"
+    return f"{'-' if number < 0 else ''}1e+{len(str(abs(int(number)))) - 1}"
 
 
 @dataclass(frozen=True, slots=True)

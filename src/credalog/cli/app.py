@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
+from credalog.cli.check import CHECKING
 from credalog.cli.command import INTERRUPTED, Command, complain
-from credalog.cli.decide import DECIDING
 from credalog.cli.describe import DESCRIBING
-from credalog.cli.diagnose import DIAGNOSING
+from credalog.cli.explain import EXPLAINING
 from credalog.cli.output import times_written, write_json
 from credalog.errors import CredalogError
 
-__all__ = ["COMMANDS", "main"]
-
-COMMANDS: tuple[Command, ...] = (*DESCRIBING, *ASKING, *DECIDING, *DIAGNOSING)
+COMMANDS: tuple[Command, ...] = (*CHECKING, *DESCRIBING, *ASKING, *EXPLAINING)
 
 BAD_INPUT = CredalogError.exit_code
 READER_LEFT = 141
@@ -77,11 +75,16 @@ class _Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Complain about a word, and name the nearest that would have been understood."""
-        choice = re.search(r"invalid choice: '?(?P<word>[^']*?)'? \(choose from (?P<known>.*)\)", message)
-        advice = _advice(choice["word"], re.findall(r"[\w-]+", choice["known"])) if choice else ""
+        choice = re.search(
+            r"(?P<what>\w+): invalid choice: '?(?P<word>[^']*?)'? \(choose from (?P<known>.*)\)", message
+        )
+        if choice:
+            known = re.findall(r"[\w-]+", choice["known"])
+            advice = _advice(choice["word"], known) or f"\n  Choose one of {', '.join(known)}."
+            message = f"there is no {choice['what'].lower()} {choice['word']}{advice}"
         if message.endswith("required: COMMAND"):
-            advice = "\n  `credalog --help` lists the commands."
-        super().error(message + advice)
+            message += "\n  `credalog --help` lists the commands."
+        super().error(message)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Complain about arguments that the command does not have."""
@@ -115,6 +118,5 @@ def _parser() -> ArgumentParser:
             epilog=CODES,
             formatter_class=RawDescriptionHelpFormatter,
         )
-        command.arguments(own)
-        own.set_defaults(run=command.run, parser=own, command=command.name)
+        command.add_to(own)
     return parser

@@ -1,24 +1,28 @@
-"""Commands that ask: query, marginals, run.
+"""Commands that ask: query, marginals, run, decide.
 
-Input: the arguments of one command. Output: a table of intervals, or JSON; while a long question is worked
-on, a line on standard error that shows how far it has come.
+Input: the arguments of one command. Output: a table of intervals or verdicts, or JSON; while a long question
+is worked on, a line on standard error that shows how far it has come.
 """
 
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.choices import METHODS, PROPAGATIONS
 from credalog.cli.command import (
     ANSWERED,
+    EFFORT,
+    EVIDENCE,
     INTERRUPTED,
+    QUERY,
+    Argument,
     Command,
-    add_effort,
-    add_evidence,
     complain,
     effort,
     load_model,
@@ -26,7 +30,7 @@ from credalog.cli.command import (
     positive,
     refuse_unless,
 )
-from credalog.cli.output import CELLS, Column, bar, shown_lower, shown_upper, write_json, write_table
+from credalog.cli.output import BAR, LOWER, SECONDS, UPPER, Column, attained, write_json, write_table
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError, InconsistentNetwork, Option
 
@@ -35,27 +39,58 @@ if TYPE_CHECKING:
     from credalog.methods.answer import Answer, Report
     from credalog.network.formulas import Variable
     from credalog.network.sentences import Query
+    from credalog.questions.decide import Decision
 
-    Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Answer | CredalogError]]]
-
-__all__ = ["ASKING", "blamed", "unanswered", "write_answers"]
+    Result: TypeAlias = Answer | Decision | CredalogError
+    Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Result]]]
 
 MOST_REASONS = 3
 """So many answers that say nothing are explained."""
 
 COMPILING = "compiling, which takes up to a minute the first time"
 
-COLUMNS = (
-    Column("query"),
-    Column("lower", "right"),
-    Column("upper", "right"),
-    Column(f"0{'1':>{CELLS - 1}}", rank=5),
-    Column("gap", "right", rank=3),
-    Column("status"),
-    Column("warrant", rank=2),
-    Column("method", rank=1),
-    Column("seconds", "right", rank=4),
+
+def _gap(found: Mapping[str, Any]) -> str:
+    """Say how far the bounds may be from the truth; an estimate says nothing of it."""
+    lower, upper = found["lower"], found["upper"]
+    if (values := attained(found)) is not None:
+        return f"{max(values[0] - lower, upper - values[1], 0.0):.0e}"
+    is_bound = "HEURISTIC" not in (found["lower_warrant"], found["upper_warrant"])
+    return f"≤{upper - lower:.0e}" if is_bound else "?"
+
+
+def _warrants(found: Mapping[str, Any]) -> str:
+    return "/".join(dict.fromkeys((found["lower_warrant"], found["upper_warrant"]))).lower()
+
+
+def _verdict(found: Mapping[str, Any]) -> str:
+    verdict: str = found["verdict"]
+    return {"CERTAIN": "certainly", "EXCLUDED": "certainly not"}.get(verdict, verdict.lower())
+
+
+ANSWERS = (
+    Column("query", itemgetter("query")),
+    LOWER,
+    UPPER,
+    BAR,
+    Column("gap", _gap, "right", rank=3),
+    Column("status", lambda found: found["status"].lower()),
+    Column("warrant", _warrants, rank=2),
+    Column("method", itemgetter("method"), rank=1),
+    SECONDS,
 )
+VERDICTS = (
+    Column("statement", itemgetter("statement")),
+    Column("verdict", _verdict),
+    LOWER,
+    UPPER,
+    BAR,
+    Column("settled by", itemgetter("stage"), rank=3),
+    SECONDS,
+)
+
+
+# ---- the commands -------------------------------------------------------------------------------------
 
 
 def query(arguments: Namespace) -> int:
@@ -79,7 +114,7 @@ def run(arguments: Namespace) -> int:
 
 def marginals(arguments: Namespace) -> int:
     """Answer P(x) for every variable x, or P(x = value) for every value."""
-    from credalog.methods.automatic import marginal_atoms
+    from credalog.methods.answer import marginal_atoms
     from credalog.network.sentences import Query
 
     refuse_unless(
@@ -89,8 +124,19 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
+    at_once = model.point_marginals(**effort(arguments, "method"))
+    if at_once is not None:
+        return _answer(model, arguments, lambda _: ((str(answer.query), answer) for answer in at_once))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
     return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
+
+
+def decide(arguments: Namespace) -> int:
+    """Tell whether statements hold in every model, in none, or in some, once all are understood."""
+    model = load_model(arguments)
+    for statement in arguments.statement:
+        model.statement(statement)
+    return _answer(model, arguments, lambda watch: _decided(model, arguments, watch), VERDICTS)
 
 
 def _model(arguments: Namespace) -> LCN:
@@ -98,29 +144,7 @@ def _model(arguments: Namespace) -> LCN:
     return load_model(arguments)
 
 
-def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[str, Answer]]:
-    watch.say(f"{arguments.method}: {COMPILING}")
-    found = model.propagate(
-        variant=arguments.method,
-        window=arguments.window or 0,
-        markov=arguments.markov,
-        report=watch.round,
-    )
-    if found.crossed is not None:
-        _tell_of_crossing(model, found.crossed, arguments)
-    known = frozenset(model.variables)
-    return ((str(a.query), a) for a in found.answers() if a.query.scope[0] in known)
-
-
-def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> None:
-    """Say that the paper's propagation has no fixed point; complain if that is because there is no model."""
-    note(
-        f"the messages to {crossed.name} cross: bp has no fixed point here, and its intervals say nothing.\n"
-        "  Crossing proves nothing by itself; try --method sound, or `credalog check`."
-    )
-    # The sound variant raises an error where its messages cross, because that does prove something.
-    without_evidence = type(model)(replace(model.theory, evidence=()))
-    without_evidence.propagate(variant="sound", markov=arguments.markov)
+# ---- asking one question after the other ----------------------------------------------------------------
 
 
 def _asked(
@@ -154,64 +178,99 @@ def _tried(
         return error
 
 
-def _answer(model: LCN, arguments: Namespace, asking: Asking) -> int:
+def _decided(
+    model: LCN, arguments: Namespace, watch: Watch
+) -> Iterator[tuple[str, Decision | CredalogError]]:
+    for statement in arguments.statement:
+        watch.begin(statement)
+        try:
+            yield statement, model.decide(statement, report=watch, **effort(arguments))
+        except CredalogError as error:
+            yield statement, error
+
+
+def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[str, Answer]]:
+    watch.say(f"{arguments.method}: {COMPILING}")
+    found = model.propagate(
+        variant=arguments.method,
+        window=arguments.window or 0,
+        timeout=arguments.timeout or inf,
+        markov=arguments.markov,
+        report=watch.round,
+    )
+    if found.crossed is not None:
+        _tell_of_crossing(model, found.crossed, arguments)
+    elif not found.converged:
+        note(f"{arguments.method} has not converged within its limits; its intervals are those reached.")
+    known = frozenset(model.variables)
+    return ((str(a.query), a) for a in found.answers() if a.query.scope[0] in known)
+
+
+def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> None:
+    """Say that the propagation has no fixed point; complain if that is because there is no model."""
+    note(
+        f"the messages to {crossed.name} cross: {arguments.method} has no fixed point here, and its intervals"
+        " say nothing.\n  Crossing proves nothing by itself; try --method sound, or `credalog check`."
+    )
+    # The sound variant raises an error where its messages cross, because that does prove something.
+    without_evidence = type(model)(replace(model.theory, evidence=()))
+    without_evidence.propagate(variant="sound", timeout=arguments.timeout or inf, markov=arguments.markov)
+
+
+# ---- writing the answers ------------------------------------------------------------------------------
+
+
+def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[Column] = ANSWERS) -> int:
     """Collect the answers and write them, even where a question fails or the user has had enough."""
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
-    vacuous: list[Answer] = []
+    answers: list[Answer | Decision] = []
     with Watch() as watch:
         try:
             for question, answer in asking(watch):
                 if isinstance(answer, CredalogError):
-                    found += [unanswered(question, answer)] if arguments.json else []
-                    failed.append(blamed(question, answer))
-                    if isinstance(answer, InconsistentNetwork):
-                        break
-                    continue
-                found.append({**answer.to_dict(), **(_witnesses(answer) if arguments.witnesses else {})})
-                vacuous.append(answer)
-                if answer.interrupted or watch.is_interrupted:
-                    watch.is_interrupted = True
+                    found += [_unanswered(columns[0].heading, question, answer)] if arguments.json else []
+                    failed.append(_blamed(question, answer))
+                else:
+                    found.append(answer.to_dict() | _witnesses(answer, arguments))
+                    answers.append(answer)
+                    watch.is_interrupted |= found[-1].get("status") == "INTERRUPTED"
+                if watch.is_interrupted or isinstance(answer, InconsistentNetwork):
                     break
         except KeyboardInterrupt:
             watch.is_interrupted = True
-            found.append(_interrupted(watch))
+            found += [_interrupted(watch)] if columns is ANSWERS else []
     # The line that shows the progress is gone by now.
-    write_answers(found, arguments)
-    if not watch.is_interrupted and arguments.command != "marginals":
-        _explain_vacuous(model, vacuous, arguments)
+    if arguments.json:
+        write_json(found)
+    elif found:
+        write_table(columns, found)
+    if arguments.command in ("query", "run") and not watch.is_interrupted:
+        _explain_vacuous(model, answers, arguments)
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
 
-def blamed(question: str, error: CredalogError) -> CredalogError:
+def _unanswered(as_a: str, question: str, error: CredalogError) -> dict[str, Any]:
+    """Return what `--json` writes in the place of an answer that cannot be given."""
+    return {as_a: question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
+
+
+def _blamed(question: str, error: CredalogError) -> CredalogError:
     """Say which question failed, unless the network is to blame and not the question."""
     if not isinstance(error, InconsistentNetwork):
         error.message = f"{question}: {error.message}"
     return error
 
 
-def _explain_vacuous(model: LCN, answers: Sequence[Answer], arguments: Namespace) -> None:
-    """Say why answers are no narrower than [0, 1], if a reason can be found."""
-    told = 0
-    for answer in answers:
-        why = model.reasons(answer, markov=arguments.markov) if told < MOST_REASONS else ()
-        if why:
-            told += 1
-            note(f"{answer.query} is {answer.interval}: {'; '.join(why)}.")
-
-
-def _witnesses(answer: Answer) -> dict[str, Any]:
-    """Return the models that attain the ends, as conditional tables."""
+def _witnesses(answer: Answer | Decision, arguments: Namespace) -> dict[str, Any]:
+    """Return the models that attain the ends, as conditional tables, if they are asked for."""
+    if not getattr(arguments, "witnesses", False):
+        return {}
     from credalog.tables.conditional import as_tables
 
-    ends = {"lower_witness": answer.lower_witness, "upper_witness": answer.upper_witness}
-    return {name: None if model is None else as_tables(model) for name, model in ends.items()}
-
-
-def unanswered(question: str, error: CredalogError, *, as_a: str = "query") -> dict[str, Any]:
-    """Return what `--json` writes in the place of an answer that cannot be given."""
-    return {as_a: question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
+    models = {f"{end}_witness": getattr(answer.interval, end).model for end in ("lower", "upper")}
+    return {name: None if model is None else as_tables(model) for name, model in models.items()}
 
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
@@ -231,70 +290,29 @@ def _interrupted(watch: Watch) -> dict[str, Any]:
     }
 
 
-def write_answers(found: Sequence[dict[str, Any]], arguments: Namespace) -> None:
-    """Write answers as a table, or as a JSON list of objects."""
-    if arguments.json:
-        write_json(found)
-    elif found:
-        write_table(COLUMNS, [_row(one) for one in found])
+def _explain_vacuous(model: LCN, answers: Sequence[Any], arguments: Namespace) -> None:
+    """Say why answers are no narrower than [0, 1], if a reason can be found."""
+    told = 0
+    for answer in answers:
+        why = model.reasons(answer, markov=arguments.markov) if told < MOST_REASONS else ()
+        if why:
+            told += 1
+            note(f"{answer.query} is {answer.interval}: {'; '.join(why)}.")
 
 
-def _gap(found: dict[str, Any], attained: tuple[float, float] | None) -> str:
-    """Say how far the bounds may be from the truth; an estimate says nothing of it."""
-    lower, upper = found["lower"], found["upper"]
-    if attained is not None:
-        return f"{max(attained[0] - lower, upper - attained[1], 0.0):.0e}"
-    is_bound = "HEURISTIC" not in (found["lower_warrant"], found["upper_warrant"])
-    return f"≤{upper - lower:.0e}" if is_bound else "?"
-
-
-def _row(found: dict[str, Any]) -> Sequence[str]:
-    lower, upper = found["lower"], found["upper"]
-    low_witness, high_witness = found["lower_witnessed"], found["upper_witnessed"]
-    attained = None if None in (low_witness, high_witness) else (low_witness, high_witness)
-    warrants = dict.fromkeys((found["lower_warrant"], found["upper_warrant"]))
-    return (
-        found["query"],
-        shown_lower(lower),
-        shown_upper(upper),
-        bar(lower, upper, attained),
-        _gap(found, attained),
-        found["status"].lower(),
-        "/".join(warrants).lower(),
-        found["method"],
-        f"{found['seconds']:.2f}",
-    )
-
-
-def _run_arguments(parser: ArgumentParser) -> None:
-    add_effort(parser)
-    add_evidence(parser)
-    parser.add_argument("--method", choices=METHODS, default="auto", help="how to compute (default auto)")
-    parser.add_argument(
-        "--jobs", type=positive(int), default=1, metavar="N", help="work in N processes (default 1)"
-    )
-    parser.add_argument(
-        "--witnesses", action="store_true", help="with --json, add the models that attain the ends"
-    )
-
-
-def _query_arguments(parser: ArgumentParser) -> None:
-    _run_arguments(parser)
-    parser.add_argument("query", metavar="QUERY", nargs="+", help="a question such as 'P(a | b and not c)'")
-
-
-def _marginals_arguments(parser: ArgumentParser) -> None:
-    _run_arguments(parser)
-    parser.add_argument(
-        "--window",
-        type=int,
-        metavar="K",
-        help="how far a factor sees in sound propagation (default 0)",
-    )
-
+RUNNING = (
+    *EFFORT,
+    EVIDENCE,
+    Argument("--method", "how to compute (default auto)", default="auto", choices=METHODS),
+    Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
+    Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
+)
+WINDOW = Argument("--window", "how far a factor sees in sound propagation (default 0)", "K", int)
+STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 
 ASKING = (
-    Command("query", "bound the probability of formulas", _query_arguments, query),
-    Command("marginals", "bound the probability of every variable", _marginals_arguments, marginals),
-    Command("run", "answer the query lines of a file", _run_arguments, run),
+    Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
+    Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
+    Command("run", "answer the query lines of a file", RUNNING, run),
+    Command("decide", "compare probabilities with thresholds", (*EFFORT, EVIDENCE, STATEMENTS), decide),
 )

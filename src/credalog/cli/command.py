@@ -1,4 +1,4 @@
-"""What a command is, and the options that several commands share.
+"""What a command is, and what several commands share: arguments, loading a model, notes and complaints.
 
 Input: nothing. Output: `Command`, of which each group of commands gives a tuple; the application knows no
 more of them than this.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from credalog.choices import MarkovName
@@ -18,30 +18,29 @@ from credalog.errors import CredalogError, Option
 if TYPE_CHECKING:
     from credalog.lcn import LCN
 
-__all__ = [
-    "ANSWERED",
-    "Command",
-    "INTERRUPTED",
-    "add_effort",
-    "add_evidence",
-    "add_json",
-    "add_markov",
-    "add_model",
-    "add_output",
-    "complain",
-    "effort",
-    "load_model",
-    "note",
-    "positive",
-    "precision",
-    "refuse_unless",
-    "share",
-]
-
 Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
 INTERRUPTED = 130
+
+SECONDS = 30.0
+"""How long a question is worked on unless the user says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a command, in the words of argparse; of those with a `const` at most one is given."""
+
+    name: str
+    help: str
+    metavar: str | None = None
+    type: Callable[[str], Any] | None = None
+    default: Any = None
+    choices: Sequence[str] | None = None
+    action: str | None = None
+    nargs: str | None = None
+    dest: str | None = None
+    const: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +52,29 @@ class Command:
 
     name: str
     summary: str
-    arguments: Callable[[ArgumentParser], None]
+    arguments: tuple[Argument, ...]
     run: Callable[[Namespace], int]
 
+    def add_to(self, parser: ArgumentParser) -> None:
+        """Tell a parser of arguments about those of the command."""
+        has_alternatives = any(argument.const for argument in self.arguments)
+        alternatives = parser.add_mutually_exclusive_group() if has_alternatives else parser
+        for argument in self.arguments:
+            name, *flags = argument.name.split()
+            settings = {word: value for word, value in asdict(argument).items() if value is not None}
+            del settings["name"]
+            (alternatives if argument.const else parser).add_argument(name, *flags, **settings)
+        parser.set_defaults(run=self.run, parser=parser, command=self.name)
 
-def add_model(parser: ArgumentParser) -> None:
-    """Add the file to read and how to ground it."""
-    parser.add_argument("file", metavar="FILE", help="a network: .lcn, .bif or .uai; - reads .lcn text")
-    parser.add_argument(
-        "--data",
-        action="append",
-        metavar="FILE",
-        help="elements of domains, relations and functions, as JSON or CSV; may be repeated",
-    )
-    parser.add_argument(
-        "--limit",
-        type=positive(int),
-        metavar="N",
-        help="refuse to ground to more than N sentences (default 2,000,000)",
-    )
+
+# ---- arguments ----------------------------------------------------------------------------------------
 
 
 def positive(kind: type[Number]) -> Callable[[str], Number]:
     """Return a reader of positive numbers, for argparse."""
 
     def read(text: str) -> Number:
-        try:
-            value = kind(text)
-        except ValueError:
-            raise ArgumentTypeError(f"{text} is not a number") from None
+        value = _number(text, kind)
         if not value > 0:
             raise ArgumentTypeError(f"{text} is not positive")
         return value
@@ -91,13 +84,17 @@ def positive(kind: type[Number]) -> Callable[[str], Number]:
 
 def share(text: str) -> float:
     """Read a number from 0 to 1, for argparse."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text} is not a number") from None
+    value = _number(text, float)
     if not 0.0 <= value <= 1.0:
         raise ArgumentTypeError(f"{text} is not between 0 and 1")
     return value
+
+
+def _number(text: str, kind: type[Number]) -> Number:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text} is not a number") from None
 
 
 def precision(text: str) -> float:
@@ -105,54 +102,48 @@ def precision(text: str) -> float:
     return positive(float)(text) and share(text)
 
 
-def add_effort(
-    parser: ArgumentParser,
-    *,
-    closely: str = "the gap that counts as exact (default 1e-4)",
-    long: str = "seconds for each query (default 30)",
-) -> None:
-    """Add the model, how closely to look at it and for how long, and which independences it implies."""
-    add_model(parser)
-    parser.add_argument("--tolerance", type=precision, default=1e-4, metavar="T", help=closely)
-    parser.add_argument("--timeout", type=positive(float), default=30.0, metavar="S", help=long)
-    add_markov(parser)
-    add_json(parser)
-
-
-def add_markov(parser: ArgumentParser) -> None:
-    """Add which independences the network implies."""
-    parser.add_argument(
-        "--markov",
-        choices=get_args(MarkovName),
-        default="local",
-        help="the independences implied (default local)",
-    )
+MODEL = (
+    Argument("file", "a network: .lcn, .bif or .uai; - reads .lcn text", "FILE"),
+    Argument(
+        "--data",
+        "elements of domains, relations and functions, as JSON or CSV; may be repeated",
+        "FILE",
+        action="append",
+    ),
+    Argument("--limit", "refuse to ground to more than N sentences (default 2,000,000)", "N", positive(int)),
+)
+MARKOV = Argument(
+    "--markov", "the independences implied (default local)", default="local", choices=get_args(MarkovName)
+)
+JSON = Argument("--json", "write JSON instead of text", action="store_true")
+OUTPUT = Argument("-o --output", "write to this file instead of the terminal", "FILE")
+EVIDENCE = Argument(
+    "--evidence", "what was observed; may be repeated", "FORMULA", default=[], action="append"
+)
+QUERY = Argument("query", "a question such as 'P(a | b and not c)'", "QUERY")
+EFFORT = (
+    *MODEL,
+    Argument("--tolerance", "the gap that counts as exact (default 1e-4)", "T", precision, 1e-4),
+    Argument("--timeout", "seconds for each question (default 30)", "S", positive(float)),
+    MARKOV,
+    JSON,
+)
 
 
 def effort(arguments: Namespace, *more: str) -> dict[str, Any]:
-    """Return the arguments of `add_effort`, and more of them by name, as those of a question."""
-    return {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
+    """Return the arguments of `EFFORT`, and more of them by name, as those of a question."""
+    limits = {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
+    return limits | {"timeout": arguments.timeout or SECONDS}
 
 
-def add_evidence(parser: ArgumentParser) -> None:
-    """Add what was observed."""
-    parser.add_argument(
-        "--evidence",
-        action="append",
-        default=[],
-        metavar="FORMULA",
-        help="what was observed; may be repeated",
-    )
+def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:
+    """Refuse an option that would be ignored, and say with which it counts."""
+    if not holds:
+        other = needed if isinstance(needed, str) else needed.on_the_command_line
+        raise CredalogError(f"{given} has no effect here", advice=f"It counts with {other}; or leave it out.")
 
 
-def add_json(parser: ArgumentParser) -> None:
-    """Add the choice of JSON."""
-    parser.add_argument("--json", action="store_true", help="write JSON instead of text")
-
-
-def add_output(parser: ArgumentParser) -> None:
-    """Add the file to write."""
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
+# ---- the model, and what is said beside the answers ---------------------------------------------------
 
 
 def load_model(arguments: Namespace) -> LCN:
@@ -165,7 +156,7 @@ def load_model(arguments: Namespace) -> LCN:
         model = parse(sys.stdin.read(), data=arguments.data)
     else:
         model = load(arguments.file, data=arguments.data)
-    if model.theory == Theory():
+    if model.stated == Theory():
         note(f"{arguments.file} says nothing. A first sentence could be: 0.2 <= P(a | b) <= 0.3")
     if evidence := getattr(arguments, "evidence", []):
         for text in evidence:
@@ -175,13 +166,6 @@ def load_model(arguments: Namespace) -> LCN:
     if arguments.limit is not None:
         model.ground(limit=arguments.limit)
     return model
-
-
-def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:
-    """Refuse an option that would be ignored, and say with which it counts."""
-    if not holds:
-        other = needed if isinstance(needed, str) else needed.on_the_command_line
-        raise CredalogError(f"{given} has no effect here", advice=f"It counts with {other}; or leave it out.")
 
 
 def note(message: str) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 from pathlib import Path
@@ -21,19 +21,6 @@ from credalog.numbers.decimals import decimal
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-__all__ = [
-    "Column",
-    "Json",
-    "bar",
-    "check_target",
-    "times_written",
-    "shown_lower",
-    "shown_upper",
-    "write",
-    "write_json",
-    "write_table",
-]
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
@@ -59,7 +46,7 @@ def times_written() -> int:
     return _written
 
 
-def write(content: str | bytes, path: str | None) -> None:
+def write(content: str | bytes, path: str | None = None) -> None:
     """Write to a file, whole or not at all, or to standard output where no path (or `-`) is given."""
     global _written  # noqa: PLW0603 -- what was written cannot be called back
     _written += 1
@@ -152,17 +139,34 @@ def _fill(cells: list[str], lower: float, upper: float, mark: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; those of the lowest rank go first where the terminal is narrow."""
+    """A column of a table and what it shows of a row, which is an object as `--json` writes it.
+
+    Where the terminal is narrow, the columns of the lowest rank go first.
+    """
 
     heading: str
+    cell: Callable[[Mapping[str, Any]], str]
     justify: Literal["left", "right"] = "left"
     rank: int = ESSENTIAL
 
 
-def write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def attained(one: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return between which values models were found, if at both ends."""
+    low, high = one["lower_witnessed"], one["upper_witnessed"]
+    return None if low is None or high is None else (low, high)
+
+
+LOWER = Column("lower", lambda one: shown_lower(one["lower"]), "right")
+UPPER = Column("upper", lambda one: shown_upper(one["upper"]), "right")
+BAR = Column(f"0{'1':>{CELLS - 1}}", lambda one: bar(one["lower"], one["upper"], attained(one)), rank=5)
+SECONDS = Column("seconds", lambda one: f"{one['seconds']:.2f}", "right", 4)
+
+
+def write_table(columns: Sequence[Column], objects: Iterable[Mapping[str, Any]]) -> None:
     """Write a table as wide as the terminal allows, and as it needs where nobody looks."""
     from rich.console import Console
 
+    rows = [[column.cell(one) for column in columns] for one in objects]
     console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False, markup=False, emoji=False)
     needed = _widths(columns, rows)
     shown = _fitting(columns, needed, console.width)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from credalog.methods.answer import Progress
     from credalog.methods.intervals import Round
 
-__all__ = ["Watch"]
 
 PAUSE = 0.1
 """Seconds between two drawings of the line: more often is flicker."""

@@ -37,8 +37,6 @@ from credalog.theory import (
     Term,
 )
 
-__all__ = ["Guards", "Instances", "Test", "holds", "is_beyond"]
-
 Test: TypeAlias = bool | Maker[bool]
 
 _INTEGER = re.compile(r"-?\d{1,1000}")

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Place, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
@@ -50,10 +50,9 @@ from credalog.theory import (
     Rule,
     Theory,
     place_of,
+    span,
     written,
 )
-
-__all__ = ["LIMIT", "Grounder", "ground"]
 
 LIMIT = 2_000_000
 """How many ground sentences, with the instances of their quantifiers, a theory may have.
@@ -308,7 +307,7 @@ class Grounder:
         self, error: Misstatement, source: Source | None, text: str = "", inside: str = ""
     ) -> CredalogError:
         if text:
-            return error.at(replace(place_of(error.lexeme, text), inside=inside))
+            return error.at(place_of(error.lexeme, text, inside=inside))
         return error.at(self.theory.place(source, error.lexeme))
 
 
@@ -331,7 +330,8 @@ def _too_large(message: str, limit: int, place: Place | None = None) -> Groundin
     return GroundingTooLarge(
         f"{message}; the limit is {limit:,}",
         place=place,
-        advice="Add guards, make the domains smaller, or raise --limit (ground(limit=...)).",
+        advice="Add guards, make the domains smaller, or raise the limit: {}.",
+        remedies=(Option("limit", 10 * limit),),
     )
 
 
@@ -370,8 +370,7 @@ def _settled(sentence: Sentence) -> Sentence | None:
 
 def _restated(sentence: Sentence) -> Sentence | None:
     """Return the paper's form where one claim is left, and P(given) = 0 where nothing can satisfy."""
-    least = sum((min(weight, _ZERO) for weight, _ in sentence.claims), _ZERO)
-    greatest = sum((max(weight, _ZERO) for weight, _ in sentence.claims), _ZERO)
+    least, greatest = span(sentence.claims)
     if not sentence.claims and sentence.lower <= 0 <= sentence.upper:
         return None
     if sentence.lower > greatest or sentence.upper < least:

@@ -64,8 +64,6 @@ from credalog.theory import (
     written,
 )
 
-__all__ = ["Compiled", "Patterns", "Undefined"]
-
 Compiled: TypeAlias = Formula | Maker[Formula]
 """A formula, or its maker where it depends on the instance. A formula is never callable."""
 

@@ -29,20 +29,6 @@ from credalog.theory import (
     written,
 )
 
-__all__ = [
-    "Bound",
-    "Environment",
-    "Maker",
-    "Scope",
-    "Signature",
-    "Terms",
-    "Unbound",
-    "Value",
-    "applied",
-    "listed",
-    "nearest",
-]
-
 T = TypeVar("T")
 
 SHOWN = 8

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias, TypeVar, overload
 from credalog.errors import CredalogError, MissingLibrary, UnknownName
 from credalog.network.formulas import Formula, Is, Variable, scope
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query
+from credalog.network.sentences import Network, Query
 from credalog.numbers.interval import Interval, Status
 from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.tables.distribution import Distribution
 
-__all__ = ["Answer", "Marginals", "Options", "Progress", "Report", "last_of"]
+__all__ = ["Answer", "Marginals", "Options", "Progress", "Report", "last_of", "marginal_atoms"]
 
 T = TypeVar("T")
 
@@ -213,6 +213,15 @@ class Marginals:
             Bar(str(a.query), a.interval, remark) for a, remark in zip(self.answers, remarks, strict=True)
         ]
         return as_html(bars)
+
+
+def marginal_atoms(network: Network) -> tuple[Is, ...]:
+    """List the atoms whose probabilities are the marginals of a network."""
+    return tuple(
+        Is(variable, value)
+        for variable in network.variables
+        for value in (variable.values if not variable.is_proposition else ("true",))
+    )
 
 
 def _atom(answer: Answer) -> Is:

@@ -5,17 +5,18 @@ Input: a network and a query. Output: an `Answer`, by the method asked for or th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from credalog.errors import CredalogError, Option, ProblemTooLarge
-from credalog.methods.answer import Answer, Options
+from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.cliques import likelihood
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.compiled import Compiled
+from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
@@ -28,7 +29,7 @@ from credalog.numbers.interval import Status
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
-__all__ = ["Engine", "marginal_atoms", "marginals", "query"]
+__all__ = ["Engine", "marginals", "query"]
 
 
 def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
@@ -42,20 +43,15 @@ def marginals(network: Network, options: Options = Options(), given: Formula = T
     What attains one answer is a start for the next. Where the user stops a search, its answer is the last.
     """
     engine, answers, models = Engine(network, options.markov), list[Answer](), Models()
-    for atom in marginal_atoms(network):
+    atoms = marginal_atoms(network)
+    at_once = engine.marginals(atoms, given, options)
+    if at_once is not None:
+        return at_once
+    for atom in atoms:
         answers.append(engine.query(Query(atom, given), options, models=models))
         if answers[-1].interrupted:
             break
     return tuple(answers)
-
-
-def marginal_atoms(network: Network) -> tuple[Is, ...]:
-    """List the atoms whose probabilities are the marginals of a network."""
-    return tuple(
-        Is(variable, value)
-        for variable in network.variables
-        for value in (variable.values if not variable.is_proposition else ("true",))
-    )
 
 
 @dataclass(frozen=True)
@@ -102,6 +98,14 @@ class Engine:
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
         return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
 
+    def marginals(self, atoms: Sequence[Is], given: Formula, options: Options) -> tuple[Answer, ...] | None:
+        """Return many marginals in one pass; None where intervals bear on them, or the method is another."""
+        self.compiled.require_known(Query(TRUE, given))
+        credal = self.compiled.credal
+        if credal is None or options.method not in ("auto", "points"):
+            return None
+        return points.marginals(credal, atoms, given, options)
+
     def part(self, asked: Query) -> Fragment:
         """Return what bears on a query."""
         return self.cliques.fragment(asked)
@@ -131,9 +135,11 @@ class _Asked:
         self.budget = Budget.of(options.timeout)
 
     def automatic(self) -> Answer:
-        """Posteriors of credal networks go to set propagation first; what it leaves open, to the cliques."""
+        """Points need no search; posteriors of credal networks go to set propagation, then to the cliques."""
         if self.compiled.markov is Markov.NONE:
             return self._free()
+        if (found := self._pointwise()) is not None:
+            return found
         if not self._suits_sets():
             return self._folded()
         first = self._by_sets(self.options.timeout / 2.0)
@@ -158,6 +164,17 @@ class _Asked:
         """Hand the paper's joint program to another solver: SCIP for a claim, IPOPT for witnesses alone."""
         ends, name = self._ends(jointly=True), self.options.method
         return ends.answer(name, lambda budget, end: ends.by_solver(name, budget, end))
+
+    def by_points(self) -> Answer:
+        """Pass over a junction tree."""
+        found = self._pointwise()
+        if found is None:
+            raise CredalogError(
+                "an interval bears on the query, or the time is up: not every probability is a point",
+                advice="Use {}.",
+                remedies=(Option("method", "auto"),),
+            )
+        return found
 
     def by_sets(self) -> Answer:
         """Propagate sets, then search over vertices."""
@@ -233,6 +250,11 @@ class _Asked:
         assert self.compiled.credal is not None
         return sets.answer(self.compiled.credal, self.asked, self._with_timeout(seconds))
 
+    def _pointwise(self) -> Answer | None:
+        """Return the answer where only points bear on the query."""
+        credal = self.compiled.credal
+        return None if credal is None else points.query(credal, self.asked, self.options)
+
     @cached_property
     def _as_credal(self) -> tuple[credal.CredalNetwork, credal.Question] | None:
         return None if self.compiled.credal is None else credal.ask(self.compiled.credal, self.asked)
@@ -248,6 +270,7 @@ class _Asked:
 
 ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "auto": _Asked.automatic,
+    "points": _Asked.by_points,
     "factorized": _Asked.factorized,
     "sets": _Asked.by_sets,
     "joint": _Asked.joint,

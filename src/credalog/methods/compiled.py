@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from credalog.errors import UnknownName
 from credalog.network.formulas import Variable
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
-from credalog.network.problem import Problem, problem_of
 from credalog.network.sentences import Network, Query
 from credalog.tables.credal import CredalNetwork, credal_network
+
+if TYPE_CHECKING:
+    from credalog.network.problem import Problem
 
 __all__ = ["Compiled"]
 
@@ -40,6 +43,9 @@ class Compiled:
     @cached_property
     def problem(self) -> Problem:
         """Return the network in numbers."""
+        # Sparse matrices take time to import, and a Bayesian network needs none.
+        from credalog.network.problem import problem_of
+
         return problem_of(self.network, self.graph, self.markov)
 
     @cached_property

@@ -38,6 +38,13 @@ _PROVED = Warrant.CHECKED
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "the best of the exact methods that apply, joined", _PROVED, True, _ANY),
+    Method(
+        "points",
+        "one pass over a junction tree",
+        _PROVED,
+        True,
+        needs="a Bayesian network, or a query on which only point probabilities bear",
+    ),
     Method("factorized", "branch and bound on the tables of cliques", _PROVED, True, _ANY),
     Method(
         "sets",

@@ -6,8 +6,10 @@ for structural comparison, and their truth on all worlds of a scope at once as o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
 from typing import Never, TypeAlias, assert_never, cast
 
 import numpy as np
@@ -135,7 +137,7 @@ class _Connectives:
         )
 
     def __str__(self) -> str:
-        from credalog.text import unparse_formula
+        from credalog.text.unparse import unparse_formula
 
         return unparse_formula(self._formula)
 
@@ -360,41 +362,49 @@ def literals_of(formula: Formula) -> World | None:
     return world
 
 
-def truth_table(formula: Formula, over: Sequence[Variable]) -> NDArray[np.bool_]:
-    """Evaluate a formula on all worlds of a scope at once.
+def truth_table(
+    formula: Formula, over: Sequence[Variable], known: Mapping[Variable, str] = MappingProxyType({})
+) -> NDArray[np.bool_]:
+    """Evaluate a formula on all worlds of a scope at once, in which other variables have known values.
 
     Axis i of the result runs over the values of `over[i]`, in their order.
     """
     shape = tuple(len(v.values) for v in over)
-    return np.broadcast_to(_evaluate(formula, {v: i for i, v in enumerate(over)}), shape)
+    grid = _Grid({v: i for i, v in enumerate(over)}, known)
+    return np.broadcast_to(grid.evaluate(formula), shape)
 
 
-def _evaluate(formula: Formula, axis: dict[Variable, int]) -> NDArray[np.bool_]:
-    match formula:
-        case Truth(value):
-            return np.full((1,) * len(axis), value)
-        case Is(variable, value):
-            shape = [1] * len(axis)
-            shape[axis[variable]] = len(variable.values)
-            return np.array([v == value for v in variable.values]).reshape(shape)
-        case Not(operand):
-            return ~_evaluate(operand, axis)
-        case And(operands):
-            return _fold(np.logical_and, operands, axis)
-        case Or(operands):
-            return _fold(np.logical_or, operands, axis)
-        case Xor(operands):
-            return _fold(np.logical_xor, operands, axis)
-        case Implies(premise, conclusion):
-            return ~_evaluate(premise, axis) | _evaluate(conclusion, axis)
-        case Iff(left, right):
-            return ~(_evaluate(left, axis) ^ _evaluate(right, axis))
-        case _:
-            assert_never(formula)
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """All worlds of a scope: the axis of each of its variables, and the values of other variables."""
 
+    axis: Mapping[Variable, int]
+    known: Mapping[Variable, str]
 
-def _fold(operation: np.ufunc, operands: tuple[Formula, ...], axis: dict[Variable, int]) -> NDArray[np.bool_]:
-    result: NDArray[np.bool_] = _evaluate(operands[0], axis)
-    for operand in operands[1:]:
-        result = operation(result, _evaluate(operand, axis))
-    return result
+    def evaluate(self, formula: Formula) -> NDArray[np.bool_]:
+        match formula:
+            case Truth(value):
+                return np.full((1,) * len(self.axis), value)
+            case Is(variable, value) if variable in self.known:
+                return np.full((1,) * len(self.axis), self.known[variable] == value)
+            case Is(variable, value):
+                shape = [1] * len(self.axis)
+                shape[self.axis[variable]] = len(variable.values)
+                return np.array([v == value for v in variable.values]).reshape(shape)
+            case Not(operand):
+                return ~self.evaluate(operand)
+            case And(operands):
+                return self._fold(np.logical_and, operands)
+            case Or(operands):
+                return self._fold(np.logical_or, operands)
+            case Xor(operands):
+                return self._fold(np.logical_xor, operands)
+            case Implies(premise, conclusion):
+                return ~self.evaluate(premise) | self.evaluate(conclusion)
+            case Iff(left, right):
+                return ~(self.evaluate(left) ^ self.evaluate(right))
+            case _:
+                assert_never(formula)
+
+    def _fold(self, operation: np.ufunc, operands: tuple[Formula, ...]) -> NDArray[np.bool_]:
+        return reduce(operation, map(self.evaluate, operands))

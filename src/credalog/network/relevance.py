@@ -12,11 +12,11 @@ or through others, with the query's only multiply P(evidence) by a factor.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-__all__ = ["Relevance", "ancestors", "d_separated", "is_polytree", "relevance"]
+__all__ = ["Relevance", "ancestors", "d_connected", "is_polytree", "relevance"]
 
 T = TypeVar("T", bound=Hashable)
 
@@ -47,30 +47,26 @@ def ancestors(parents: Sequence[Sequence[int]], variables: Iterable[int]) -> set
     return found
 
 
-def d_separated(parents: Mapping[T, Iterable[T]], x: T, others: Iterable[T], given: Iterable[T]) -> bool:
-    """Tell whether a directed acyclic graph makes x independent of others given some variables.
+def d_connected(
+    parents: Mapping[T, Iterable[T]], children: Mapping[T, Iterable[T]], x: T, given: Container[T]
+) -> set[T]:
+    """Return what a directed acyclic graph does not make independent of x given some variables; x is in it.
 
-    It does where every path between them in the moral graph of their ancestors meets what is given
-    (Lauritzen, Dawid, Larsen and Leimer, 1990).
+    A ball from x goes to parents and children; one that comes from a parent goes on to the children alone,
+    and what is given sends it back to its parents where it came from one, or stops it (Shachter, 1998).
     """
-    known, asked = set(given), set(others)
-    near: dict[T, set[T]] = {}
-    frontier = [x, *asked, *known]
+    seen: set[tuple[T, bool]] = set()
+    frontier = [(x, True)]
     while frontier:
-        child = frontier.pop()
-        if child not in near:
-            near[child] = set()
-            frontier.extend(parents[child])
-    for child in tuple(near):
-        family = {child, *parents[child]}
-        for member in family:
-            near[member] |= family
-    reached, frontier = {x}, [x]
-    while frontier:
-        fresh = near[frontier.pop()] - known - reached
-        reached |= fresh
-        frontier.extend(fresh)
-    return reached.isdisjoint(asked)
+        visit = y, is_from_child = frontier.pop()
+        if visit in seen:
+            continue
+        seen.add(visit)
+        if y not in given:
+            frontier += [(child, False) for child in children.get(y, ())]
+        if is_from_child != (y in given):
+            frontier += [(parent, True) for parent in parents[y]]
+    return {y for y, _ in seen if y not in given}
 
 
 def relevance(

@@ -127,7 +127,7 @@ class Sentence:
         return self.label or (str(self.source) if self.source else "a sentence")
 
     def __str__(self) -> str:
-        from credalog.text import unparse_sentence
+        from credalog.text.unparse import unparse_sentence
 
         return unparse_sentence(self)
 
@@ -135,7 +135,7 @@ class Sentence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the label, the place and the words."""
-        from credalog.text import said
+        from credalog.text.unparse import said
 
         source = None if self.source is None else str(self.source)
         return {"label": self.label, "source": source, "text": said(self)}
@@ -192,7 +192,7 @@ class Query:
         return scope(self.claim, self.given)
 
     def __str__(self) -> str:
-        from credalog.text import unparse_query
+        from credalog.text.unparse import unparse_query
 
         return unparse_query(self)
 
@@ -208,7 +208,7 @@ class Network:
     independences: tuple[Independence, ...] = ()
 
     def __str__(self) -> str:
-        from credalog.text import unparse_network
+        from credalog.text.unparse import unparse_network
 
         return unparse_network(self)
 

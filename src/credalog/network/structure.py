@@ -18,6 +18,7 @@ class Reading(Enum):
     LITERAL = "the core is one block, and each of its variables satisfies its own local condition"
     OUTER = "one block per component, with only the local conditions that fit inside its clique"
     CHAIN = "one block per component, independent of what precedes it given its parents"
+    SLICED = "some variables only, with the conditions that fit into a clique: bounds, no models"
     TIED = "the scopes demanded of a component are a junction tree, with no condition inside"
     FREE = "nothing is independent of anything: Nilsson's logic on a junction tree"
 
@@ -56,8 +57,12 @@ class Structure:
 
     def ndnp(self, x: int, within: Iterable[int]) -> Indices:
         """Return the non-descendant non-parents of x among some variables, as the paper defines them."""
-        excluded = self._descendants(x) | {x, *self.parents[x]}
+        excluded = self.not_ndnp(x)
         return tuple(y for y in within if y not in excluded)
+
+    def not_ndnp(self, x: int) -> frozenset[int]:
+        """Return what the condition of x does not name: x itself, its parents and its descendants."""
+        return frozenset(self._descendants(x)) | {x, *self.parents[x]}
 
     def is_closed(self, scope: Iterable[int], component: Iterable[int]) -> bool:
         """Tell whether each member of a component that a scope shows has all the rest of it as parents.

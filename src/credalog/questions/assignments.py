@@ -54,10 +54,8 @@ from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
-from credalog.trusted.certify import Checker, enclosed
-from credalog.trusted.rounding import round_up
-
-__all__ = ["Assigned", "Assignments"]
+from credalog.trusted.certify import Checker
+from credalog.trusted.rounding import enclosed, round_up
 
 Assigned: TypeAlias = Mapping[int, int]
 """The state of each assigned variable, by numbers."""

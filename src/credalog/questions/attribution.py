@@ -22,8 +22,6 @@ from credalog.network.formulas import Variable
 from credalog.network.polytopes import Configuration, local_polytopes
 from credalog.program.program import Floats
 
-__all__ = ["Attribution"]
-
 SILENT = 1e-9
 """A multiplier below this is a rounding error."""
 

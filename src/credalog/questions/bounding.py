@@ -33,9 +33,6 @@ from credalog.tables.distribution import Distribution
 from credalog.trusted.certify import Checker
 from credalog.trusted.rounding import round_up
 
-__all__ = ["NEAR", "Bounding", "Solver", "bounding_reading", "readings_of", "search_in_turn"]
-
-
 NEAR = 1e-7
 """How near a solver's value must be to a threshold that it may prove in rational arithmetic."""
 

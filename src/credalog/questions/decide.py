@@ -42,10 +42,8 @@ from credalog.questions.bounding import (
     readings_of,
     search_in_turn,
 )
-from credalog.text import said
+from credalog.text.unparse import said, unparse_number
 from credalog.trusted.check import LENIENCE
-
-__all__ = ["Decision", "Relation", "Verdict", "decide", "statement_of"]
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
@@ -91,7 +89,7 @@ class Decision(Printed):
     @property
     def statement(self) -> str:
         """Return what was to be decided, in words."""
-        return f"{self.query} {self.relation.value} {_written(self.threshold)}"
+        return f"{self.query} {self.relation.value} {unparse_number(self.threshold)}"
 
     def __str__(self) -> str:
         return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"
@@ -114,12 +112,6 @@ class Decision(Printed):
 
         bar = Bar(self.statement, self.interval, self.verdict.value, float(self.threshold))
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
-
-
-def _written(number: Fraction) -> str:
-    """Write a number exactly: as a decimal where it is short, otherwise as a fraction."""
-    decimal = repr(float(number)).removesuffix(".0")
-    return decimal if Fraction(decimal) == number else str(number)
 
 
 def statement_of(stated: Sentence) -> tuple[Query, Relation, Fraction]:

@@ -32,22 +32,11 @@ from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened_for
-from credalog.questions.widening import POSSIBLE, Priced, silenced, span_of
+from credalog.questions.widening import POSSIBLE, Priced, silenced
 from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
-from credalog.text import said, unparse_formula
-
-__all__ = [
-    "Change",
-    "Conflict",
-    "Consistency",
-    "Culprit",
-    "Diagnosis",
-    "Repair",
-    "conflict",
-    "diagnose",
-    "repair",
-]
+from credalog.text.unparse import said, unparse_formula
+from credalog.theory import span
 
 Numbered: TypeAlias = tuple[int, Sentence]
 
@@ -387,7 +376,7 @@ def _culprits(network: Network, sides: Sequence[Numbered]) -> Iterator[Culprit]:
     """Put the bounds of each sentence together again."""
     for number in dict.fromkeys(number for number, _ in sides):
         sentence = network.sentences[number]
-        low, high = span_of(sentence)
+        low, high = span(sentence.claims)
         own = [side for n, side in sides if n == number]
         by_lower = any(side.lower == sentence.lower > low for side in own)
         by_upper = any(side.upper == sentence.upper < high for side in own)

@@ -49,8 +49,6 @@ from credalog.tables.distribution import Distribution, Factor
 from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
 
-__all__ = ["MaximumEntropy", "entropy_of", "maximum_entropy"]
-
 Columns: TypeAlias = NDArray[np.intp]
 
 CONSISTENCY_SHARE = 0.25
@@ -139,7 +137,7 @@ class MaximumEntropy(Printed):
     def _repr_html_(self) -> str:
         from credalog.show.html import as_chances
         from credalog.tables.conditional import chances
-        from credalog.text import unparse_query
+        from credalog.text.unparse import unparse_query
 
         if self.distribution is None:
             return f"<p>{self}</p>"

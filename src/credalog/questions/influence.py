@@ -16,7 +16,7 @@ multipliers prove the same bound without it. The others are tried in the order o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -38,8 +38,6 @@ from credalog.questions.attribution import Attribution
 from credalog.questions.bounding import bounding_reading
 from credalog.questions.widening import silenced
 from credalog.tables.credal import ask, credal_network
-
-__all__ = ["Explanation", "Influence", "Measurement", "Scenario", "explain", "measure"]
 
 MOST = 20
 """How many sentences are tried, unless told otherwise."""
@@ -139,7 +137,7 @@ class Explanation(Printed):
 
     def _repr_html_(self) -> str:
         from credalog.show.html import Bar, as_html
-        from credalog.text import unparse_query
+        from credalog.text.unparse import unparse_query
 
         bars = [Bar(unparse_query(self.answer.query), self.answer.interval, "as it stands")]
         moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
@@ -252,14 +250,19 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
         return Explanation(answer, (), (), network.sentences, is_interrupted=True)
     weights = _promise(engine, answer, options.tolerance, budget)
     order = sorted(weights, key=lambda number: (-weights[number], number))
-    dropping = _Dropping(network, asked, options, budget)
-    is_interrupted = dropping.run(order[:most])
-    answer = _narrowed(answer, dropping.answers.values(), options.tolerance)
+    without: dict[int, Answer] = {}
+    is_interrupted = False
+    try:
+        for number, other in _without_each(engine, asked, order[:most], options, budget):
+            without[number] = other
+    except KeyboardInterrupt:
+        is_interrupted = True
+    answer = _narrowed(answer, without.values(), options.tolerance)
     silent = tuple(s for n, s in enumerate(network.sentences) if n not in weights)
-    untried = tuple(s for n, s in enumerate(network.sentences) if n in weights and n not in dropping.answers)
+    untried = tuple(s for n, s in enumerate(network.sentences) if n in weights and n not in without)
     influences = tuple(
-        _influence(network.sentences[number], without, answer, options.tolerance)
-        for number, without in sorted(dropping.answers.items())
+        _influence(network.sentences[number], other, answer, options.tolerance)
+        for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
 
@@ -312,32 +315,18 @@ def _bearing(engine: Engine, asked: Query) -> list[int]:
     return [n for n, sentence in enumerate(network.sentences) if not near.isdisjoint(sentence.claim_scope)]
 
 
-class _Dropping:
-    """The answers to a query without each of some sentences, by number, as far as the time allows."""
-
-    def __init__(self, network: Network, asked: Query, options: Options, budget: Budget) -> None:
-        self.network = network
-        self.asked = asked
-        self.options = options
-        self.budget = budget
-        self.answers: dict[int, Answer] = {}
-
-    def run(self, numbers: list[int]) -> bool:
-        """Drop one sentence after the other; tell whether the user had enough before the end."""
-        try:
-            for left, number in zip(range(len(numbers), 0, -1), numbers, strict=True):
-                if self.budget.is_spent:
-                    break
-                self.answers[number] = self._without(number, self.budget.share(1.0 / left))
-        except KeyboardInterrupt:
-            return True
-        return False
-
-    def _without(self, number: int, budget: Budget) -> Answer:
-        sentences = list(self.network.sentences)
+def _without_each(
+    engine: Engine, asked: Query, numbers: Sequence[int], options: Options, budget: Budget
+) -> Iterator[tuple[int, Answer]]:
+    """Yield the answers to a query without each of some sentences, as far as the time allows."""
+    for tried, number in enumerate(numbers):
+        if budget.is_spent:
+            return
+        sentences = list(engine.network.sentences)
         sentences[number] = silenced(sentences[number])
-        engine = Engine(replace(self.network, sentences=tuple(sentences)), self.options.markov)
-        return _finished(engine.query(self.asked, _within(self.options, budget)))
+        without = Engine(replace(engine.network, sentences=tuple(sentences)), engine.markov)
+        share = budget.share(1.0 / (len(numbers) - tried))
+        yield number, _finished(without.query(asked, _within(options, share)))
 
 
 def _influence(sentence: Sentence, without: Answer, answer: Answer, tolerance: float) -> Influence:

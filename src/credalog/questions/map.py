@@ -31,8 +31,6 @@ from credalog.numbers.tolerances import absolute_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.questions.assignments import Assigned, Assignments
 
-__all__ = ["BestAssignments", "Criterion", "RankedAssignment", "best_assignments", "read_criterion"]
-
 States: TypeAlias = tuple[int, ...]
 """The states of the first variables to be assigned."""
 
@@ -130,11 +128,8 @@ class BestAssignments(Printed):
         if not self.ranked:
             return "no assignment was completed in time"
         if self.criterion is Criterion.DOMINANCE:
-            return (
-                "all undominated assignments"
-                if self.is_proved
-                else "some undominated assignments are missing"
-            )
+            missing = "some undominated assignments are missing"
+            return "all undominated assignments" if self.is_proved else missing
         if not self.is_proved:
             return f"the first is not proved to be the best: another may score {self.gap:.2g} more"
         more = "" if self.is_complete else ", and more assignments may tie with the last one listed"
@@ -181,15 +176,6 @@ def _literal(atom: Is) -> str:
     return atom.variable.name if atom.value == "true" else f"not {atom.variable.name}"
 
 
-def read_criterion(named: str | Criterion) -> Criterion:
-    """Return the criterion of a name."""
-    try:
-        return Criterion(named)
-    except ValueError:
-        known = ", ".join(member.value for member in Criterion)
-        raise CredalogError(f"there is no criterion {named}", advice=f"Choose one of {known}.") from None
-
-
 def best_assignments(
     engine: Engine,
     variables: Iterable[Variable] | None = None,
@@ -208,7 +194,7 @@ def best_assignments(
     if top < 1:
         raise CredalogError(f"{top} assignments are to be listed", advice="Ask for at least one.")
     if not 0.0 <= alpha <= 1.0:
-        raise CredalogError(f"the optimism {alpha} is no share", advice="Choose alpha between 0 and 1.")
+        raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
     budget = Budget.of(options.timeout)
     chosen = _chosen(engine, variables, given)
     _open(engine, chosen, given, replace(options, timeout=OPENING_SHARE * options.timeout))

@@ -27,8 +27,6 @@ from credalog.numbers.interval import End
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.tables.distribution import Distribution, Factor
 
-__all__ = ["encode_tables", "find_model", "is_model", "model_of_part", "parts_of"]
-
 
 def parts_of(problem: Problem) -> Iterator[Problem]:
     """Yield the parts of a problem that share no parent, statement or condition, in a fixed order."""

@@ -37,10 +37,9 @@ from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Outcome
 from credalog.program.solvers.highs import Linearization
 from credalog.questions.models import encode_tables, is_model
-from credalog.questions.widening import POSSIBLE, Priced, Widening, span_of, widenings_of
+from credalog.questions.widening import POSSIBLE, Priced, Widening, widenings_of
 from credalog.tables.distribution import Distribution
-
-__all__ = ["Cheapest", "GRAIN", "cheapest", "conditions_of", "widened", "widened_for"]
+from credalog.theory import span
 
 GRAIN = Fraction(1, 10_000)
 """Bounds are widened in steps of this size: people can write them, and models have room."""
@@ -81,7 +80,7 @@ class Cheapest:
 
 def widened(sentence: Sentence, by: tuple[Fraction, Fraction]) -> Sentence:
     """Return a sentence with its bounds moved outwards, as far as they make sense."""
-    low, high = span_of(sentence)
+    low, high = span(sentence.claims)
     lower = max(min(low, sentence.lower), sentence.lower - by[0])
     return replace(sentence, lower=lower, upper=min(max(high, sentence.upper), sentence.upper + by[1]))
 

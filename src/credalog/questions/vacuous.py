@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from credalog.methods.automatic import Engine
     from credalog.network.sentences import Network
 
-__all__ = ["is_vacuous", "reasons"]
-
-
-def is_vacuous(answer: Answer, tolerance: float) -> bool:
-    """Tell whether an answer says no more than that a probability lies between 0 and 1."""
-    return answer.lower <= tolerance and answer.upper >= 1.0 - tolerance
-
 
 def reasons(engine: Engine, answer: Answer, options: Options) -> Iterator[str]:
     """Yield what explains that an answer says nothing."""

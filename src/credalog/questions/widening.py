@@ -29,9 +29,8 @@ from credalog.network.formulas import Formula, Variable, scope, truth_table
 from credalog.network.sentences import Sentence
 from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.tables.distribution import Distribution
+from credalog.theory import span
 from credalog.trusted.rounding import round_up
-
-__all__ = ["POSSIBLE", "Priced", "Widening", "silenced", "span_of", "widenings_of"]
 
 Columns = NDArray[np.intp]
 
@@ -50,16 +49,9 @@ class Priced:
     weight: float
 
 
-def span_of(sentence: Sentence) -> tuple[Fraction, Fraction]:
-    """Return the least and the greatest value that the sum of a sentence's claims can have."""
-    low = sum((min(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
-    high = sum((max(weight, Fraction(0)) for weight, _ in sentence.claims), Fraction(0))
-    return low, high
-
-
 def silenced(sentence: Sentence) -> Sentence:
     """Return a sentence with bounds that say nothing: only its stamp in the graph is left."""
-    low, high = span_of(sentence)
+    low, high = span(sentence.claims)
     return replace(sentence, lower=min(low, sentence.lower), upper=max(high, sentence.upper))
 
 
@@ -151,7 +143,7 @@ class Widening:
         column = self._tables.program.columns
         for number, one in enumerate(priced):
             given, totals, is_certain = _given_columns(self._tables, one.sentence)
-            low, high = span_of(one.sentence)
+            low, high = span(one.sentence.claims)
             unit = float(high - low)
             for is_upper, value in ((False, one.sentence.lower), (True, one.sentence.upper)):
                 normal = [value - t if is_upper else t - value for t in totals]

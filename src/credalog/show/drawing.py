@@ -19,12 +19,11 @@ from credalog.errors import Ask, MissingLibrary, ProblemTooLarge
 from credalog.network.formulas import Variable
 from credalog.network.graph import Combination, DependencyGraph, Node, strong_components
 from credalog.show.layout import Layout, Point, lay_out
-from credalog.text import unparse_formula
+from credalog.text.unparse import unparse_formula
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DRAWABLE", "as_dot", "as_png", "as_svg", "as_text", "counts", "label"]
 
 Edge: TypeAlias = tuple[int, int]
 

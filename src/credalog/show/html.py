@@ -14,8 +14,6 @@ from html import escape
 from credalog.numbers.decimals import decimal
 from credalog.numbers.interval import Endpoint, Interval
 
-__all__ = ["Bar", "as_chances", "as_html", "as_words", "picture"]
-
 WIDTH, HEIGHT = 240, 14
 DECIMALS = 4
 MOST = 200

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Layout", "Point", "lay_out"]
-
 Point: TypeAlias = tuple[float, float]
 Edge: TypeAlias = tuple[int, int]
 

@@ -34,6 +34,7 @@ from credalog.network.polytopes import (
     Row,
     Vertex,
     local_polytopes,
+    ranges,
     single_value_bounds,
     vacuous,
     vertices,
@@ -60,6 +61,9 @@ __all__ = [
 
 MAX_VERTICES = 1 << 13
 """The most vertices of one local credal set that are enumerated."""
+
+TINY = Fraction(1, 10**300)
+"""A smaller probability is not rounded to a float with a small relative error."""
 
 
 class Choice(NamedTuple):
@@ -142,6 +146,36 @@ class CredalNetwork:
     def sizes(self) -> tuple[int, ...]:
         """Return the number of values of each variable."""
         return tuple(len(variable.values) for variable in self.network.variables)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Return all variables, parents first."""
+        return tuple(x for component in strong_components(self.parents) for x in component)
+
+    @cached_property
+    def points(self) -> tuple[Array | None, ...]:
+        """Return the table P(x | parents) of each variable whose credal sets are points; None for others."""
+        return tuple(self._point_table(x) for x in range(len(self.sizes)))
+
+    def _point_table(self, x: int) -> Array | None:
+        """Round the only table of a family; None where there are several, or floats are too coarse for it."""
+        exact = self.exact_table(x)
+        if exact is None or any(0 < value < TINY for value in exact.values.flat):
+            return None
+        return exact.values.astype(np.float64)
+
+    def exact_table(self, x: int) -> Potential[int] | None:
+        """Return the only table of a family, in fractions; None where there are several."""
+        shape = [self.sizes[p] for p in self.parents[x]]
+        if len(self.polytopes[x]) < prod(shape):
+            return None
+        table = np.empty((*shape, self.sizes[x]), dtype=object)
+        for configuration, polytope in self.polytopes[x].items():
+            point = [low for low, high in ranges(polytope) if low == high]
+            if len(point) < self.sizes[x]:
+                return None
+            table[configuration] = point
+        return Potential((*self.parents[x], x), table)
 
     def _polytope(self, x: int, configuration: Configuration) -> LocalPolytope:
         return self.polytopes[x].get(configuration) or vacuous(self.sizes[x])
@@ -268,10 +302,8 @@ def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choic
     families = set(relevance(credal.parents, [asked.target], asked.observed).families)
     known = len(credal.network.variables) - credal.indicators
     wanted = ancestors(credal.parents, [asked.target, *asked.observed])
-    order = (x for component in strong_components(credal.parents) for x in component)
-    return Distribution(
-        tuple(_chosen_factor(credal, x, chosen, x in families) for x in order if x in wanted and x < known)
-    )
+    order = (x for x in credal.order if x in wanted and x < known)
+    return Distribution(tuple(_chosen_factor(credal, x, chosen, x in families) for x in order))
 
 
 def _chosen_factor(

@@ -6,7 +6,7 @@ Input: tables P(block | parents), parents first. Output: probabilities of formul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan, prod
 from typing import Any
 
@@ -62,6 +62,12 @@ class Distribution:
     """The product of its factors, each after the factors of its parents."""
 
     factors: tuple[Factor, ...]
+    _place: dict[Variable, int] = field(init=False, compare=False)
+    """Which factor a variable is in."""
+
+    def __post_init__(self) -> None:
+        places = {v: i for i, factor in enumerate(self.factors) for v in factor.block}
+        object.__setattr__(self, "_place", places)
 
     def __repr__(self) -> str:
         return f"<distribution over {sum(len(factor.block) for factor in self.factors):,} variables>"
@@ -95,13 +101,15 @@ class Distribution:
         return [found[n] if n in found else self.marginal(over) for n, over in enumerate(scopes)]
 
     def _ancestral(self, over: Iterable[Variable]) -> list[Factor]:
-        wanted = set(over)
-        found = []
-        for factor in reversed(self.factors):
-            if not wanted.isdisjoint(factor.block):
-                found.append(factor)
-                wanted.update(factor.parents, factor.block)
-        return found
+        """Return the factors of some variables and all their ancestors, children first."""
+        found: set[int] = set()
+        frontier = list(over)
+        while frontier:
+            place = self._place[frontier.pop()]
+            if place not in found:
+                found.add(place)
+                frontier.extend(self.factors[place].parents)
+        return [self.factors[place] for place in sorted(found, reverse=True)]
 
 
 def observations(given: Formula) -> tuple[World, list[Formula]]:

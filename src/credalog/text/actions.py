@@ -7,7 +7,7 @@ Input: the tokens and values below a rule. Output: the value of the rule, up to 
 # ruff: noqa: D102 -- a method says what the grammar's rule of its name means
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from credalog.errors import LanguageError
 from credalog.network.sentences import Source, exact
-from credalog.text.linear import normal_form
 from credalog.theory import (
     YES,
     Application,
@@ -44,10 +43,9 @@ from credalog.theory import (
     Shifted,
     Term,
     conjoined,
+    normal_form,
     unquoted,
 )
-
-__all__ = ["NO_THRESHOLD", "THRESHOLD_ADVICE", "Actions", "Fact", "Include", "Threshold"]
 
 NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
 THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
@@ -99,6 +97,7 @@ class _Sum(NamedTuple):
 _Side: TypeAlias = _Probability | _Sum
 
 
+_T = TypeVar("_T")
 _ORDERS = {"≤": "<=", "≥": ">=", "⩽": "<=", "⩾": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
 _ONE, _ZERO = Fraction(1), Fraction(0)
 
@@ -133,6 +132,14 @@ def _name(name: str) -> Name:
     return Name(name)
 
 
+def _joined_by(connective: Connective) -> Callable[..., Compound]:
+    return staticmethod(lambda *operands: Compound(connective, operands))
+
+
+def _all(*values: _T) -> tuple[_T, ...]:
+    return values
+
+
 class Actions:
     """The meaning of every rule; `source` is where the statement at hand was written."""
 
@@ -160,25 +167,16 @@ class Actions:
     def threshold(self, left: _Side, order: str, right: _Side) -> Threshold:
         return _threshold(_added([_as_sum(left), _turned(_as_sum(right))]), _plain(order))
 
-    def condition(self, formula: Pattern) -> Pattern:
-        return formula
-
     def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
         return tuple(Evidence(formula, self.source) for formula in formulas)
 
     def include(self, path: str) -> Include:
         return Include(unquoted(path))
 
-    def forall(self, prefix: Prefix) -> Prefix:
-        return prefix
-
     def tau(self, truth: str) -> bool:
         return truth in ("true", "True")
 
-    def block(self, *terms: Term) -> _Terms:
-        return terms
-
-    givens = block
+    block = givens = staticmethod(_all)
 
     # ---- assessments --------------------------------------------------------------------------------
 
@@ -228,8 +226,7 @@ class Actions:
             )
         return tuple(map(str, numbers))
 
-    def predicates(self, *predicates: Predicate) -> tuple[Predicate, ...]:
-        return predicates
+    predicates = sorts = fact = entry = staticmethod(_all)
 
     def predicate(self, name: str, sorts: tuple[str, ...] | None, symmetric: str | None) -> Predicate:
         return Predicate(name, sorts or (), symmetric is not None)
@@ -246,14 +243,6 @@ class Actions:
     def function(self, name: str, sorts: tuple[str, ...], result: str, *entries: _Entry | None) -> Function:
         return Function(name, sorts, result, _given(entries))
 
-    def sorts(self, *names: str) -> tuple[str, ...]:
-        return names
-
-    fact = sorts
-
-    def entry(self, arguments: tuple[str, ...], value: str) -> _Entry:
-        return arguments, value
-
     def relation_fact(self, name: str, *arguments: str) -> Fact:
         return Fact(name, arguments)
 
@@ -267,26 +256,13 @@ class Actions:
 
     # ---- formulas -----------------------------------------------------------------------------------
 
-    def iff(self, left: Pattern, right: Pattern) -> Compound:
-        return Compound(Connective.IFF, (left, right))
-
-    def implies(self, premise: Pattern, conclusion: Pattern) -> Compound:
-        return Compound(Connective.IMPLIES, (premise, conclusion))
-
-    def either(self, *operands: Pattern) -> Compound:
-        return Compound(Connective.OR, operands)
-
-    def parity(self, *operands: Pattern) -> Compound:
-        return Compound(Connective.XOR, operands)
-
-    def both(self, *operands: Pattern) -> Compound:
-        return Compound(Connective.AND, operands)
-
-    def nand(self, *operands: Pattern) -> Compound:
-        return Compound(Connective.NAND, operands)
-
-    def negation(self, operand: Pattern) -> Compound:
-        return Compound(Connective.NOT, (operand,))
+    iff = _joined_by(Connective.IFF)
+    implies = _joined_by(Connective.IMPLIES)
+    either = _joined_by(Connective.OR)
+    parity = _joined_by(Connective.XOR)
+    both = _joined_by(Connective.AND)
+    nand = _joined_by(Connective.NAND)
+    negation = _joined_by(Connective.NOT)
 
     def universal(self, prefix: Prefix, body: Pattern) -> Quantified:
         return Quantified(Quantifier.FORALL, prefix, body)
@@ -339,7 +315,6 @@ _Terms: TypeAlias = tuple[Term, ...]
 _Entry: TypeAlias = tuple[tuple[str, ...], str]
 _Variables: TypeAlias = tuple[RandomFunction, ...]
 _NO_PREFIX = Prefix()
-_T = TypeVar("_T")
 
 
 def _given(parts: Iterable[_T | None]) -> tuple[_T, ...]:

@@ -13,21 +13,9 @@ from fractions import Fraction
 from typing import Never, TypeAlias, cast, get_args
 
 from credalog.errors import LanguageError
-from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, proposition
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, is_deeper, proposition
 from credalog.network.sentences import Number, Query, Sentence, exact
-from credalog.text.linear import normal_form
-
-__all__ = [
-    "Expression",
-    "Given",
-    "Observed",
-    "P",
-    "Stated",
-    "condition",
-    "literal",
-    "query_of",
-    "sentence_of",
-]
+from credalog.theory import DEPTH, normal_form
 
 Observed: TypeAlias = Mapping[str, str | bool] | Mapping[Variable, str | bool]
 """What was observed, variable by variable: {"a": True, "Color": "red"}."""
@@ -75,6 +63,14 @@ def _formula(claim: object) -> Formula:
     else:
         advice = 'Write P(a), with a = proposition("a").'
     raise LanguageError(f"{claim!r} is no formula", advice=advice)
+
+
+def check_depth(*formulas: Formula) -> None:
+    """Complain about formulas that are nested more deeply than a text may be."""
+    if any(is_deeper(formula, DEPTH) for formula in formulas):
+        raise LanguageError(
+            f"a formula is nested more than {DEPTH} levels deep", advice="Split it, or name its parts."
+        )
 
 
 def _variable(named: str | Variable) -> Variable:

@@ -31,8 +31,6 @@ from credalog.theory import (
     Theory,
 )
 
-__all__ = ["Data", "extended"]
-
 Element: TypeAlias = str | int
 Row: TypeAlias = Element | Sequence[Element]
 Rows: TypeAlias = Iterable[Row] | Mapping[Element, Element]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from math import prod
@@ -21,19 +20,7 @@ from math import prod
 from credalog.errors import LanguageError, Place, ProblemTooLarge
 from credalog.network.formulas import Variable, conjunction
 from credalog.network.polytopes import LocalPolytope, Row, Vertex, facets
-from credalog.network.sentences import Network, Sentence, Source, exact
-
-__all__ = [
-    "CredalSet",
-    "Family",
-    "MOST_VALUES",
-    "configurations",
-    "configurations_count",
-    "hull",
-    "network_of",
-    "normalized",
-    "printed",
-]
+from credalog.network.sentences import Network, Sentence, Source
 
 SUM_TOLERANCE = Fraction(1, 50)
 """How far the printed probabilities of one distribution may be from summing to one."""
@@ -79,18 +66,6 @@ def configurations_count(parents: Sequence[Variable], place: Place) -> int:
             advice=f"At most {MOST_CONFIGURATIONS:,} can be read.",
         )
     return count
-
-
-_exact = lru_cache(maxsize=100_000)(exact)
-"""Tables repeat few numbers many times."""
-
-
-def printed(text: str, place: Place) -> Fraction:
-    """Return the exact number that a file prints."""
-    try:
-        return _exact(text)
-    except LanguageError as error:
-        raise LanguageError(error.message, place=place, advice=error.advice) from None
 
 
 def normalized(numbers: Sequence[Fraction], place: Place) -> Vertex:

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from credalog.errors import LanguageError
-from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, is_deeper, scope
+from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, scope
 from credalog.network.sentences import Independence, Network, Query, Sentence
-from credalog.text.linear import normal_form
+from credalog.text.builder import check_depth
 from credalog.theory import (
-    DEPTH,
     Application,
     Assessment,
     Declaration,
@@ -28,10 +27,9 @@ from credalog.theory import (
     Term,
     Theory,
     lifted,
+    normal_form,
     term_of,
 )
-
-__all__ = ["check_depth", "declarations_of", "rule_of", "theory_of", "with_rules"]
 
 
 def rule_of(sentence: Sentence) -> Rule:
@@ -51,14 +49,6 @@ def with_rules(theory: Theory, sentences: Iterable[Sentence]) -> Theory:
         _declare(variable, declared)
     rules = (*theory.rules, *map(rule_of, stated))
     return replace(theory, declarations=tuple(declared.values()), rules=rules)
-
-
-def check_depth(*formulas: Formula) -> None:
-    """Complain about formulas built in Python that are nested more deeply than a text may be."""
-    if any(is_deeper(formula, DEPTH) for formula in formulas):
-        raise LanguageError(
-            f"a formula is nested more than {DEPTH} levels deep", advice="Split it, or name its parts."
-        )
 
 
 def _normalized(sentence: Sentence) -> Sentence:

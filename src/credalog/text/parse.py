@@ -15,7 +15,6 @@ from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
-from credalog.errors import inside
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
@@ -45,8 +44,6 @@ from credalog.theory import (
     Rule,
     Theory,
 )
-
-__all__ = ["read", "read_file", "read_formula", "read_query", "read_threshold"]
 
 
 def read(text: str, *, onto: Theory | None = None) -> Theory:
@@ -89,22 +86,19 @@ def read_file(path: str | Path) -> Theory:
 
 def read_query(text: str) -> QueryRule:
     """Read a query, `P(claim)` or `P(claim | given)`."""
-    with inside("the question"):
-        query: QueryRule = _Reading().value(Statement(text, 1), start=QUESTION)
+    query: QueryRule = _Reading().value(Statement(text, inside="the question"), start=QUESTION)
     return replace(query, source=None)
 
 
 def read_threshold(text: str) -> Threshold:
     """Read a statement to decide, such as `P(claim | given) >= 0.5`."""
-    with inside("the statement"):
-        threshold: Threshold = _Reading().value(Statement(text, 1), start=THRESHOLD)
+    threshold: Threshold = _Reading().value(Statement(text, inside="the statement"), start=THRESHOLD)
     return threshold
 
 
 def read_formula(text: str) -> Pattern:
     """Read a formula."""
-    with inside("the formula"):
-        formula: Pattern = _Reading().value(Statement(text, 1), start=FORMULA)
+    formula: Pattern = _Reading().value(Statement(text, inside="the formula"), start=FORMULA)
     return formula
 
 

@@ -23,24 +23,13 @@ from lark import Lark, Token, Tree
 from credalog.errors import LanguageError, Place, UnknownName
 from credalog.theory import DEPTH, RESERVED, Misstatement, place_of
 
-__all__ = [
-    "FORMULA",
-    "QUESTION",
-    "STATEMENT",
-    "THRESHOLD",
-    "Shapes",
-    "Statement",
-    "statements",
-    "text_of",
-]
-
 STATEMENT, QUESTION, THRESHOLD, FORMULA = STARTS = ("start", "question", "threshold", "condition")
 """What a text may be: a statement of a theory, a query P(...), P(...) >= 0.5 to decide, or a formula."""
 
 # ---- cutting a text -------------------------------------------------------------------------------------
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|#.*')
-_BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
+BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 
 
 def text_of(path: Path) -> str:
@@ -64,19 +53,20 @@ def _unusable(path: Path, message: str) -> Misstatement:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement: its text, and the file and line where it begins."""
+    """One statement: its text, and the file and line where it begins, or `inside` what it was typed."""
 
     text: str
-    line: int
+    line: int = 1
     file: str = ""
+    inside: str = ""
 
     def place(self, offset: int = 0) -> Place:
         """Point at the character with this offset in the statement's text."""
-        return Place.within(self.text, offset, line=self.line, file=self.file)
+        return Place.within(self.text, offset, line=self.line, file=self.file, inside=self.inside)
 
     def place_of(self, lexeme: str) -> Place:
         """Point at the first occurrence of a word, or else at the beginning."""
-        return place_of(lexeme, self.text, line=self.line, file=self.file)
+        return place_of(lexeme, self.text, line=self.line, file=self.file, inside=self.inside)
 
 
 def statements(text: str, file: str = "") -> Iterator[Statement]:
@@ -102,7 +92,7 @@ def _without_comment(line: str) -> str:
 def _depth(line: str) -> int:
     if line.count("(") == line.count(")") and "{" not in line and "}" not in line:
         return 0
-    brackets = [found for found in _BRACKET.findall(line) if len(found) == 1]
+    brackets = [found for found in BRACKET.findall(line) if len(found) == 1]
     return sum(1 if bracket in "({" else -1 for bracket in brackets)
 
 

@@ -34,21 +34,12 @@ from credalog.text.families import (
     hull,
     network_of,
     normalized,
-    printed,
 )
-
-__all__ = ["KINDS", "read_uai"]
+from credalog.text.tokens import Tokens
 
 KINDS = ("V-CREDAL", "H-CREDAL", "BAYES")
 
-LONGEST_COUNT = 12
-"""A longer number counts nothing that a file could hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    place: Place
+_WORD = re.compile(r"(?P<word>\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,82 +56,31 @@ class _Scope:
         return configurations_count(self.parents, self.place)
 
 
-class _Tokens:
-    """Hand out the words of a file one at a time, each with its place."""
-
-    def __init__(self, text: str, file: str) -> None:
-        self._file = file
-        self._lines = text.splitlines()
-        self._words = self._read()
-        self._last = Place(max(1, len(self._lines)), 1, "", file)
-
-    def _read(self) -> Iterator[_Token]:
-        for number, line in enumerate(self._lines, start=1):
-            for match in re.finditer(r"\S+", line):
-                yield _Token(match.group(), Place(number, match.start() + 1, line.rstrip(), self._file))
-
-    def word(self, what: str) -> _Token:
-        """Return the next word, which should be `what`."""
-        token = next(self._words, None)
-        if token is None:
-            raise LanguageError(
-                f"the file ends where {what} should be",
-                place=self._last,
-                advice="Compare the counts in the file with the numbers that follow them.",
-            )
-        self._last = token.place
-        return token
-
-    def integer(self, what: str, *, least: int = 0) -> int:
-        """Return the next word as a whole number."""
-        token = self.word(what)
-        is_count = token.text.isdecimal() and len(token.text) <= LONGEST_COUNT
-        if not is_count or int(token.text) < least:
-            raise LanguageError(f"expected {what}, found {token.text!r}", place=token.place)
-        return int(token.text)
-
-    def numbers(self, count: int, what: str) -> list[Fraction]:
-        """Return the next words as exact decimals."""
-        words = (self.word(what) for _ in range(count))
-        return [printed(word.text, word.place) for word in words]
-
-    @property
-    def place(self) -> Place:
-        """Return the place of the last word handed out."""
-        return self._last
-
-    def end(self) -> None:
-        """Check that nothing is left."""
-        token = next(self._words, None)
-        if token is not None:
-            raise LanguageError(f"unexpected {token.text!r} after the last factor", place=token.place)
-
-
 def read_uai(text: str, *, file: str = "") -> Network:
     """Read a network in any of the three UAI forms."""
-    tokens = _Tokens(text, file)
+    tokens = Tokens(text, _WORD, file)
     kind = tokens.word("the type of the network")
-    if kind.text not in KINDS:
+    if kind not in KINDS:
         raise LanguageError(
-            f"unknown type of network {kind.text!r}", place=kind.place, advice=f"Known: {', '.join(KINDS)}."
+            f"unknown type of network {kind!r}", place=tokens.last, advice=f"Known: {', '.join(KINDS)}."
         )
     variables = _variables(tokens)
-    scopes = _scopes(tokens, variables, either_order=kind.text == "H-CREDAL")
-    read_sets = {"V-CREDAL": _vertex_sets, "H-CREDAL": _row_sets, "BAYES": _point_sets}[kind.text]
+    scopes = _scopes(tokens, variables, either_order=kind == "H-CREDAL")
+    read_sets = {"V-CREDAL": _vertex_sets, "H-CREDAL": _row_sets, "BAYES": _point_sets}[kind]
     families = [Family(s.child, s.parents, tuple(read_sets(tokens, s)), s.place) for s in scopes]
-    tokens.end()
+    tokens.end("the last factor")
     return network_of(variables, families, file=file)
 
 
-def _variables(tokens: _Tokens) -> tuple[Variable, ...]:
-    count = tokens.integer("the number of variables", least=1)
+def _variables(tokens: Tokens) -> tuple[Variable, ...]:
+    count = tokens.count("the number of variables", least=1)
     sizes, total = list[int](), 0
     for i in range(count):
-        sizes.append(tokens.integer(f"the number of values of variable {i}", least=1))
+        sizes.append(tokens.count(f"the number of values of variable {i}", least=1))
         if (total := total + sizes[-1]) > MOST_VALUES:
             raise ProblemTooLarge(
                 f"with variable {i} there are {total:,} values",
-                place=tokens.place,
+                place=tokens.last,
                 advice=f"At most {MOST_VALUES:,} can be read, those of all variables together.",
             )
     return tuple(Variable(f"X{i}", tuple(f"s{k}" for k in range(n))) for i, n in enumerate(sizes))
@@ -149,8 +89,8 @@ def _variables(tokens: _Tokens) -> tuple[Variable, ...]:
 _Listing: TypeAlias = tuple[list[int], Place]
 
 
-def _scopes(tokens: _Tokens, variables: Sequence[Variable], *, either_order: bool) -> list[_Scope]:
-    count = tokens.integer("the number of factors", least=1)
+def _scopes(tokens: Tokens, variables: Sequence[Variable], *, either_order: bool) -> list[_Scope]:
+    count = tokens.count("the number of factors", least=1)
     listings = [_listing(tokens, len(variables)) for _ in range(count)]
     if either_order and _child_first(listings):
         listings = [([*members[1:], members[0]], place) for members, place in listings]
@@ -160,10 +100,10 @@ def _scopes(tokens: _Tokens, variables: Sequence[Variable], *, either_order: boo
     ]
 
 
-def _listing(tokens: _Tokens, variables: int) -> _Listing:
-    size = tokens.integer("the size of a factor", least=1)
-    place = tokens.place
-    members = [tokens.integer("the number of a variable") for _ in range(size)]
+def _listing(tokens: Tokens, variables: int) -> _Listing:
+    size = tokens.count("the size of a factor", least=1)
+    place = tokens.last
+    members = [tokens.count("the number of a variable") for _ in range(size)]
     unknown = [i for i in members if i >= variables]
     if unknown or len(set(members)) < size:
         problem = f"there is no variable {unknown[0]}" if unknown else "a factor lists a variable twice"
@@ -176,11 +116,11 @@ def _child_first(listings: Sequence[_Listing]) -> bool:
     return len(lasts) < len(listings) == len(firsts)
 
 
-def _vertex_sets(tokens: _Tokens, scope: _Scope) -> Iterator[CredalSet]:
+def _vertex_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet]:
     size = len(scope.child.values)
     for _ in range(scope.configurations):
-        count = tokens.integer("a count of numbers", least=size)
-        place = tokens.place
+        count = tokens.count("a count of numbers", least=size)
+        place = tokens.last
         if count % size:
             raise LanguageError(
                 f"{count} numbers are no whole number of vertices: {scope.child} has {size} values",
@@ -190,32 +130,32 @@ def _vertex_sets(tokens: _Tokens, scope: _Scope) -> Iterator[CredalSet]:
         yield CredalSet(hull(points), place.line)
 
 
-def _distribution(tokens: _Tokens, size: int) -> Vertex:
-    return normalized(tokens.numbers(size, "a probability"), tokens.place)
+def _distribution(tokens: Tokens, size: int) -> Vertex:
+    return normalized(tokens.numbers(size, "a probability"), tokens.last)
 
 
-def _point_sets(tokens: _Tokens, scope: _Scope) -> Iterator[CredalSet]:
+def _point_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet]:
     size = len(scope.child.values)
     _count(tokens, scope.configurations * size, scope)
     for _ in range(scope.configurations):
         point = _distribution(tokens, size)
-        yield CredalSet(hull([point]), tokens.place.line)
+        yield CredalSet(hull([point]), tokens.last.line)
 
 
-def _count(tokens: _Tokens, expected: int, scope: _Scope) -> None:
-    found = tokens.integer("a count of numbers")
+def _count(tokens: Tokens, expected: int, scope: _Scope) -> None:
+    found = tokens.count("a count of numbers")
     if found != expected:
         raise LanguageError(
-            f"the factor of {scope.child} has {found} numbers, {expected} are needed", place=tokens.place
+            f"the factor of {scope.child} has {found} numbers, {expected} are needed", place=tokens.last
         )
 
 
-def _row_sets(tokens: _Tokens, scope: _Scope) -> list[CredalSet]:
+def _row_sets(tokens: Tokens, scope: _Scope) -> list[CredalSet]:
     """Read A and b; give each configuration the rows of A that speak about it."""
     size = len(scope.child.values)
     columns = size * scope.configurations
-    count = tokens.integer("a count of coefficients")
-    place = tokens.place
+    count = tokens.count("a count of coefficients")
+    place = tokens.last
     if count % columns:
         raise LanguageError(f"{count} coefficients are no whole number of rows of {columns}", place=place)
     matrix = [tokens.numbers(columns, "a coefficient") for _ in range(count // columns)]

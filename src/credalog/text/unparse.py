@@ -47,15 +47,6 @@ from credalog.theory import (
     written,
 )
 
-__all__ = [
-    "said",
-    "unparse",
-    "unparse_formula",
-    "unparse_network",
-    "unparse_query",
-    "unparse_sentence",
-]
-
 _WORDS = {
     Connective.AND: " and ",
     Connective.NAND: " nand ",
@@ -193,21 +184,21 @@ def _binder(binder: Binder) -> str:
 def _assessment(assessment: Assessment) -> str:
     total = _sum(assessment)
     if assessment.lower == assessment.upper:
-        return f"{total} = {_number(assessment.lower)}"
-    return f"{_number(assessment.lower)} <= {total} <= {_number(assessment.upper)}"
+        return f"{total} = {unparse_number(assessment.lower)}"
+    return f"{unparse_number(assessment.lower)} <= {total} <= {unparse_number(assessment.upper)}"
 
 
 def _sum(assessment: Assessment) -> str:
     total = ""
     for weight, claim in assessment.claims:
         sign = ("-" if weight < 0 else "") if not total else " - " if weight < 0 else " + "
-        factor = "" if abs(weight) == 1 else f"{_number(abs(weight))} "
+        factor = "" if abs(weight) == 1 else f"{unparse_number(abs(weight))} "
         total += f"{sign}{factor}{_probability(claim, assessment.given)}"
     return total
 
 
 @lru_cache(maxsize=10_000)
-def _number(value: Fraction) -> str:
+def unparse_number(value: Fraction) -> str:
     """Write a number exactly: as a decimal where it has one, otherwise as a fraction."""
     places = next((n for n in range(20) if 10**n % value.denominator == 0), None)
     if places is None:

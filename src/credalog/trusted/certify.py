@@ -23,28 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import fsum, isfinite
+from math import fsum
 
 import numpy as np
 import scipy.sparse as sp
 
-from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.numbers.interval import End, Warrant
 from credalog.program.program import Box, Floats, Objective, Program
-from credalog.trusted.rounding import UNIT, outward, round_down
+from credalog.trusted.rounding import UNIT, round_down
 
-__all__ = ["Checker", "ExactChecker", "enclosed", "priced_bound"]
-
-
-def enclosed(value: float, *, error: float, end: End) -> Endpoint:
-    """Turn a computed end and a bound on its error into a proved one.
-
-    For methods whose own argument says that exact arithmetic would give the end: `error` covers every
-    rounding.
-    """
-    if not (isfinite(value) and isfinite(error)):
-        return Endpoint.trivial(end)
-    bound = outward(value, error, end)
-    return Endpoint(min(max(bound, 0.0), 1.0), None, Warrant.CHECKED)
+__all__ = ["Checker", "ExactChecker", "priced_bound"]
 
 
 def priced_bound(shift: float, worth: float, *, error: float, mass: float) -> float:

@@ -6,14 +6,15 @@ independence. Nothing here knows how the distribution was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf, prod
+from typing import TypeVar
 
 import numpy as np
 
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph
-from credalog.network.relevance import d_separated
+from credalog.network.relevance import d_connected
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.tables.distribution import Distribution, Factor, Floats
 
@@ -110,18 +111,34 @@ def _excused(
     """
     names = graph.variables
     components = [frozenset(names[i] for i in c) for c in graph.components() if len(c) > 1]
-    home = {v: component for component in components for v in component}
+    home = {v: number for number, component in enumerate(components) for v in component}
+    inner = {f.block: components[home[f.block[0]]] for f in distribution.factors if f.block[0] in home}
     scopes = [frozenset(s.scope) for s in network.sentences] + [frozenset(asked)]
-    scopes += [frozenset(f.parents) - home.get(f.block[0], frozenset()) for f in distribution.factors]
+    scopes += [frozenset(f.parents) - inner.get(f.block, frozenset()) for f in distribution.factors]
     declared = frozenset(v for i in network.independences for v in (*i.left, *i.right, *i.given))
+    shown, own = _by_home(scopes, home), _by_home((f.block for f in distribution.factors), home)
+    parents_of = {f.block: f.parents for f in distribution.factors}
     excused: set[Variable] = set()
-    for component in components:
+    for number, component in enumerate(components):
+        if number not in own or not component.isdisjoint(declared):
+            continue
         around = component.union(*(graph.parents(x) for x in component))
-        own = [f for f in distribution.factors if not component.isdisjoint(f.block)]
-        is_own_law = all(len(f.block) == 1 and around.issuperset(f.parents) for f in own)
-        if own and is_own_law and component.isdisjoint(declared) and _all_closed(scopes, component, graph):
+        is_own_law = all(len(block) == 1 and around.issuperset(parents_of[block]) for block in own[number])
+        if is_own_law and _all_closed(shown.get(number, ()), component, graph):
             excused |= component
     return frozenset(excused)
+
+
+Scope = TypeVar("Scope", bound=Iterable[Variable])
+
+
+def _by_home(scopes: Iterable[Scope], home: Mapping[Variable, int]) -> dict[int, list[Scope]]:
+    """Return for each component the scopes that mention a member of it."""
+    found: dict[int, list[Scope]] = {}
+    for scope in scopes:
+        for number in {home[v] for v in scope if v in home}:
+            found.setdefault(number, []).append(scope)
+    return found
 
 
 def _all_closed(
@@ -137,20 +154,43 @@ def _local_conditions(
     """Yield the conditions that do not hold by construction, among each component and its parents."""
     component_of = {graph.variables[i]: c for c in graph.components() for i in c}
     arrows = _arrows(distribution)
-    around = {x: _around(graph, component_of[x]) for x in arrows}
+    around = {c: _around(graph, c) for c in {component_of[x] for x in arrows}}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
-    conforms = all(around[x].keys() >= set(arrows[x]) for x in arrows)
+    conforms = all(around[component_of[x]].keys() >= set(arrows[x]) for x in arrows)
+    children = _children(arrows)
     for factor in distribution.factors:
-        is_family = len(factor.block) == 1 and set(factor.parents) == set(graph.parents(factor.block[0]))
-        if conforms and (is_family or excused.issuperset(factor.block)):
-            continue
-        for x in factor.block:
-            near = around[x] if conforms else arrows
-            ndnp = set(graph.ndnp(x))
+        by_construction = excused.issuperset(factor.block) or _is_family(factor, graph, component_of)
+        for x in () if conforms and by_construction else factor.block:
+            near = around[component_of[x]] if conforms else arrows
+            connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
+            # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
+            ndnp = frozenset[Variable]() if connected.isdisjoint(near) else frozenset(graph.ndnp(x))
             right = tuple(y for y in near if y in ndnp)
-            if right and not d_separated(arrows, x, right, graph.parents(x)):
+            if not connected.isdisjoint(right):
                 yield Independence((x,), right, graph.parents(x))
+
+
+def _is_family(
+    factor: Factor, graph: DependencyGraph, component_of: Mapping[Variable, tuple[int, ...]]
+) -> bool:
+    """Tell whether a factor is that of one variable given its parents; one on no cycle may ignore some.
+
+    Such an x is independent of whatever does not descend from it given the parents in the factor, hence
+    also given all its parents, which do not descend from it.
+    """
+    x, *others = factor.block
+    own, known = set(factor.parents), set(graph.parents(x))
+    return not others and (own == known or (own <= known and len(component_of[x]) == 1))
+
+
+def _children(arrows: Mapping[Variable, tuple[Variable, ...]]) -> dict[Variable, list[Variable]]:
+    """Return the children of every variable that has some."""
+    children: dict[Variable, list[Variable]] = {}
+    for x, parents in arrows.items():
+        for parent in parents:
+            children.setdefault(parent, []).append(x)
+    return children
 
 
 def _around(graph: DependencyGraph, component: Iterable[int]) -> dict[Variable, None]:

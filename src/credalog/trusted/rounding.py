@@ -1,19 +1,19 @@
 """Outward rounding: floats moved to the safe side, and how far sums of products may be off.
 
 Input: a computed float and what was added up to get it. Output: a float that is certainly no greater, or no
-smaller. All error terms of the program come from here.
+smaller, and the end of an interval that it proves. All error terms of the program come from here.
 """
 
 from __future__ import annotations
 
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.numbers.interval import End
+from credalog.numbers.interval import End, Endpoint, Warrant
 
-__all__ = ["UNIT", "all_rounded_down", "outward", "relative_error", "round_down", "round_up"]
+__all__ = ["UNIT", "all_rounded_down", "enclosed", "outward", "relative_error", "round_down", "round_up"]
 
 UNIT = 2.0**-53
 """The relative error of one rounding."""
@@ -44,3 +44,15 @@ def outward(value: float, error: float, end: End) -> float:
     if error == 0.0:
         return value
     return round_down(value - error) if end is End.LOWER else round_up(value + error)
+
+
+def enclosed(value: float, *, error: float, end: End) -> Endpoint:
+    """Turn a computed end and a bound on its error into a proved one.
+
+    For methods whose own argument says that exact arithmetic would give the end: `error` covers every
+    rounding.
+    """
+    if not (isfinite(value) and isfinite(error)):
+        return Endpoint.trivial(end)
+    bound = outward(value, error, end)
+    return Endpoint(min(max(bound, 0.0), 1.0), None, Warrant.CHECKED)

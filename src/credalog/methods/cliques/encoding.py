@@ -27,12 +27,15 @@ from credalog.network.formulas import Formula, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
 from credalog.network.structure import Condition, Reading, ancestors
+from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
-from credalog.trusted.rounding import round_up
+from credalog.trusted.rounding import relative_error, round_up
 
 __all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
 
 Columns = NDArray[np.intp]
+
+ONE: Floats = np.ones(1)
 
 FULL_LIMIT = 1 << 7
 """Up to this size of a clique, each conditional probability is stated in every context there is."""
@@ -78,10 +81,6 @@ class Encoding:
     keys: tuple[RatioKey, ...]
     columns: tuple[Columns, ...]
 
-    def table(self, point: Floats, clique: int) -> Floats:
-        """Return the table of one clique; axes in the order of its scope."""
-        return point[self.columns[clique]]
-
     def objective(self, claim: Formula, given: Formula) -> Objective:
         """Return P(claim | given), read off the clique that shows the query and what is observed."""
         number = self.factorization.query_clique
@@ -110,9 +109,7 @@ class Encoding:
         bounds[query] = 1.0 if is_whole else np.inf
         cliques = self.factorization.cliques
         for number, clique in enumerate(cliques):
-            for s in self.factorization.separators:
-                if s.first != number:
-                    continue
+            for s in self.factorization.separators_of.get(number, ()):
                 if s.agreement is Agreement.DENOMINATOR:
                     held = {x: self.evidence[x] for x in clique.fixed}
                     least = self._least_likelihood(clique.block[0], held)
@@ -141,18 +138,19 @@ class Encoding:
             table = np.full(self.columns[number].shape, before)
             for part in clique.rest:
                 sums = bounds[self.arranged(self.leans_on(number, part), part)].sum(axis=1)
-                shape = [self.width_of(x, clique) if x in part else 1 for x in clique.scope]
+                shape = [self.problem.structure.sizes[x] if x in part else 1 for x in clique.shown]
                 table = np.minimum(table, sums.reshape(shape))
             bounds[self.columns[number]] = np.minimum(masses[number], table * self._greatest(clique))
-        # A hundred roundings at most lie behind each number.
-        return replace(objective, column_bounds=bounds * (1.0 + 1e-13))
+        # No more roundings lie behind a number than there are columns and tables.
+        error = relative_error(self.program.columns + 3 * len(self.columns))
+        return replace(objective, column_bounds=bounds * (1.0 + error))
 
     def _greatest(self, clique: Clique) -> Floats:
         """Return an upper bound on P(block | rest) in every state of a clique.
 
         P(x, y, ...) is at most P(x | parents), whichever x of the block is taken.
         """
-        table: Floats = np.ones(tuple(self.width_of(x, clique) for x in clique.scope))
+        table: Floats = np.ones(tuple(self.problem.structure.sizes[x] for x in clique.shown))
         if clique.is_free:
             return table
         for x in clique.block:
@@ -169,16 +167,14 @@ class Encoding:
         """Return the part of a clique's table in which variables have given states, if it shows them."""
         if any(self.evidence[y] != place[y] for y in clique.fixed if y in place):
             return None
-        return tuple(
-            slice(None) if y not in place else 0 if y in clique.fixed else place[y] for y in clique.scope
-        )
+        return tuple(place.get(y, slice(None)) for y in clique.shown)
 
     def leans_on(self, number: int, part: Sequence[int]) -> int:
         """Return the clique off which a clique reads a part of what it leaves."""
         return next(
             s.second
-            for s in self.factorization.separators
-            if s.first == number and s.scope == tuple(part) and s.agreement is not Agreement.BELOW
+            for s in self.factorization.separators_of[number]
+            if s.scope == tuple(part) and s.agreement is not Agreement.BELOW
         )
 
     def least_likelihood(self, others: Mapping[int, int]) -> float:
@@ -203,20 +199,16 @@ class Encoding:
         return below(min(Fraction(0) if p is None else ranges(p)[self.evidence[x]][0] for p in polytopes))
 
     def _truth(self, formula: Formula, clique: int) -> NDArray[np.bool_]:
-        scope = self.factorization.cliques[clique].scope
-        return _truth(formula, self.problem, scope, self.evidence)
+        shown = self.factorization.cliques[clique].shown
+        return _truth(formula, self.problem, shown, self.evidence)
 
     def arranged(self, number: int, *groups: Iterable[int]) -> Columns:
         """Return a clique's columns with one axis per group of variables, and a last one for the rest."""
-        return _arranged(self.columns[number], self.factorization.cliques[number].scope, *groups)
+        return _arranged(self.columns[number], self.factorization.cliques[number], *groups)
 
     def lean(self, number: int) -> int:
         """Return the clique that holds the denominators of an observation."""
         return _lean(self.factorization, number).second
-
-    def width_of(self, x: int, clique: Clique) -> int:
-        """Return the number of states of a variable in a clique."""
-        return 1 if x in clique.fixed else self.problem.structure.sizes[x]
 
     def state_numbers(self, variables: Sequence[int], clique: Clique) -> Columns:
         """Return the numbers of the states of some variables that a clique shows, among all their states."""
@@ -229,63 +221,71 @@ class Encoding:
         return numbers[pick].ravel()
 
 
-def _arranged(columns: Columns, scope: Sequence[int], *groups: Iterable[int]) -> Columns:
-    axis_of = {x: axis for axis, x in enumerate(scope)}
-    lists = [[axis_of[x] for x in group] for group in groups]
-    lists.append([a for a in range(len(scope)) if not any(a in found for found in lists)])
+def _arranged(columns: Columns, clique: Clique, *groups: Iterable[int]) -> Columns:
+    axis_of = {x: axis for axis, x in enumerate(clique.shown)}
+    lists = [[axis_of[x] for x in group if x not in clique.fixed] for group in groups]
+    lists.append([a for a in axis_of.values() if not any(a in found for found in lists)])
     shape = [prod(columns.shape[a] for a in found) for found in lists]
     return columns.transpose([a for found in lists for a in found]).reshape(shape)
 
 
 def _lean(factorization: Factorization, number: int) -> Separator:
-    return next(
-        s for s in factorization.separators if s.first == number and s.agreement is Agreement.DENOMINATOR
-    )
+    found = factorization.separators_of[number]
+    return next(s for s in found if s.agreement is Agreement.DENOMINATOR)
 
 
 def _truth(
     formula: Formula, problem: Problem, scope: Sequence[int], evidence: Mapping[int, int]
 ) -> NDArray[np.bool_]:
-    """Evaluate a formula on the states of a table, observed variables at their only state."""
-    table = truth_table(formula, [problem.variables[x] for x in scope])
-    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in evidence else slice(None) for x in scope)
-    return table[pick]
+    """Evaluate a formula on the states of a table, the variables of `evidence` being observed."""
+    variables = problem.variables
+    known = {variables[x]: variables[x].values[state] for x, state in evidence.items()}
+    return truth_table(formula, [variables[x] for x in scope], known)
 
 
-def encode(problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> Encoding:
-    """Write the program of a factorization."""
-    return _Encoder(problem, factorization, evidence).run()
+def encode(
+    problem: Problem,
+    factorization: Factorization,
+    evidence: Mapping[int, int],
+    budget: Budget | None = None,
+) -> Encoding:
+    """Write the program of a factorization, if there is time for it."""
+    return _Encoder(problem, factorization, evidence, budget or Budget.of()).run()
 
 
 class _Rows:
     """Sparse homogeneous rows under construction."""
 
     def __init__(self) -> None:
-        self.columns: list[Columns] = []
-        self.values: list[Floats] = []
-        self.lengths: list[int] = []
+        self.columns: list[Columns] = [np.zeros(0, np.intp)]
+        self.values: list[Floats] = [np.zeros(0)]
+        self.lengths: list[Columns] = [np.zeros(1, np.intp)]
 
-    def add(self, columns: Columns, values: Floats) -> None:
-        """Add one row."""
-        self.columns.append(columns)
-        self.values.append(values)
-        self.lengths.append(len(columns))
+    def add(self, columns: Columns, values: Floats) -> int:
+        """Add rows that differ in their columns only, one or several; return how many."""
+        rows = np.atleast_2d(columns)
+        self.columns.append(rows.ravel())
+        self.values.append(np.broadcast_to(values, rows.shape).ravel())
+        self.lengths.append(np.full(len(rows), rows.shape[1], np.intp))
+        return len(rows)
 
     def matrix(self, width: int) -> sp.csr_array:
         """Return the rows as a matrix; entries of one column add up."""
-        start = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.intp)])
-        columns = np.concatenate([*self.columns, np.zeros(0, np.intp)])
-        values = np.concatenate([*self.values, np.zeros(0)])
-        matrix = sp.csr_array((values, columns, start), shape=(len(self.lengths), width))
+        start = np.cumsum(np.concatenate(self.lengths))
+        columns, values = np.concatenate(self.columns), np.concatenate(self.values)
+        matrix = sp.csr_array((values, columns, start), shape=(len(start) - 1, width))
         matrix.sum_duplicates()
         return matrix
 
 
 class _Encoder:
-    def __init__(self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int]) -> None:
+    def __init__(
+        self, problem: Problem, factorization: Factorization, evidence: Mapping[int, int], budget: Budget
+    ) -> None:
         self.problem = problem
         self.factorization = factorization
         self.evidence = evidence
+        self.budget = budget
         self.owners = Counter(clique.block for clique in factorization.cliques)
         self.columns = self._number_columns()
         self.width = sum(columns.size for columns in self.columns)
@@ -300,11 +300,16 @@ class _Encoder:
     def run(self) -> Encoding:
         """Write all rows, then all ratios."""
         for separator in self.factorization.separators:
+            self.budget.require_time()
             self._separate(separator)
         for number, clique in enumerate(self.factorization.cliques):
+            self.budget.require_time()
             self._encode_clique(number, clique)
         for statement in self.problem.all_statements:
+            self.budget.require_time()
             self._state(statement)
+        if self.factorization.is_slice:
+            self._state_families()
         self._declare()
         program = Program(
             self.width,
@@ -323,7 +328,7 @@ class _Encoder:
         found: list[Columns] = []
         next_column = 1
         for clique in self.factorization.cliques[:-1]:
-            shape = tuple(1 if x in clique.fixed else self.problem.structure.sizes[x] for x in clique.scope)
+            shape = tuple(self.problem.structure.sizes[x] for x in clique.shown)
             found.append(np.arange(next_column, next_column + prod(shape), dtype=np.intp).reshape(shape))
             next_column += prod(shape)
         return [*found, np.zeros((), dtype=np.intp)]
@@ -335,10 +340,10 @@ class _Encoder:
         """
         clique = self.factorization.cliques[number]
         columns = self.columns[number]
-        for axis, x in enumerate(clique.scope):
-            if x in fixed and x not in clique.fixed:
+        for axis, x in enumerate(clique.shown):
+            if x in fixed:
                 columns = columns.take([self.evidence[x]], axis=axis)
-        return _arranged(columns, clique.scope, *groups)
+        return _arranged(columns, clique, *groups)
 
     def _separate(self, separator: Separator) -> None:
         if separator.agreement is Agreement.DENOMINATOR:
@@ -348,8 +353,7 @@ class _Encoder:
         second = self._arranged(separator.second, separator.scope, fixed=fixed)
         add = self._equal if separator.agreement is Agreement.EQUAL else self._unequal
         values = np.repeat([1.0, -1.0], [second.shape[1], first.shape[1]])
-        for plus, minus in zip(second, first, strict=True):
-            add(np.concatenate([plus, minus]), values)
+        add(np.concatenate([second, first], axis=1), values)
 
     def _encode_clique(self, number: int, clique: Clique) -> None:
         if any(x in clique.fixed for x in clique.block):
@@ -362,7 +366,7 @@ class _Encoder:
         right_of = {c.left: c.right for c in clique.conditions}
         if self._is_shared(clique) and clique.block not in right_of:
             self._relate(number, clique.block, (), self._block_parents(clique.block))
-        for x in clique.block:
+        for x in () if self.factorization.is_slice else clique.block:
             given = self.problem.structure.parents[x]
             # Of a tied variable whose parents are not all shown, the sentences are stated elsewhere.
             if self.problem.polytopes[x] and set(given) <= set(clique.scope):
@@ -396,8 +400,7 @@ class _Encoder:
         for g, configuration in enumerate(self._states(given, clique)):
             for s, state in states[1:] if len(states) == 2 else states:
                 ratio = self._ratio(RatioKey(tuple(left), tuple(given), state, configuration))
-                for context in columns[g]:
-                    self._context(ratio, context[s], context.ravel())
+                self._contexts(ratio, columns[g][:, s], columns[g].reshape(len(columns[g]), -1))
 
     def _mirror(self, number: int, condition: Condition) -> None:
         """Add for each y on the right the ratios P(y | given), the same for every state of the left.
@@ -450,30 +453,28 @@ class _Encoder:
         state, complement = self.evidence[x], self.problem.structure.sizes[x] == 2 and self.evidence[x] == 0
         for g, configuration in enumerate(self._states(given, clique)):
             ratio = self._ratio(RatioKey((x,), given, (1 if complement else state,), configuration))
-            for part, whole in zip(ours[g], theirs[g], strict=True):
-                difference = np.concatenate([whole, part])
-                signs = np.repeat([1.0, -1.0], [len(whole), len(part)])
-                self._unequal(difference, signs)
-                if complement:
-                    self._context(ratio, difference, whole, signs)
-                else:
-                    self._context(ratio, part, whole)
+            part, whole = ours[g], theirs[g]
+            difference = np.concatenate([whole, part], axis=1)
+            signs = np.repeat([1.0, -1.0], [whole.shape[1], part.shape[1]])
+            self._unequal(difference, signs)
+            if complement:
+                self._contexts(ratio, difference, whole, signs)
+            else:
+                self._contexts(ratio, part, whole)
 
     def _ratio(self, key: RatioKey) -> int:
         return self.ratio_of.setdefault(key, len(self.ratio_of))
 
-    def _context(self, ratio: int, part: Columns, whole: Columns, signs: Floats | None = None) -> None:
-        self.of.append(ratio)
-        self.numerator.add(part, np.ones(len(part)) if signs is None else signs)
-        self.denominator.add(whole, np.ones(len(whole)))
+    def _contexts(self, ratio: int, part: Columns, whole: Columns, signs: Floats = ONE) -> None:
+        """Add contexts of a ratio: in each the sum over `part` is its share of the sum over `whole`."""
+        self.of += [ratio] * self.numerator.add(part, signs)
+        self.denominator.add(whole, ONE)
 
     def _unequal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
-        self.inequalities.add(columns, values)
-        self.origin.append(origin)
+        self.origin += [origin] * self.inequalities.add(columns, values)
 
     def _equal(self, columns: Columns, values: Floats, origin: int = -1) -> None:
-        self.equalities.add(columns, values)
-        self.equal_origin.append(origin)
+        self.equal_origin += [origin] * self.equalities.add(columns, values)
 
     def _bound_in_context(self, number: int, x: int, right: Sequence[int]) -> None:
         """State in every context what a local polytope says beyond bounds on single values."""
@@ -483,28 +484,31 @@ class _Encoder:
         for g, configuration in enumerate(self._states(given, clique)):
             polytope = self.problem.polytopes[x].get(configuration)
             for normal in _normals(polytope) if polytope is not None else ():
-                rounded = self._rounded(normal)
-                for context in columns[g]:
-                    values = np.repeat(rounded, context.shape[1])
-                    self._unequal(context.ravel(), values)
+                values = np.repeat(self._rounded(normal), columns[g].shape[2])
+                self._unequal(columns[g].reshape(len(columns[g]), -1), values)
 
     def _state(self, statement: Statement) -> None:
         """State a sentence that is not local on a clique that shows it."""
-        number = self.factorization.smallest_covering(statement.scope)
-        scope = self.factorization.cliques[number].scope
-        sentence = statement.sentence
+        number = self._covering(statement.scope)
+        if number is None:
+            return
+        sentence, scope = statement.sentence, statement.scope
         given = _truth(sentence.given, self.problem, scope, {})
         totals = np.zeros(np.count_nonzero(given), dtype=object)
         for weight, claim in sentence.claims:
             totals[_truth(claim, self.problem, scope, {})[given]] += weight
-        columns = self.columns[number][given]
+        columns = self._arranged(number, scope)[given.ravel()]
+
+        def row(coefficients: Iterable[Fraction]) -> tuple[Columns, Floats, int]:
+            return columns.ravel(), np.repeat(self._rounded(coefficients), columns.shape[1]), statement.number
+
         if sentence.lower == sentence.upper:
-            self._equal(columns, self._rounded(totals - sentence.lower), statement.number)
+            self._equal(*row(totals - sentence.lower))
             return
         if len(totals) and min(totals) < sentence.lower:
-            self._unequal(columns, self._rounded(totals - sentence.lower), statement.number)
+            self._unequal(*row(totals - sentence.lower))
         if len(totals) and max(totals) > sentence.upper:
-            self._unequal(columns, self._rounded(sentence.upper - totals), statement.number)
+            self._unequal(*row(sentence.upper - totals))
 
     def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
         """Round the coefficients of a row, and notice one that its float does not print as."""
@@ -514,10 +518,26 @@ class _Encoder:
         self.is_decimal = self.is_decimal and all(is_printed_by(c, value) for c, value in rounded.items())
         return np.array([rounded[c] for c in exact])
 
+    def _covering(self, scope: Iterable[int]) -> int | None:
+        """Return the clique on which something is stated; a slice need not show it."""
+        found = self.factorization
+        return found.covering(scope) if found.is_slice else found.smallest_covering(scope)
+
+    def _state_families(self) -> None:
+        """State of each variable of a slice what is local to it, where its parents are shown."""
+        for x, polytopes in enumerate(self.problem.polytopes):
+            parents = self.problem.structure.parents[x]
+            number = self.factorization.covering((x, *parents)) if polytopes else None
+            if number is not None:
+                self._relate(number, (x,), (), parents)
+                self._bound_in_context(number, x, ())
+
     def _declare(self) -> None:
         for condition in self.problem.declared:
             scope = (*condition.left, *condition.right, *condition.given)
-            number = self.factorization.smallest_covering(scope)
+            number = self._covering(scope)
+            if number is None:
+                continue
             self._relate(number, condition.left, condition.right, condition.given)
             self._mirror(number, condition)
 

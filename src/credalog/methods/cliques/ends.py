@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isfinite, prod
+from math import inf, isfinite, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +27,14 @@ from credalog.methods.cliques import loglinear, other_solvers
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
+from credalog.methods.cliques.slices import RUNGS, Rung
 from credalog.methods.cliques.witness import LARGEST_SCOPE
 from credalog.network.formulas import Formula, Is, conjunction, literals_of
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Interval
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Objective, Outcome
@@ -50,6 +53,12 @@ RARE = 1e3
 
 REMEMBERED = 8
 """How many models of one fragment are kept as starts for the other queries of one batch."""
+
+WIDE = 1 << 14
+"""Where all tables together are larger than this, slices are tried first."""
+
+PER_SECOND = 1 << 15
+"""How large a program may be for each second that is left."""
 
 CORE_LIMIT = 1 << 12
 """The literal core is formed as one table up to this many states."""
@@ -92,7 +101,8 @@ class Ends:
         self.models = models
         self.jointly = jointly
         self.lower_search: Search | None = None
-        self.encodings: dict[tuple[Reading, bool], tuple[Encoding, Objective]] = {}
+        self.slices: dict[End, Search] = {}
+        self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
 
     # ---- the interval ---------------------------------------------------------------------------------
 
@@ -188,8 +198,83 @@ class Ends:
         return other_solvers.find(name, encoding, objective, limits, end=end)
 
     def by_search(self, budget: Budget, end: End) -> Finding:
-        """Search on cliques, in the readings that the fragment asks for."""
-        problem, known = self.fragment.problem, self._known(end)
+        """Search on cliques: as they are, or first on slices where they are large."""
+        known = self._known(end)
+        if self.jointly:
+            return self._searched(self.fragment.problem.reading, budget, end, known)
+        climbed = self._climbed(budget.share(0.5), end, known) if self._is_wide else None
+        if climbed is not None and climbed.ending is not Ending.STOPPED:
+            return climbed
+        try:
+            self._require_time_for_all(budget)
+            whole = self._whole(budget.share(0.5) if self._is_wide else budget, end, known)
+        except (ProblemTooLarge, OutOfTime):
+            return self._branched_slice(climbed or self._climbed(budget.share(0.5), end, known), budget, end)
+        return whole if climbed is None else whole.joined(climbed, end)
+
+    @cached_property
+    def _size(self) -> float:
+        """Return how large all tables are together, counted once more for each condition."""
+        problem = self.fragment.problem
+        has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
+        try:
+            found, _ = self.fragment.factorize(self.asked, Reading.TIED if has_core else problem.reading)
+        except ProblemTooLarge:
+            return inf
+        sizes = problem.structure.sizes
+        return sum(prod(sizes[x] for x in c.shown) * (1 + len(c.conditions)) for c in found.cliques)
+
+    @property
+    def _is_wide(self) -> bool:
+        return self._size > WIDE
+
+    def _require_time_for_all(self, budget: Budget) -> None:
+        """Leave large programs alone that could not even be written down in time."""
+        if self._size > PER_SECOND * budget.remaining:
+            raise OutOfTime
+
+    def _climbed(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Bound from ever larger slices around the query, until they close the end or the time is up."""
+        best = Finding(end.trivial, known, Ending.STOPPED, Checker.warrant, 0, None)
+        for rung in RUNGS:
+            share = budget.share(0.5)
+            with suppress(ProblemTooLarge, OutOfTime):
+                limits = Limits(self.options.tolerance, share, True, False, self._report(end))
+                search = Search(*self._sliced(rung, share), limits, end, best.witness, self._is_model)
+                self.slices[end] = search
+                best = search.run().joined(best, end)
+            if rung is RUNGS[0] and best.ending is Ending.STOPPED:
+                best = self._simply_attained(best, budget.share(0.5), end)
+            is_whole = rung.variables >= len(self.fragment.problem.variables)
+            if best.ending is not Ending.STOPPED or is_whole or budget.is_spent:
+                break
+        return best
+
+    def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
+        """Look for models of a simple form, which are found at any width, as far out as the bound."""
+        network, bound = self.cliques.compiled, found.bound
+        for witness in find_models(
+            self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
+        ):
+            self.models.add(self.fragment, witness.distribution)
+            found = replace(found, witness=farther_witness(found.witness, witness, end))
+        return found.closed_within(self.options.tolerance)
+
+    def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
+        """Go on in the largest slice that was begun, by cutting."""
+        if found.ending is not Ending.STOPPED or end not in self.slices or budget.is_spent:
+            return found
+        return self.slices[end].go_on(budget).joined(found, end)
+
+    def _sliced(self, rung: Rung, budget: Budget) -> tuple[Encoding, Objective]:
+        if rung not in self.encodings:
+            encoded = self.fragment.encode_slice(self.asked, rung, budget)
+            self.encodings[rung] = self._with_mass_bounded(*encoded)
+        return self.encodings[rung]
+
+    def _whole(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Search on all cliques, in the readings that the fragment asks for."""
+        problem = self.fragment.problem
         if self._tied is not None and self._tied.is_closed and not problem.declared:
             return self._searched(Reading.TIED, budget, end, known)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
@@ -215,7 +300,9 @@ class Ends:
         if self._tied is None or self._suits_one_table:
             return self._sandwiched(budget, end, known)
         outer = self._searched(Reading.TIED, budget.share(0.5), end, known)
-        if outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
+        if outer.ending is Ending.STOPPED:
+            outer = self._simply_attained(outer, budget.share(0.5), end)
+        if outer.ending is not Ending.STOPPED:
             return outer
         try:
             return self._sandwiched(budget, end, outer.witness).joined(outer, end)
@@ -284,7 +371,7 @@ class Ends:
         jointly: bool = False,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
-        limits = Limits(self.options.tolerance, budget, root_only, self._report(end))
+        limits = Limits(self.options.tolerance, budget, root_only, report=self._report(end))
         found = Search(encoding, objective, limits, end, known, self._is_model)
         if end is End.LOWER:
             self.lower_search = found
@@ -296,7 +383,8 @@ class Ends:
         key = reading, jointly
         if key not in self.encodings:
             fragment, asked = self.fragment, self.asked
-            encoded = fragment.encode_jointly(asked) if jointly else fragment.encode(asked, reading)
+            encode = fragment.encode
+            encoded = fragment.encode_jointly(asked) if jointly else encode(asked, reading, self.budget)
             self.encodings[key] = self._with_mass_bounded(*encoded)
         return self.encodings[key]
 

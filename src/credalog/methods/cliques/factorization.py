@@ -17,9 +17,11 @@ an observed variable has one state only (`Clique.fixed`), so such a table holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from heapq import heapify, heappop, heappush
 from math import prod
 
 from credalog.errors import Option, ProblemTooLarge
@@ -65,6 +67,11 @@ class Clique:
     conditions: tuple[Condition, ...]
     is_free: bool = False
 
+    @property
+    def shown(self) -> Indices:
+        """Return the variables that its table has an axis for: those that are not observed."""
+        return tuple(x for x in self.scope if x not in self.fixed)
+
 
 @dataclass(frozen=True, slots=True)
 class Separator:
@@ -76,7 +83,7 @@ class Separator:
     agreement: Agreement = Agreement.EQUAL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Factorization:
     """Cliques in the order of their elimination, each before those it leans on.
 
@@ -92,6 +99,8 @@ class Factorization:
     observed: frozenset[int]
     is_closed: bool = True
     """Whether all that is demanded of tied components is closed: then this reading is exact."""
+    is_slice: bool = False
+    """Whether some variables, sentences and conditions may be missing: then it bounds and attains nothing."""
 
     @property
     def query_clique(self) -> int:
@@ -100,13 +109,39 @@ class Factorization:
 
     def smallest_covering(self, scope: Iterable[int], fixed: frozenset[int] = frozenset()) -> int:
         """Return the number of the clique with fewest variables that shows a scope under this evidence."""
+        found = self.covering(scope, fixed)
+        assert found is not None
+        return found
+
+    def covering(self, scope: Iterable[int], fixed: frozenset[int] = frozenset()) -> int | None:
+        """Return the same; None where no clique shows the scope."""
         wanted = frozenset(scope)
+        among: Sequence[int] = range(len(self.cliques))
+        if wanted:
+            among = min((self._showing.get(x, ()) for x in wanted), key=len)
         fitting = (
-            (len(clique.scope), i)
-            for i, clique in enumerate(self.cliques)
-            if clique.fixed == fixed and wanted <= frozenset(clique.scope)
+            (len(self.cliques[i].scope), i)
+            for i in among
+            if self.cliques[i].fixed == fixed and wanted.issubset(self.cliques[i].scope)
         )
-        return min(fitting)[1]
+        return min(fitting, default=(0, None))[1]
+
+    @cached_property
+    def _showing(self) -> Mapping[int, Sequence[int]]:
+        """Return the numbers of the cliques that show each variable."""
+        found: dict[int, list[int]] = {}
+        for i, clique in enumerate(self.cliques):
+            for x in clique.scope:
+                found.setdefault(x, []).append(i)
+        return found
+
+    @cached_property
+    def separators_of(self) -> Mapping[int, Sequence[Separator]]:
+        """Return the separators of which each clique is the first."""
+        found: dict[int, list[Separator]] = {}
+        for separator in self.separators:
+            found.setdefault(separator.first, []).append(separator)
+        return found
 
 
 def factorize(
@@ -120,9 +155,9 @@ def factorize(
     """Choose cliques that show every scope, and the query together with what is observed."""
     elimination = _Elimination(structure, reading)
     for scope in scopes:
-        elimination.demand(_Demand(frozenset(scope), frozenset()))
+        elimination.demands.add(Demand(frozenset(scope)))
     asked = frozenset(query) | observed
-    elimination.demand(_Demand(asked, observed))
+    elimination.demands.add(Demand(asked, observed))
     return elimination.run(tuple(sorted(asked)), observed)
 
 
@@ -143,13 +178,81 @@ def in_one_clique(structure: Structure, *, query: Iterable[int], reading: Readin
     return Factorization((clique, total), (Separator(0, 1, ()),), blocks, reading, tuple(query), frozenset())
 
 
-@dataclass(slots=True)
-class _Demand:
+@dataclass(slots=True, eq=False)
+class Demand:
     """A table that is needed; each asker is a clique with the separator it will share."""
 
     scope: frozenset[int]
-    fixed: frozenset[int]
+    fixed: frozenset[int] = frozenset()
     askers: list[tuple[int, Indices, Agreement]] = field(default_factory=list)
+
+
+class Demands:
+    """The tables that are still needed, found by the variables they show."""
+
+    def __init__(self) -> None:
+        self.total = Demand(frozenset())
+        self.showing: dict[int, dict[Demand, None]] = {}
+
+    def add(self, wanted: Demand) -> None:
+        """Ask for a table; one that holds another under the same evidence serves both."""
+        if not wanted.scope:
+            self.total.askers += wanted.askers
+            return
+        fewest = min((self.showing.get(x, {}) for x in wanted.scope), key=len)
+        for other in fewest:
+            if other.fixed == wanted.fixed and wanted.scope <= other.scope:
+                other.askers += wanted.askers
+                return
+        for other in self.of(wanted.scope):
+            if other.fixed == wanted.fixed and other.scope < wanted.scope:
+                wanted.askers += other.askers
+                self.remove(other)
+        for x in wanted.scope:
+            self.showing.setdefault(x, {})[wanted] = None
+
+    def of(self, variables: Iterable[int]) -> list[Demand]:
+        """Return the tables that show any of some variables."""
+        return list(dict.fromkeys(d for x in variables for d in self.showing.get(x, ())))
+
+    def remove(self, demand: Demand) -> None:
+        """Forget a table: it is built, or another holds it."""
+        for x in demand.scope:
+            del self.showing[x][demand]
+
+
+class Cheapest:
+    """Which of some numbers costs least; costs change, and are asked for again where they may have.
+
+    A cost is a number, and another that decides between equals.
+    """
+
+    def __init__(self, numbers: Iterable[int], cost: Callable[[int], tuple[int, int]]) -> None:
+        self.cost = cost
+        self.waiting = set(numbers)
+        self.heap = [(cost(n), n) for n in self.waiting]
+        heapify(self.heap)
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting)
+
+    def add(self, numbers: Iterable[int]) -> None:
+        """Let more numbers be chosen from."""
+        self.waiting.update(numbers)
+        self.changed(numbers)
+
+    def changed(self, numbers: Iterable[int]) -> None:
+        """Ask again what those of some numbers cost that are still waiting."""
+        for n in self.waiting.intersection(numbers):
+            heappush(self.heap, (self.cost(n), n))
+
+    def take(self) -> int:
+        """Return the number that costs least."""
+        while True:
+            cost, n = heappop(self.heap)
+            if n in self.waiting and cost == self.cost(n):
+                self.waiting.discard(n)
+                return n
 
 
 class _Elimination:
@@ -162,7 +265,7 @@ class _Elimination:
         self.block_of = {x: b for b, block in enumerate(self.blocks) for x in block}
         self.parents = [self._block_parents(block) for block in self.blocks]
         self.lineage = self._lineage()
-        self.demands: list[_Demand] = []
+        self.demands = Demands()
         self.cliques: list[Clique] = []
         self.separators: list[Separator] = []
         self.is_closed = True
@@ -173,32 +276,25 @@ class _Elimination:
         for parents in self.parents:
             for b in {self.block_of[p] for p in parents}:
                 waiting[b] += 1
-        sinks = {b for b, count in enumerate(waiting) if count == 0}
-        while sinks:
-            block = self._choose(sinks)
-            sinks.discard(block)
+        # The core is last: no evidence is left by then.
+        tail, core = (Cheapest((), self._cost) for _ in range(2))
+        for b, count in enumerate(waiting):
+            if count == 0:
+                (core if self._is_late(b) else tail).add((b,))
+        while sinks := tail or core:
+            block = sinks.take()
+            first = len(self.cliques)
             self._eliminate(block)
             for b in {self.block_of[p] for p in self.parents[block]}:
                 waiting[b] -= 1
                 if waiting[b] == 0:
-                    sinks.add(b)
+                    (core if self._is_late(b) else tail).add((b,))
+            touched = {self.block_of[x] for clique in self.cliques[first:] for x in clique.scope}
+            tail.changed(touched)
+            core.changed(touched)
         self._close()
         cliques, separators = tuple(self.cliques), tuple(self.separators)
         return Factorization(cliques, separators, self.blocks, self.reading, query, observed, self.is_closed)
-
-    def demand(self, wanted: _Demand) -> None:
-        """Ask for a table; one that holds another under the same evidence serves both."""
-        for other in self.demands:
-            if other.fixed == wanted.fixed and wanted.scope <= other.scope:
-                other.askers.extend(wanted.askers)
-                return
-        for other in self.demands:
-            if other.fixed == wanted.fixed and other.scope < wanted.scope:
-                wanted.askers.extend(other.askers)
-        self.demands = [
-            other for other in self.demands if other.fixed != wanted.fixed or not other.scope < wanted.scope
-        ]
-        self.demands.append(wanted)
 
     def _block_parents(self, block: Indices) -> Indices:
         return tuple(sorted({p for x in block for p in self.structure.parents[x]} - set(block)))
@@ -213,26 +309,14 @@ class _Elimination:
             lineage.append(bits)
         return lineage
 
-    def _choose(self, sinks: set[int]) -> int:
-        """Choose the block with the smallest clique; the core is last: no evidence is left by then."""
-        tail = sinks
-        if self._has_core_block:
-            tail = sinks - {0}
-        elif self.reading is Reading.TIED:
-            tail = {b for b in sinks if self.structure.core.isdisjoint(self.blocks[b])}
-        return min(sorted(tail or sinks, reverse=True), key=self._cost)
+    def _is_late(self, b: int) -> bool:
+        if self.reading is Reading.TIED:
+            return not self.structure.core.isdisjoint(self.blocks[b])
+        return b == 0 and self.reading is Reading.LITERAL and bool(self.structure.core)
 
-    @property
-    def _has_core_block(self) -> bool:
-        return self.reading is Reading.LITERAL and bool(self.structure.core)
-
-    def _cost(self, b: int) -> int:
-        union = set[int]().union(*(d.scope for d in self._hits(b)))
-        return self._states(union | set(self.parents[b]), frozenset()) if union else 0
-
-    def _hits(self, b: int) -> list[_Demand]:
-        block = self.blocks[b]
-        return [d for d in self.demands if not d.scope.isdisjoint(block)]
+    def _cost(self, b: int) -> tuple[int, int]:
+        union = set[int]().union(*(d.scope for d in self.demands.of(self.blocks[b])))
+        return self._states(union | set(self.parents[b]), frozenset()) if union else 0, -b
 
     def _states(self, scope: Iterable[int], fixed: frozenset[int]) -> int:
         return prod(self.structure.sizes[x] for x in scope if x not in fixed)
@@ -241,8 +325,7 @@ class _Elimination:
         if self.reading is Reading.TIED and len(self.blocks[b]) > 1:
             self._eliminate_ties(set(self.blocks[b]))
             return
-        hits = self._hits(b)
-        self.demands = [d for d in self.demands if d not in hits]
+        hits = self._taken(self.blocks[b])
         first = len(self.cliques)
         for group in self._groups(hits, b):
             self._build(group, b)
@@ -251,52 +334,57 @@ class _Elimination:
             for j in range(i + 1, len(self.cliques)):
                 self._compare(i, j)
 
+    def _taken(self, variables: Iterable[int]) -> list[Demand]:
+        """Return the demands that show some variables, and forget them."""
+        found = self.demands.of(variables)
+        for demand in found:
+            self.demands.remove(demand)
+        return found
+
     def _eliminate_ties(self, component: set[int]) -> None:
         """Eliminate the members of a component one by one, each with all that is demanded of it."""
-        demanded = (d for d in self.demands if not d.scope.isdisjoint(component))
+        demanded = self.demands.of(component)
         is_closed = all(self.structure.is_closed(d.scope, component) for d in demanded)
         self.is_closed &= is_closed
-        left = set(component)
+        left = Cheapest(component, lambda x: (self._states(self._shown_with(x), frozenset()), x))
         while left:
-            unions = {x: set[int]().union(*self._scopes_with(x)) for x in sorted(left)}
-            x = min(unions, key=lambda x: self._states(unions[x], frozenset()))
-            left.discard(x)
-            if unions[x]:
-                near = () if is_closed else component.intersection(unions[x])
-                self._eliminate_tied(x, frozenset(unions[x]), tuple(self._fitting(near, unions[x])))
+            x = left.take()
+            scope = self._shown_with(x)
+            if scope:
+                near = () if is_closed else component.intersection(scope)
+                self._eliminate_tied(x, scope, tuple(self._fitting(near, set(scope))))
+                left.changed(scope)
 
     def _fitting(self, members: Iterable[int], scope: set[int]) -> Iterator[Condition]:
         """State the conditions of those members whose parents a scope shows."""
         shown = tuple(sorted(x for x in members if scope.issuperset(self.structure.parents[x])))
         return self._local_conditions(shown, scope)
 
-    def _scopes_with(self, x: int) -> list[frozenset[int]]:
-        return [d.scope for d in self.demands if x in d.scope]
+    def _shown_with(self, x: int) -> frozenset[int]:
+        return frozenset[int]().union(*(d.scope for d in self.demands.of((x,))))
 
     def _eliminate_tied(self, x: int, scope: frozenset[int], conditions: tuple[Condition, ...]) -> None:
         if self._states(scope, frozenset()) > CLIQUE_LIMIT:
             raise _too_large(len(scope))
-        hits = [d for d in self.demands if x in d.scope]
-        self.demands = [d for d in self.demands if x not in d.scope]
-        askers = [asker for hit in hits for asker in hit.askers]
+        askers = [asker for hit in self._taken((x,)) for asker in hit.askers]
         rest = tuple(sorted(scope - {x}))
         clique = Clique(tuple(sorted(scope)), frozenset(), (x,), (rest,), conditions, is_free=True)
-        number = self._add(clique, _Demand(scope, frozenset(), askers))
-        self.demand(_Demand(frozenset(rest), frozenset(), [(number, rest, Agreement.EQUAL)]))
+        number = self._add(clique, Demand(scope, frozenset(), askers))
+        self.demands.add(Demand(frozenset(rest), frozenset(), [(number, rest, Agreement.EQUAL)]))
 
-    def _groups(self, hits: list[_Demand], b: int) -> Iterator[_Demand]:
+    def _groups(self, hits: list[Demand], b: int) -> Iterator[Demand]:
         """Merge demands under the same evidence while the clique stays small."""
-        groups: list[_Demand] = []
+        groups: list[Demand] = []
         for hit in sorted(hits, key=lambda d: -len(d.scope)):
             home = next((g for g in groups if self._may_merge(g, hit, b)), None)
             if home is None:
-                groups.append(_Demand(hit.scope, hit.fixed, list(hit.askers)))
+                groups.append(Demand(hit.scope, hit.fixed, list(hit.askers)))
             else:
                 home.scope |= hit.scope
                 home.askers.extend(hit.askers)
         yield from groups
 
-    def _may_merge(self, group: _Demand, hit: _Demand, b: int) -> bool:
+    def _may_merge(self, group: Demand, hit: Demand, b: int) -> bool:
         if group.fixed != hit.fixed:
             return False
         own = set(self.blocks[b]) | set(self.parents[b])
@@ -305,7 +393,7 @@ class _Elimination:
         must = len(self.blocks[b]) > 1 or self.reading is Reading.FREE
         return must or merged <= max(MERGE_LIMIT, apart)
 
-    def _build(self, demand: _Demand, b: int) -> None:
+    def _build(self, demand: Demand, b: int) -> None:
         """Build the clique that eliminates a block from a demand, and ask for what it leaves."""
         block, parents = set(self.blocks[b]), set(self.parents[b])
         scope = demand.scope | block | parents
@@ -323,9 +411,9 @@ class _Elimination:
         number = self._add(clique, demand)
         agreement = Agreement.DENOMINATOR if is_observation else Agreement.EQUAL
         for part in leaves:
-            self.demand(_Demand(frozenset(part), demand.fixed & set(part), [(number, part, agreement)]))
+            self.demands.add(Demand(frozenset(part), demand.fixed & set(part), [(number, part, agreement)]))
 
-    def _add(self, clique: Clique, demand: _Demand) -> int:
+    def _add(self, clique: Clique, demand: Demand) -> int:
         number = len(self.cliques)
         self.cliques.append(clique)
         for asker, scope, agreement in demand.askers:
@@ -390,8 +478,7 @@ class _Elimination:
 
     def _close(self) -> None:
         """Add the total mass, on which everything rests, and lay evidence tables against the prior."""
-        (total,) = self.demands or [_Demand(frozenset(), frozenset())]
-        self._add(Clique((), frozenset(), (), (), ()), total)
+        self._add(Clique((), frozenset(), (), (), ()), self.demands.total)
         prior = [i for i, c in enumerate(self.cliques) if not c.fixed and c.scope]
         for i, clique in enumerate(self.cliques):
             if clique.fixed and prior:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from math import prod
 
 from credalog.methods.cliques.encoding import Encoding, encode
-from credalog.methods.cliques.factorization import factorize, in_one_clique
+from credalog.methods.cliques.factorization import Factorization, factorize, in_one_clique
+from credalog.methods.cliques.slices import Rung, Slices
 from credalog.network.formulas import literals_of, scope
 from credalog.network.problem import Problem
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
 from credalog.program.program import Objective
 
 __all__ = ["Fragment", "entangled_in"]
@@ -47,8 +49,16 @@ class Fragment:
         inside = all(number[v] in structure.core for v in scope(asked.given))
         return bool(structure.core) and inside and prod(structure.sizes) <= JOINT_LIMIT
 
-    def encode(self, asked: Query, reading: Reading) -> tuple[Encoding, Objective]:
+    def encode(
+        self, asked: Query, reading: Reading, budget: Budget | None = None
+    ) -> tuple[Encoding, Objective]:
         """Factorize and encode the fragment for one query."""
+        factorization, evidence = self.factorize(asked, reading)
+        encoding = encode(self.problem, factorization, evidence, budget)
+        return encoding, encoding.objective(asked.claim, asked.given)
+
+    def factorize(self, asked: Query, reading: Reading) -> tuple[Factorization, dict[int, int]]:
+        """Choose the cliques for one query; return them with the evidence that is kept out of them."""
         number = {v: i for i, v in enumerate(self.problem.variables)}
         literals = literals_of(asked.given) or {}
         entangled = entangled_in(self.problem, reading)
@@ -68,7 +78,13 @@ class Fragment:
             observed=frozenset(evidence),
             reading=reading,
         )
-        encoding = encode(self.problem, factorization, evidence)
+        return factorization, evidence
+
+    def encode_slice(self, asked: Query, rung: Rung, budget: Budget) -> tuple[Encoding, Objective]:
+        """Encode a slice of the fragment around a query."""
+        number = {v: i for i, v in enumerate(self.problem.variables)}
+        slices = Slices(self.problem, tuple(sorted(number[v] for v in asked.scope)))
+        encoding = encode(self.problem, slices.factorization(rung), {}, budget)
         return encoding, encoding.objective(asked.claim, asked.given)
 
     def encode_jointly(self, asked: Query) -> tuple[Encoding, Objective]:

@@ -3,17 +3,18 @@
 Input: a network and a posterior query. Output: an equivalent, smaller pair, and the way back for its
 witnesses.
 
-Let x be observed, a parent of nothing, and let every P(x | configuration of its parents) be a given number.
-Then x enters each posterior only through the likelihood of its parents, P(x as observed | parents). Several
-such x with the same parents enter through the product of their likelihoods, and a posterior does not
-change when that is scaled: one observed proposition, as likely as the product divided by its greatest
-value, stands for all of them. Fifteen features of a transaction become one, and the probability of the
-evidence, which may have been 1e-20, is ordinary again. The arithmetic is that of fractions.
+Let x be observed, a parent of nothing, and let all that is said of it be an interval, or a number, for each
+P(x | configuration of its parents). Then x enters each posterior only through the likelihood of its parents,
+P(x as observed | parents). Several such x with the same parents enter through the product of their
+likelihoods. Each is chosen freely in each configuration, so the products fill an interval again, and a
+posterior does not change when all of them are scaled: one observed proposition, as likely as the product
+divided by its greatest value, stands for all of them. Forty features of a transaction become one, and the
+probability of the evidence, which may have been 1e-20, is ordinary again. All arithmetic is in fractions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -33,21 +34,28 @@ __all__ = ["Folded", "fold"]
 CONFIGURATIONS = 1 << 8
 """Observations with more configurations of parents are left alone."""
 
+HALVINGS = 60
+"""How often the search for likelihoods with a given product halves its range."""
+
 Family = tuple[Variable, ...]
+Range = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """An observed variable, its parents, and P(x as observed | configuration) in the order of `product`."""
+    """An observed variable, its parents, and the range of P(x as observed | configuration) for each.
+
+    Configurations are in the order of `product`.
+    """
 
     variable: Variable
     observed: str
     parents: Family
-    likelihood: tuple[Fraction, ...]
+    likelihood: tuple[Range, ...]
 
-    def factor(self) -> Factor:
-        """Return P(x | parents) as a table."""
-        seen = np.array([float(value) for value in self.likelihood])
+    def factor(self, shares: Sequence[float]) -> Factor:
+        """Return P(x | parents) as a table, in each configuration so far up in its range."""
+        seen = np.array([_within(one, share) for one, share in zip(self.likelihood, shares, strict=True)])
         columns = [seen if value == self.observed else 1.0 - seen for value in self.variable.values]
         shape = tuple(len(v.values) for v in self.parents)
         return Factor((self.variable,), self.parents, np.stack(columns, axis=-1).reshape(*shape, 2))
@@ -55,12 +63,16 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A network and a query in which gathered observations are one, and which ones were gathered."""
+    """A network and a query in which gathered observations are one, and which ones each gathers."""
 
     network: Network
     query: Query
-    gathered: tuple[Variable, ...]
-    leaves: tuple[_Leaf, ...]
+    gathered: Mapping[Variable, Sequence[_Leaf]]
+
+    @property
+    def leaves(self) -> tuple[_Leaf, ...]:
+        """Return all that was gathered."""
+        return tuple(leaf for found in self.gathered.values() for leaf in found)
 
     def keeps(self, before: DependencyGraph, after: DependencyGraph) -> bool:
         """Tell whether the gathered variables had the parents assumed, and all others keep theirs.
@@ -83,8 +95,40 @@ class Folded:
     def _restored(self, witness: Distribution | None) -> Distribution | None:
         if witness is None:
             return None
-        kept = tuple(f for f in witness.factors if not set(f.block) & set(self.gathered))
-        return Distribution(kept + tuple(leaf.factor() for leaf in self.leaves))
+        kept = [f for f in witness.factors if f.block[0] not in self.gathered]
+        for sign, leaves in self.gathered.items():
+            (stands_for,) = (f for f in witness.factors if f.block == (sign,))
+            kept += _apart(stands_for, leaves)
+        return Distribution(tuple(kept))
+
+
+def _apart(factor: Factor, leaves: Sequence[_Leaf]) -> Iterator[Factor]:
+    """Find tables of the leaves whose product, scaled, is that of the proposition that stands for them."""
+    order = [factor.parents.index(v) for v in leaves[0].parents]
+    seen = factor.table.transpose(*order, len(order)).reshape(-1, 2)[:, 1]
+    greatest = float(_greatest(leaves))
+    shares = [
+        _share([leaf.likelihood[c] for leaf in leaves], wanted=float(value) * greatest)
+        for c, value in enumerate(seen)
+    ]
+    return (leaf.factor(shares) for leaf in leaves)
+
+
+def _share(ranges: Sequence[Range], wanted: float) -> float:
+    """Find how far up in all ranges at once the product of values is the one wanted."""
+    low, high = 0.0, 1.0
+    if all(lower == upper for lower, upper in ranges):
+        return low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        is_below = prod(_within(one, middle) for one in ranges) < wanted
+        low, high = (middle, high) if is_below else (low, middle)
+    return high
+
+
+def _within(one: Range, share: float) -> float:
+    lower, upper = float(one[0]), float(one[1])
+    return min(lower + share * (upper - lower), upper)
 
 
 def fold(network: Network, asked: Query) -> Folded | None:
@@ -103,8 +147,7 @@ def _folded(
     network: Network, asked: Query, literals: World, families: dict[Family, list[_Leaf]]
 ) -> Folded | None:
     """Put one proposition in the place of every family of observations."""
-    leaves = tuple(leaf for found in families.values() for leaf in found)
-    gone = {leaf.variable for leaf in leaves}
+    gone = {leaf.variable for found in families.values() for leaf in found}
     signs = [Is(_new_name(network, found)) for found in families.values()]
     products = [_product(found) for found in families.values()]
     if any(likelihood is None for likelihood in products):
@@ -117,10 +160,8 @@ def _folded(
     variables = (*(v for v in network.variables if v not in gone), *(sign.variable for sign in signs))
     sentences = (*(s for s in network.sentences if not gone & set(s.scope)), *added)
     given = conjunction((*(Is(v, value) for v, value in literals.items() if v not in gone), *signs))
-    gathered = tuple(sign.variable for sign in signs)
-    return Folded(
-        Network(variables, sentences, network.independences), replace(asked, given=given), gathered, leaves
-    )
+    gathered = dict(zip((sign.variable for sign in signs), families.values(), strict=True))
+    return Folded(Network(variables, sentences, network.independences), replace(asked, given=given), gathered)
 
 
 def _new_name(network: Network, leaves: Sequence[_Leaf]) -> Variable:
@@ -128,17 +169,27 @@ def _new_name(network: Network, leaves: Sequence[_Leaf]) -> Variable:
     return Variable(f"<{', '.join(leaf.variable.name for leaf in leaves)} as observed>")
 
 
-def _product(leaves: Sequence[_Leaf]) -> tuple[Fraction, ...] | None:
+def _product(leaves: Sequence[_Leaf]) -> tuple[Range, ...] | None:
     """Multiply likelihoods and scale the greatest to 1; None where the observations are impossible."""
-    together = [prod(values) for values in zip(*(leaf.likelihood for leaf in leaves), strict=True)]
-    greatest = max(together)
-    return tuple(Fraction(value) / greatest for value in together) if greatest else None
+    greatest = _greatest(leaves)
+    if not greatest:
+        return None
+    found = (_multiplied(ranges) for ranges in zip(*(leaf.likelihood for leaf in leaves), strict=True))
+    return tuple((lower / greatest, upper / greatest) for lower, upper in found)
 
 
-def _sentences(sign: Is, parents: Family, likelihood: Sequence[Fraction]) -> Iterator[Sentence]:
-    for values, p in zip(product(*(v.values for v in parents)), likelihood, strict=True):
+def _greatest(leaves: Sequence[_Leaf]) -> Fraction:
+    return max(_multiplied(ranges)[1] for ranges in zip(*(leaf.likelihood for leaf in leaves), strict=True))
+
+
+def _multiplied(ranges: Sequence[Range]) -> Range:
+    return prod((r[0] for r in ranges), start=Fraction(1)), prod((r[1] for r in ranges), start=Fraction(1))
+
+
+def _sentences(sign: Is, parents: Family, likelihood: Sequence[Range]) -> Iterator[Sentence]:
+    for values, (lower, upper) in zip(product(*(v.values for v in parents)), likelihood, strict=True):
         given = conjunction(Is(v, value) for v, value in zip(parents, values, strict=True))
-        yield Sentence.of(sign, p, p, given=given)
+        yield Sentence.of(sign, lower, upper, given=given)
 
 
 def _leaves(network: Network, asked: Query, literals: World) -> Iterator[_Leaf]:
@@ -162,25 +213,24 @@ def _leaf(variable: Variable, observed: str, sentences: Sequence[Sentence]) -> _
     parents = tuple(sorted(scope(*(s.given for s in sentences)), key=lambda v: v.name))
     if variable in parents or prod(len(v.values) for v in parents) > CONFIGURATIONS:
         return None
-    shape = tuple(len(v.values) for v in parents)
-    known: dict[int, Fraction] = {}
+    known = [(Fraction(0), Fraction(1))] * prod(len(v.values) for v in parents)
     for sentence in sentences:
-        p = _stated(sentence, variable, observed)
+        stated = _stated(sentence, variable, observed)
         places = np.flatnonzero(truth_table(sentence.given, parents))
         # Over several configurations a number other than 0 and 1 is an average, and fixes none of them.
-        if p is None or (len(places) != 1 and p not in (0, 1)):
+        if stated is None or (len(places) != 1 and stated[0] != 1 and stated[1] != 0):
             return None
-        if any(known.setdefault(int(place), p) != p for place in places):
-            return None
-    count = prod(shape)
-    if len(known) != count:
+        for place in places:
+            lower, upper = known[place]
+            known[place] = max(lower, stated[0]), min(upper, stated[1])
+    if any(lower > upper for lower, upper in known):
         return None
-    return _Leaf(variable, observed, parents, tuple(known[place] for place in range(count)))
+    return _Leaf(variable, observed, parents, tuple(known))
 
 
-def _stated(sentence: Sentence, variable: Variable, observed: str) -> Fraction | None:
-    """Return P(variable = observed | given) if the sentence states it as a number."""
-    if sentence.is_linear or sentence.lower != sentence.upper:
+def _stated(sentence: Sentence, variable: Variable, observed: str) -> Range | None:
+    """Return the range of P(variable = observed | given) that a sentence states."""
+    if sentence.is_linear:
         return None
     match sentence.claim:
         case Is(claimed, value) if claimed == variable:
@@ -189,4 +239,5 @@ def _stated(sentence: Sentence, variable: Variable, observed: str) -> Fraction |
             positive = value != observed
         case _:
             return None
-    return sentence.lower if positive else 1 - sentence.lower
+    lower, upper = sentence.lower, sentence.upper
+    return (lower, upper) if positive else (1 - upper, 1 - lower)

@@ -98,6 +98,11 @@ class Finding:
         nodes = self.nodes + earlier.nodes
         return replace(self, bound=bounding.bound, warrant=bounding.warrant, witness=witness, nodes=nodes)
 
+    def closed_within(self, tolerance: float) -> Finding:
+        """Return the finding, said to be closed where bound and witness meet within a tolerance."""
+        is_closed = self.ending is Ending.STOPPED and self.endpoint.is_closed(tolerance)
+        return replace(self, ending=Ending.CLOSED) if is_closed else self
+
     def without_bound(self, end: End) -> Finding:
         """Return the finding with nothing proved, where its program does not hold every model."""
         return replace(self, bound=end.trivial, warrant=Endpoint.trivial(end).warrant)
@@ -115,12 +120,14 @@ class Limits:
     """When to stop: the gap that is good enough, the time, the first leaf; and who is told on the way.
 
     `gap` gives the gap that may be left at a value, from the tolerance. `decided` ends a search as soon as
-    the bound and the witnessed value settle what they are needed for.
+    the bound and the witnessed value settle what they are needed for. Where `attains` is off no point of the
+    program is looked at as a model: it lacks variables, say.
     """
 
     tolerance: float
     budget: Budget
     root_only: bool = False
+    attains: bool = True
     report: Callable[[float, float | None], None] | None = None
     decided: Callable[[float, float | None], bool] | None = None
     gap: Callable[[float, float], float] = allowed_gap
@@ -179,8 +186,8 @@ class Search:
         self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), floor)
 
     def go_on(self, budget: Budget) -> Finding:
-        """Take up a search that stopped, with another budget."""
-        self.limits = replace(self.limits, budget=budget)
+        """Take up a search that stopped, or that saw its first leaf only, with another budget."""
+        self.limits = replace(self.limits, budget=budget, root_only=False)
         self.prover.budget = self.witnesses.budget = budget
         return self.run()
 
@@ -258,6 +265,8 @@ class Search:
 
     def _may_look(self) -> bool:
         """Tell whether to look for a better witness: where one is known, most of the time is for bounding."""
+        if not self.limits.attains:
+            return False
         return self.best is None or self.seconds_on_witnesses <= self._witness_seconds()
 
     def _witness_seconds(self) -> float:
@@ -280,7 +289,7 @@ class Search:
         if self.known is not None and self.best is self.known and self._may_look():
             model = self.known.distribution
             self._spend(lambda: self.witnesses.from_model(model))
-        elif self.best is None:
+        elif self.best is None and self.limits.attains:
             seconds = self.limits.budget.for_solver
             center = self.prover.relaxation.center(self.objective, box, seconds)
             if center is not None:
@@ -315,7 +324,7 @@ class Search:
             patience -= 1
             if patience == 0 or self.limits.budget.is_spent:
                 break
-        if not best:
+        if not best and self.limits.attains:
             self._offer(self.witnesses.from_point(point, steps=STEPS))
         return Explored(best) if best else Explored(closed=bound)
 

@@ -319,28 +319,30 @@ def marginals_of(encoding: Encoding, distribution: Distribution) -> Floats | Non
     point = np.zeros(encoding.program.columns)
     tables = distribution.marginals(scopes)
     for clique, columns, table in zip(cliques, encoding.columns, tables, strict=True):
-        own = table
-        for axis, x in enumerate(clique.scope):
-            own = own.take([encoding.evidence[x]], axis=axis) if x in clique.fixed else own
-        point[columns] = own
+        point[columns] = table[_observed(clique.scope, clique, encoding.evidence)]
     return point
+
+
+def _observed(over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]) -> tuple[int | slice, ...]:
+    """Return the part of a table in which the variables that a clique observes have their states."""
+    return tuple(evidence[x] if x in clique.fixed else slice(None) for x in over)
 
 
 def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) -> Floats:
     """Multiply the tables of the parts that a clique leaves, each read off the clique it leans on."""
-    table: Floats = np.ones((1,) * len(clique.scope))
+    table: Floats = np.ones((1,) * len(clique.shown))
     for part in clique.rest:
         sums = point[encoding.arranged(encoding.leans_on(number, part), part)].sum(axis=1)
-        shape = [encoding.width_of(x, clique) if x in part else 1 for x in clique.scope]
+        shape = [encoding.problem.structure.sizes[x] if x in part else 1 for x in clique.shown]
         table = table * sums.reshape(shape)
     return table
 
 
 def _aligned(table: Floats, over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]) -> Floats:
     """Bring a table over some variables of a clique into the shape of the clique's own."""
-    pick = tuple(slice(evidence[x], evidence[x] + 1) if x in clique.fixed else slice(None) for x in over)
-    order = sorted(range(len(over)), key=lambda axis: clique.scope.index(over[axis]))
-    picked = table[pick].transpose(order)
+    kept = [x for x in over if x not in clique.fixed]
+    order = sorted(range(len(kept)), key=lambda axis: clique.shown.index(kept[axis]))
+    picked = table[_observed(over, clique, evidence)].transpose(order)
     sizes = iter(picked.shape)
-    aligned: Floats = picked.reshape([next(sizes) if x in over else 1 for x in clique.scope])
+    aligned: Floats = picked.reshape([next(sizes) if x in over else 1 for x in clique.shown])
     return aligned

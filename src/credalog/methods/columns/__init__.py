@@ -22,9 +22,8 @@ from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
 from credalog.numbers.tolerances import FEASIBILITY
-from credalog.trusted.certify import enclosed
 from credalog.trusted.check import violation
-from credalog.trusted.rounding import round_up
+from credalog.trusted.rounding import enclosed, round_up
 
 __all__ = ["consistent", "query"]
 

@@ -36,7 +36,7 @@ SOUND_GAP = 1e-5
 BRANCHED_WORLDS = 16
 """The largest table on which sound propagation branches; beyond it the linear program has to do."""
 EXACT_NODES = 600
-"""How many boxes the paper's algorithm may branch into to solve a local program to optimality."""
+"""How many boxes bp and printed may branch into to solve a local program to optimality."""
 EXACT_GAP = 1e-9
 """What counts as optimal."""
 

@@ -23,8 +23,7 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.printed import Printed
-from credalog.trusted.certify import enclosed
-from credalog.trusted.rounding import round_down, round_up
+from credalog.trusted.rounding import enclosed, round_down, round_up
 
 __all__ = ["Propagation", "Round", "Variant", "of_value"]
 
@@ -35,7 +34,7 @@ class Variant(Enum):
     """Choose what a factor assumes of its neighbours."""
 
     BP = "bp"
-    """The paper's algorithm, with the independences of a polytree inside a family: exact on polytrees."""
+    """Our variant of the paper's algorithm: a family keeps a polytree's independences. Exact on polytrees."""
 
     PRINTED = "printed"
     """The paper's algorithm to the letter: the neighbours other than the target are mutually independent."""
@@ -59,8 +58,8 @@ class Propagation(Printed):
     """The intervals and messages that propagation reached.
 
     `lower` and `upper` hold one number per proposition, and one per value of every other variable.
-    `crossed` names a variable whose messages contradict each other: the paper's algorithm then found no fixed
-    point, and its intervals mean nothing. `messages` is None for posteriors by the paper's algorithm.
+    `crossed` names a variable whose messages contradict each other: bp and printed then found no fixed
+    point, and their intervals mean nothing. `messages` is None for their posteriors.
     """
 
     graph: FactorGraph
@@ -175,7 +174,7 @@ class Propagation(Printed):
 
     def _known(self, v: int, value: int) -> Interval:
         """Return the interval of a value; that of the sound variant is proved, its roundings are outwards."""
-        # The paper's messages may cross by a solver's tolerance, which is no contradiction.
+        # Messages of bp and printed may cross by a solver's tolerance, which is no contradiction.
         lower, upper = sorted(self._interval(v, value))
         if self.variant is Variant.SOUND:
             return Interval(

@@ -50,7 +50,7 @@ from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Interval
-from credalog.trusted.certify import enclosed
+from credalog.trusted.rounding import enclosed
 
 __all__ = ["Slices", "bounds"]
 

@@ -28,8 +28,7 @@ from credalog.numbers.interval import End, Warrant
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Extreme, Question
-from credalog.trusted.certify import enclosed
-from credalog.trusted.rounding import relative_error
+from credalog.trusted.rounding import enclosed, relative_error
 
 __all__ = ["extremes"]
 

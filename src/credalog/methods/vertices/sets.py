@@ -60,9 +60,8 @@ from credalog.tables.credal import (
     distribution,
 )
 from credalog.tables.elimination import MAX_CELLS, Potential, eliminate, restricted
-from credalog.trusted.certify import enclosed
 from credalog.trusted.check import violation
-from credalog.trusted.rounding import relative_error
+from credalog.trusted.rounding import enclosed, relative_error
 
 __all__ = ["Beliefs", "answer", "applies", "beliefs", "query", "witnessed"]
 

@@ -316,23 +316,22 @@ class Linearization:
 
 def elastic_step(
     cost: Floats,
-    slopes: Floats,
+    slopes: Floats | sp.csr_array,
     limits: tuple[Floats, Floats],
     bounds: tuple[Floats, Floats],
     *,
-    price: float,
+    price: float | Floats,
     timeout: float,
 ) -> Floats | None:
     """Return the step within bounds of least cost; limits on the slopes' rows may be missed at a price."""
     rows, columns = slopes.shape
-    slack = sp.eye_array(rows, format="csr")
-    matrix = sp.csr_array(sp.hstack([sp.csr_array(slopes), slack, -slack], format="csr"))
-    ranges = (
-        np.concatenate([bounds[0], np.zeros(2 * rows)]),
-        np.concatenate([bounds[1], np.full(2 * rows, np.inf)]),
-    )
+    short, over = (np.flatnonzero(np.isfinite(side)) for side in limits)
+    slack = [_unit_columns(rows, short), -_unit_columns(rows, over)]
+    matrix = sp.csr_array(sp.hstack([sp.csr_array(slopes), *slack], format="csr"))
+    prices = np.broadcast_to(price, rows)[np.append(short, over)]
+    ranges = np.append(bounds[0], np.zeros(len(prices))), np.append(bounds[1], np.full(len(prices), np.inf))
     highs = quiet_highs()
-    highs.passModel(linear_model(np.concatenate([cost, np.full(2 * rows, price)]), ranges, matrix, limits))
+    highs.passModel(linear_model(np.append(cost, prices), ranges, matrix, limits))
     run_for(highs, timeout)
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None

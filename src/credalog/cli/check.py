@@ -1,0 +1,200 @@
+"""The command that says what a file amounts to, and whether it contradicts itself: check.
+
+Input: the arguments of the command. Output: counts, ties, and where there is no model, which sentences
+conflict and what would settle it; as text or JSON.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from credalog.cli.command import (
+    ANSWERED,
+    INTERRUPTED,
+    JSON,
+    MARKOV,
+    MODEL,
+    SECONDS,
+    Argument,
+    Command,
+    load_model,
+    positive,
+)
+from credalog.cli.output import write, write_json
+from credalog.errors import InconsistentNetwork
+
+if TYPE_CHECKING:
+    from credalog.lcn import LCN
+    from credalog.network.formulas import Variable
+    from credalog.network.sentences import Sentence
+    from credalog.network.summary import Summary
+    from credalog.questions.diagnose import Conflict, Diagnosis, Repair
+
+LARGE = 2_000
+"""With more variables a contradiction is looked for only where a timeout is given."""
+
+MOST_TIES = 5
+"""So many sentences that tie atoms are listed."""
+
+
+def check(arguments: Namespace) -> int:
+    """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
+    from credalog.network.summary import summarize, ties
+
+    model = load_model(arguments)
+    network = model.ground()
+    found, tying, queries = summarize(network, model.graph), list(ties(network)), len(model.queries)
+    diagnosis = _diagnosis(model, arguments)
+    if arguments.json:
+        diagnosed = None if diagnosis is None else diagnosis.to_dict()
+        counted = {"file": arguments.file, **asdict(found), "queries": queries}
+        tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in tying]
+        write_json({**counted, "ties": tied, "diagnosis": diagnosed})
+    else:
+        write(f"{arguments.file} is well formed.\n")
+        lines = (*_facts(found), ("queries", f"{queries:,}"), *_ties(tying), *_verdict(diagnosis))
+        write("".join(f"  {word:<15}{fact}\n" for word, fact in lines))
+        write("".join(f"{line}\n" for line in _findings(diagnosis)))
+    if diagnosis is not None and diagnosis.is_interrupted:
+        return INTERRUPTED
+    is_bad = diagnosis is not None and diagnosis.verdict.name == "INCONSISTENT"
+    return InconsistentNetwork.exit_code if is_bad else ANSWERED
+
+
+def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
+    """Look for a contradiction; in a large network only for as long as the user says."""
+    if arguments.timeout is None and len(model.variables) > LARGE:
+        return None
+    return model.diagnose(
+        timeout=arguments.timeout or SECONDS,
+        markov=arguments.markov,
+        weights=dict(arguments.weight),
+    )
+
+
+# ---- what the network amounts to ----------------------------------------------------------------------
+
+
+def _facts(found: Summary) -> Iterator[tuple[str, str]]:
+    declared = f", and {found.declared:,} declared" if found.declared else ""
+    least = "at least " if found.uncounted else ""
+    unsure = f" ({found.uncounted:,} variables take too long to settle)" if found.uncounted else ""
+    wide = found.widest_clique
+    yield "atoms", f"{found.variables:,}"
+    yield "sentences", f"{found.sentences:,}"
+    yield "independences", f"{least}{found.independences:,}{unsure}{declared}"
+    yield "cyclic", _cycles(found)
+    yield "widest clique", "too wide to tabulate" if wide is None else f"{wide} variables expected"
+
+
+def _cycles(found: Summary) -> str:
+    if not found.cycles:
+        return "no"
+    sizes = f"{found.cycles[-1]} to {found.cycles[0]}" if len(set(found.cycles)) > 1 else f"{found.cycles[0]}"
+    count = len(found.cycles)
+    components = f"{count:,} components of {sizes}" if count > 1 else f"one component of {sizes}"
+    return f"yes: {components} variables; with their ancestors {found.core:,}"
+
+
+def _ties(tying: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    """Say which sentences tie which atoms to each other, as far as that can be listed."""
+    from credalog.text.unparse import said
+
+    for n, sentence in enumerate(tying[:MOST_TIES]):
+        tied = ", ".join(_names(sentence.claim_scope))
+        yield "" if n else "tied", f"{tied}, by {sentence.name}: {said(sentence)}"
+    if len(tying) > MOST_TIES:
+        yield "", f"and by {len(tying) - MOST_TIES:,} more sentences"
+
+
+def _names(variables: Iterable[Variable]) -> list[str]:
+    return [x.name for x in variables]
+
+
+# ---- contradictions -----------------------------------------------------------------------------------
+
+
+def _verdict(found: Diagnosis | None) -> Iterator[tuple[str, str]]:
+    verdicts = {
+        "": "not looked into: the network is large (give --timeout to try)",
+        "CONSISTENT": "yes: a model was found",
+        "INCONSISTENT": "no: it is proved that there is no model",
+        "UNDECIDED": "undecided: no model was found within the limits, and none was excluded",
+    }
+    yield "consistent", verdicts["" if found is None else found.verdict.name]
+
+
+def _findings(found: Diagnosis | None) -> Iterator[str]:
+    """Write what contradicts itself, and what would settle it, in words."""
+    if found is not None and found.conflict is not None:
+        yield from ("", *_conflict_lines(found.conflict))
+        if found.repair is not None:
+            yield from ("", *_repair_lines(found.repair))
+        elif not found.is_interrupted:
+            yield from ("", "No repair was found within the limits.")
+    if found is not None and found.is_interrupted:
+        yield from ("", "Interrupted: there may be more to find.")
+
+
+def _conflict_lines(found: Conflict) -> Iterator[str]:
+    from credalog.text.unparse import said
+
+    yield f"{found.summary}:"
+    for culprit in found.culprits:
+        yield f"  {_place(culprit.sentence)}{said(culprit.bound)}"
+    yield "(Bounds are dropped, never arrows: the independences are those of the whole network.)"
+
+
+def _repair_lines(found: Repair) -> Iterator[str]:
+    from credalog.text.unparse import said
+
+    checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
+    total = float(sum(change.widening for change in found.changes))
+    price = "" if abs(total - found.price) < 1e-9 else f", at a price of {found.price:.6g},"
+    yield f"Widening bounds by {total:.6g} in all{price} settles it{checked}:"
+    for change in found.changes:
+        yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
+    yield f"No repair costs less than {found.at_least:.6g}."
+    if found.proviso:
+        yield found.proviso
+
+
+def _place(sentence: Sentence) -> str:
+    source = str(sentence.source) if sentence.source else ""
+    where = "  ".join(dict.fromkeys(part for part in (sentence.label, source) if part))
+    return f"{where}  " if where else ""
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, separator, number = text.rpartition("=")
+    if not separator:
+        raise ArgumentTypeError(f"{text} is not of the form NAME=W")
+    return name, positive(float)(number)
+
+
+TIMEOUT = Argument(
+    "--timeout",
+    "seconds to decide whether there is a model (default 30; large networks only where it is given)",
+    "S",
+    positive(float),
+)
+WEIGHT = Argument(
+    "--weight",
+    "what widening a sentence costs, by label, place or file (default 1; inf: never), repeatable",
+    "NAME=W",
+    _weight,
+    default=[],
+    action="append",
+)
+
+CHECKING = (
+    Command(
+        "check",
+        "say what a file amounts to, and whether it contradicts itself",
+        (*MODEL, MARKOV, TIMEOUT, WEIGHT, JSON),
+        check,
+    ),
+)

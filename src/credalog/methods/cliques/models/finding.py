@@ -1,0 +1,162 @@
+"""Models at any size and width, cheap ones first.
+
+Input: a network, its dependency graph, a query and an end of its interval. Output: `find_models`: ever better
+models, each checked by `trusted.check`, with the values they give the query.
+
+    for witness in find_models(network, graph, markov, asked, end=End.UPPER, budget=budget): ...
+
+The first models are single worlds. Then some variables stay uncertain and the others keep the values of a
+world that a 0/1 program finds; then all are uncertain. The uncertain ones have tables given a few of their
+parents (`arcs`), the more the later. No table larger than that of a clique of this sparse graph is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TypeAlias
+
+import numpy as np
+
+from credalog.methods.cliques.models.arcs import sparse_parents
+from credalog.methods.cliques.models.fixing import formula_in, network_in
+from credalog.methods.cliques.models.sparse import SparseModels
+from credalog.methods.cliques.models.worlds import allowed_world, never_certain
+from credalog.methods.cliques.search import Witness
+from credalog.network.formulas import FALSE, TRUE, Variable, World
+from credalog.network.graph import DependencyGraph, Markov
+from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
+from credalog.numbers.tolerances import FEASIBILITY, TOLERANCE, allowed_gap
+from credalog.tables.distribution import Distribution, Factor, Floats
+from credalog.trusted.check import violation
+
+__all__ = ["Hint", "find_models"]
+
+Hint: TypeAlias = Mapping[Variable, Sequence[float]]
+"""The probability of each value of some variables."""
+
+WIDTHS = (1, 0, 2, 3)
+"""How many tied variables one of them keeps as parents, in the order in which that is tried."""
+
+WORLD_SHARE, WALK_SHARE = 0.25, 0.5
+"""The share of the time left for one 0/1 program, and for the linear programs that follow it."""
+
+CERTAIN = 1e-6
+"""A value with a hinted probability this near one is taken for certain."""
+
+
+def find_models(
+    network: Network,
+    graph: DependencyGraph,
+    markov: Markov,
+    asked: Query | None = None,
+    *,
+    end: End = End.UPPER,
+    budget: Budget,
+    enough: float | None = None,
+    hints: Iterable[Hint] = (),
+) -> Iterator[Witness]:
+    """Yield models of a network, each with a value of the query farther out than the one before.
+
+    Without a query any model will do, and one is yielded at most. `graph` may have more variables than the
+    network, but no variable of the network may have a parent outside it. `enough` is a bound that no value
+    passes: the search ends near it. `hints` are probabilities of values, as a relaxation has them.
+    """
+    search = _Search(network, graph, Query(TRUE) if asked is None else asked, end, budget)
+    condition = None if markov is Markov.NONE else graph
+    best: float | None = None
+    for distribution in search.candidates(hints):
+        value = distribution.probability(search.asked.claim, search.asked.given)
+        is_better = isfinite(value) and (best is None or end.is_farther(value, best))
+        if is_better and violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+            best = value
+            yield Witness(distribution, value)
+        if best is not None and (asked is None or _is_enough(best, enough)):
+            return
+
+
+def _is_enough(value: float, bound: float | None) -> bool:
+    return bound is not None and abs(value - bound) <= allowed_gap(TOLERANCE, value)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Candidates for one end of one query."""
+
+    network: Network
+    graph: DependencyGraph
+    asked: Query
+    end: End
+    budget: Budget
+
+    def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
+        """Yield distributions worth checking, cheap ones first."""
+        for width in WIDTHS:
+            for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
+                if self.budget.is_spent:
+                    return
+                yield from self._within(world, width)
+
+    def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
+        """Yield partial worlds to keep to, fewer and fewer variables being certain."""
+        tried: list[frozenset[Variable]] = []
+        for uncertain in self._uncertain():
+            if uncertain not in tried:
+                tried.append(uncertain)
+                world = self._allowed(uncertain)
+                if world is not None:
+                    yield world
+        for hint in hints:
+            yield _certain(hint)
+        yield {}
+
+    def _uncertain(self) -> Iterator[frozenset[Variable]]:
+        yield frozenset()
+        never = never_certain(self.network)
+        yield never
+        near = never | frozenset(self.asked.scope)
+        yield near
+        yield near.union(*(s.scope for s in self.network.sentences if not near.isdisjoint(s.scope)))
+
+    def _allowed(self, uncertain: frozenset[Variable]) -> World | None:
+        if len(uncertain) == len(self.network.variables):
+            return None
+        budget = self.budget.share(WORLD_SHARE)
+        return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
+
+    def _within(self, world: World, width: int) -> Iterator[Distribution]:
+        """Yield distributions in which some variables are certain and the others have sparse tables."""
+        rest = network_in(self.network, world)
+        if rest is None:
+            return
+        asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
+        if asked.given == FALSE:
+            return
+        certain = tuple(Factor((v,), (), _unit(v, value)) for v, value in world.items())
+        number = {v: i for i, v in enumerate(rest.variables)}
+        whole = self.graph.index
+        arcs = sparse_parents(self.graph, map(whole, rest.variables), map(whole, asked.scope), width=width)
+        named = {
+            number[self.graph.variables[x]]: tuple(number[self.graph.variables[p]] for p in parents)
+            for x, parents in arcs.items()
+        }
+        if not named:
+            yield Distribution(certain)
+            return
+        models = SparseModels(rest, named)
+        for found in models.best(asked, end=self.end, budget=self.budget.share(WALK_SHARE)):
+            yield Distribution((*certain, *found.factors))
+
+
+def _certain(hint: Hint) -> World:
+    """Return the values that are certain in a hint."""
+    return {
+        v: v.values[int(np.argmax(chances))] for v, chances in hint.items() if max(chances) >= 1.0 - CERTAIN
+    }
+
+
+def _unit(x: Variable, value: str) -> Floats:
+    return np.array([float(v == value) for v in x.values])

@@ -1,0 +1,336 @@
+"""Models of a sparse form: a table P(x | some parents) per variable, all independences by construction.
+
+Input: a network and a directed acyclic graph on its variables in which its Markov condition holds. Output:
+`SparseModels`: models of this form, the later ones with better values of a query, by sequential linear
+programming.
+
+The columns of the linear programs are the tables P(parents, x) of the families. What one family shows is
+linear in them, anything else is linearized (`expectations`). Sentences may be missed at a price, and no
+column moves more than a radius, which shrinks where the tables that follow are no better than those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, nan
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from credalog.methods.cliques.models.arcs import Arcs
+from credalog.methods.cliques.models.expectations import Expectations, Floats, Form, Tables
+from credalog.network.formulas import Formula, Variable, conjunction, truth_table
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
+from credalog.program.solvers.highs import elastic_step
+from credalog.tables.distribution import Distribution, Factor
+
+__all__ = ["SparseModels"]
+
+STEPS = 40
+"""How many linear programs one walk may solve."""
+
+PRICE, HIGHEST_PRICE = 100.0, 1e4
+"""What missing a sentence costs, against the value of the query; and what contradicting oneself costs."""
+
+MISSED = 4e-10
+"""The largest miss of all sentences together that counts as none; finer than what the check allows."""
+
+LEAST_SCALE = 1e-3
+"""A sentence is measured relative to its condition, but to no less than this."""
+
+SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
+"""A walk whose steps, or their gains, are smaller has converged."""
+
+TRACE = 1e-12
+"""Parents with less mass than this keep the table they have."""
+
+COPIED = 0.9
+"""How much of a value is copied from the first parent, where walks start from copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """Functions of a scope whose means must not be negative, and the conditions they are relative to."""
+
+    scope: tuple[int, ...]
+    functions: Floats
+    conditions: Floats
+    rarity: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Tables, the linear forms of all demands, and how good they are."""
+
+    tables: Tables
+    joint: Tables
+    point: Floats
+    rows: sp.csr_array
+    values: Floats
+    cost: Floats
+    value: float
+
+    @property
+    def is_feasible(self) -> bool:
+        """Tell whether no sentence is missed."""
+        return _missed(self.values) <= MISSED
+
+    def merit(self, sign: float, step: Floats | None = None) -> float:
+        """Return the value with what is missed, here or after a step if all were linear; less is better."""
+        if step is None:
+            return (sign * self.value if sign else 0.0) + PRICE * _missed(self.values)
+        value = sign * (self.value + float(self.cost @ step)) if sign else 0.0
+        return value + PRICE * _missed(self.values + self.rows @ step)
+
+
+def _missed(values: Floats) -> float:
+    return float(np.maximum(-values, 0.0).sum())
+
+
+@dataclass(frozen=True)
+class SparseModels:
+    """The models of a network that factorize over some arcs, numbered like its variables, parents first."""
+
+    network: Network
+    arcs: Arcs
+
+    def best(
+        self, asked: Query, *, end: End, budget: Budget, starts: Iterable[Tables] = ()
+    ) -> Iterator[Distribution]:
+        """Yield models: from each start one that satisfies the sentences, and one with a better value."""
+        scope = self._numbers(asked.scope)
+        goal = scope, _functions((conjunction((asked.claim, asked.given)), asked.given), asked.scope)
+        for start in (*starts, self._uniform(), self._copying()):
+            found = self._walk(self._at(start, goal), goal, sign=0.0, budget=budget)
+            if found.is_feasible:
+                yield self._distribution(found.tables)
+                found = self._walk(found, goal, sign=end.sign, budget=budget)
+                yield self._distribution(found.tables)
+            if budget.is_spent:
+                return
+
+    def _uniform(self) -> Tables:
+        """Return tables in which all values are alike."""
+        return {x: np.full(c.shape, 1.0 / c.shape[-1]) for x, c in self._columns.items()}
+
+    def _copying(self) -> Tables:
+        """Return tables in which most variables most often have the value of their first parent."""
+        tables = self._uniform()
+        for x, parents in self.arcs.items():
+            count = tables[x].shape[-1]
+            if parents and tables[x].shape[0] == count:
+                copy = COPIED * np.eye(count).reshape(count, *[1] * (len(parents) - 1), count)
+                tables[x] = (1.0 - COPIED) * tables[x] + copy
+        return tables
+
+    def _distribution(self, tables: Tables) -> Distribution:
+        names = self.network.variables
+        return Distribution(
+            tuple(
+                Factor((names[x],), tuple(names[p] for p in own), tables[x]) for x, own in self.arcs.items()
+            )
+        )
+
+    # ---- the walk -------------------------------------------------------------------------------------
+
+    def _walk(self, here: _Here, goal: _Goal, *, sign: float, budget: Budget) -> _Here:
+        """Step while the merit gets better; with no sign, until no sentence is missed."""
+        radius = 1.0
+        for _ in range(STEPS):
+            if radius < SMALLEST_RADIUS or budget.is_spent or (not sign and here.is_feasible):
+                break
+            step = self._step(here, sign, radius, budget)
+            if step is None or here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN:
+                break
+            there = self._at(self._tables(here, step), goal)
+            if here.merit(sign) - there.merit(sign) > SMALLEST_GAIN:
+                here, radius = there, min(1.0, 2.0 * radius)
+            else:
+                radius *= 0.25
+        return here
+
+    def _step(self, here: _Here, sign: float, radius: float, budget: Budget) -> Floats | None:
+        """Solve the program linearized here."""
+        agreements = self._agreements(here)
+        rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
+        said, agreed = len(here.values), np.zeros(agreements.shape[0])
+        limits = np.append(-here.values, agreed), np.append(np.full(said, inf), agreed)
+        bounds = np.maximum(-radius, -here.point), np.minimum(radius, 1.0 - here.point)
+        price = np.append(np.full(said, PRICE), np.full(len(agreed), HIGHEST_PRICE))
+        cost = sign * here.cost if sign else np.zeros(len(here.point))
+        return elastic_step(cost, rows, limits, bounds, price=price, timeout=budget.for_solver)
+
+    def _tables(self, here: _Here, step: Floats) -> Tables:
+        """Divide P(parents, x) by P(parents); where that is nothing, keep the table from before."""
+        point, tables = np.maximum(here.point + step, 0.0), Tables()
+        for x, columns in self._columns.items():
+            joint = point[columns]
+            mass = joint.sum(axis=-1, keepdims=True)
+            tables[x] = np.divide(joint, mass, out=here.tables[x].copy(), where=mass > TRACE)
+        return tables
+
+    # ---- what the tables say --------------------------------------------------------------------------
+
+    def _at(self, tables: Tables, goal: _Goal) -> _Here:
+        """Evaluate tables: every demand, relative to its condition, and the query."""
+        expected, joint = self._expectations, self._expectations.joint(tables)
+        point = np.concatenate([joint[x].ravel() for x in self._columns])
+        rows, masses, bent = self._linear
+        values, mass = [rows @ point], [masses @ point]
+        matrix = _Matrix(self._columns)
+        for demand in bent:
+            form = expected.form(demand.scope, demand.functions, joint, tables)
+            mass.append(expected.means(demand.scope, demand.conditions, joint, tables))
+            values.append(form.values)
+            matrix.add(form)
+        # A sentence is measured relative to its condition, and a bound near certainty on its own scale.
+        scale = 1.0 / np.clip(np.concatenate(mass) * self._rarity, LEAST_SCALE, 1.0)
+        whole = sp.diags_array(scale) @ sp.vstack([rows, matrix.rows()], format="csr")
+        value, cost = self._asked(expected.form(*goal, joint, tables))
+        return _Here(tables, joint, point, sp.csr_array(whole), np.concatenate(values) * scale, cost, value)
+
+    def _asked(self, form: Form) -> tuple[float, Floats]:
+        """Return the value of the query, a quotient, and its derivatives."""
+        matrix = _Matrix(self._columns)
+        matrix.add(form)
+        part, whole = (float(mean) for mean in form.values)
+        if whole <= 0.0:
+            return nan, np.zeros(matrix.rows().shape[1])
+        return part / whole, matrix.rows().T @ (np.array([1.0, -part / whole]) / whole)
+
+    @cached_property
+    def _linear(self) -> tuple[sp.csr_array, sp.csr_array, tuple[_Demand, ...]]:
+        """Return the demands that one family shows, as rows, their conditions, and the other demands."""
+        expected, tables = self._expectations, self._uniform()
+        rows, conditions = _Matrix(self._columns), _Matrix(self._columns)
+        joint = expected.joint(tables)
+        for demand in self._demands:
+            if expected.is_linear(demand.scope):
+                rows.add(expected.form(demand.scope, demand.functions, joint, tables))
+                conditions.add(expected.form(demand.scope, demand.conditions, joint, tables))
+        bent = (demand for demand in self._demands if not expected.is_linear(demand.scope))
+        return rows.rows(), conditions.rows(), tuple(bent)
+
+    @cached_property
+    def _rarity(self) -> Floats:
+        order = sorted(self._demands, key=lambda demand: not self._expectations.is_linear(demand.scope))
+        return np.concatenate([np.zeros(0), *(demand.rarity for demand in order)])
+
+    def _agreements(self, here: _Here) -> sp.csr_array:
+        """Return rows that keep the sums of each family's table what the others say of the parents."""
+        matrix = _Matrix(self._columns)
+        for x in self._bent_families:
+            matrix.add(self._agreement(x, here.joint, here.tables))
+        return sp.csr_array(sp.vstack([self._linear_agreements, matrix.rows()], format="csr"))
+
+    @cached_property
+    def _bent_families(self) -> tuple[int, ...]:
+        return tuple(x for x, own in self.arcs.items() if own and not self._expectations.is_linear(own))
+
+    @cached_property
+    def _linear_agreements(self) -> sp.csr_array:
+        matrix, tables, bent = _Matrix(self._columns), self._uniform(), set(self._bent_families)
+        joint = self._expectations.joint(tables)
+        for x in self.arcs:
+            if x not in bent:
+                matrix.add(self._agreement(x, joint, tables))
+        return matrix.rows()
+
+    def _agreement(self, x: int, joint: Tables, tables: Tables) -> Form:
+        shape = self._columns[x].shape
+        count = int(np.prod(shape[:-1]))
+        sums = np.repeat(np.eye(count), shape[-1], axis=1).reshape(count, *shape)
+        if not self.arcs[x]:
+            return Form(np.zeros(1), ((x, sums),))
+        each = np.eye(count).reshape(count, *shape[:-1])
+        form = self._expectations.form(self.arcs[x], each, joint, tables)
+        return Form(np.zeros(count), ((x, sums), *((y, -slope) for y, slope in form.slopes)))
+
+    @cached_property
+    def _demands(self) -> tuple[_Demand, ...]:
+        """Return what the sentences demand, those of one scope together."""
+        found: dict[tuple[int, ...], list[tuple[Floats, Floats, float]]] = {}
+        for sentence in self.network.sentences:
+            over = tuple(sorted(sentence.scope, key=self._number.__getitem__))
+            found.setdefault(self._numbers(over), []).extend(_bounds(sentence, over))
+        return tuple(
+            _Demand(scope, *(np.array(side) for side in zip(*rows, strict=True)))
+            for scope, rows in found.items()
+            if rows
+        )
+
+    def _numbers(self, variables: Iterable[Variable]) -> tuple[int, ...]:
+        return tuple(self._number[v] for v in variables)
+
+    @cached_property
+    def _number(self) -> dict[Variable, int]:
+        return {v: i for i, v in enumerate(self.network.variables)}
+
+    @cached_property
+    def _expectations(self) -> Expectations:
+        return Expectations(self.arcs, [len(v.values) for v in self.network.variables])
+
+    @cached_property
+    def _columns(self) -> dict[int, NDArray[np.intp]]:
+        """Return the columns of each family's table."""
+        found: dict[int, NDArray[np.intp]] = {}
+        first = 0
+        for x, parents in self.arcs.items():
+            shape = [self._expectations.sizes[y] for y in (*parents, x)]
+            count = int(np.prod(shape))
+            found[x] = np.arange(first, first + count).reshape(shape)
+            first += count
+        return found
+
+
+_Goal: TypeAlias = tuple[tuple[int, ...], Floats]
+"""The query: its scope, and claim and condition as functions of it."""
+
+
+class _Matrix:
+    """Linear forms gathered as the rows of one matrix."""
+
+    def __init__(self, columns: Mapping[int, NDArray[np.intp]]) -> None:
+        self._columns = columns
+        self._count = 0
+        self._entries: list[tuple[Floats, NDArray[np.intp], NDArray[np.intp]]] = []
+
+    def add(self, form: Form) -> None:
+        """Add one row per function."""
+        count = len(form.values)
+        places = np.arange(self._count, self._count + count)
+        for x, slope in form.slopes:
+            columns = self._columns[x].ravel()
+            self._entries.append((slope.ravel(), np.repeat(places, len(columns)), np.tile(columns, count)))
+        self._count += count
+
+    def rows(self) -> sp.csr_array:
+        """Return the matrix."""
+        width = sum(columns.size for columns in self._columns.values())
+        if not self._entries:
+            return sp.csr_array((self._count, width))
+        values, rows, columns = (np.concatenate(side) for side in zip(*self._entries, strict=True))
+        found = sp.csr_array((values, (rows, columns)), shape=(self._count, width))
+        found.eliminate_zeros()
+        return found
+
+
+def _functions(formulas: Iterable[Formula], over: Sequence[Variable]) -> Floats:
+    return np.array([truth_table(formula, over) for formula in formulas], dtype=np.float64)
+
+
+def _bounds(sentence: Sentence, over: Sequence[Variable]) -> Iterator[tuple[Floats, Floats, float]]:
+    """Yield functions that must not be negative on average, with the condition and how rare the bound is."""
+    given = truth_table(sentence.given, over).astype(np.float64)
+    part = sum(float(w) * truth_table(claim, over) * given for w, claim in sentence.claims)
+    for sign, bound in ((1.0, float(sentence.lower)), (-1.0, float(sentence.upper))):
+        function = sign * (np.asarray(part) - bound * given)
+        # A bound that holds in every world is no demand.
+        if function.min(initial=0.0) < 0.0:
+            yield function, given, min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
