@@ -195,7 +195,7 @@ def claims_of(method: registry.Method) -> Claims:
 
 
 def in_suite(method: registry.Method) -> Method:
-    ask = by_query if method.attains else by_propagation
+    ask = by_propagation if method.warrant is Warrant.HEURISTIC else by_query
     return Method(method.name, claims_of(method), frozenset(method.markov), ask)
 
 

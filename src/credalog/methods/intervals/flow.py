@@ -92,6 +92,7 @@ class _Plan:
     budget: Budget
     report: Report | None
     markov: Markov
+    dependencies: DependencyGraph
     wide: int = WIDE
     at_once: int = AT_ONCE
     compiles: bool = True
@@ -126,6 +127,7 @@ def propagate(
     timeout: float = inf,
     start: Propagation | None = None,
     report: Report | None = None,
+    dependencies: DependencyGraph | None = None,
 ) -> Propagation:
     """Propagate intervals through a network until no message changes by more than the tolerance.
 
@@ -133,12 +135,15 @@ def propagate(
     something to gain. With `evidence`, a conjunction of literals, the intervals are those of P(x | evidence),
     where some variables are `asked` of these alone. `start` resumes from an earlier result, whose network
     this one may only tighten. When `timeout` seconds have passed, the intervals are those reached so far; the
-    sound variant's hold even so. `report` is called after every round.
+    sound variant's hold even so. `report` is called after every round. `dependencies` is the graph whose
+    independences count, by default the network's own.
     """
     if window is not None and window < 0:
         raise CredalogError(f"a window cannot reach {window} steps", advice="Give 0, 1, 2 or a little more.")
     which, order = _chosen(Variant, variant), _chosen(Schedule, schedule)
-    plan = _Plan(which, order, tolerance, max_iterations, Budget.of(timeout), report, markov)
+    budget = Budget.of(timeout)
+    around = dependency_graph(network) if dependencies is None else dependencies
+    plan = _Plan(which, order, tolerance, max_iterations, budget, report, markov, around)
     observed = _observed(network, evidence)
     is_printed = plan.variant is Variant.PRINTED
     graph = factor_graph(network, families=not is_printed or bool(observed), silent=plan.sound)
@@ -174,11 +179,9 @@ def _sound(
     question: tuple[World, Collection[Variable] | None],
 ) -> Propagation:
     """Propagate soundly, then take in what was observed."""
-    dependencies = dependency_graph(plain.network)
-    implied = plan.markov is not Markov.NONE
     found, before = None, start
     for radius in range(MOST_RADIUS + 1) if window is None else (window,):
-        graph = _marked(plain, dependencies, radius, plan)
+        graph = _marked(plain, radius, plan)
         found = _propagation(graph, plan, _resumed(graph, plan, before))
         gained = before is None or _gained(before, found)
         if plan.budget.is_spent or len(plain.factors) > MOST_WINDOWED or not gained:
@@ -190,7 +193,8 @@ def _sound(
     observed, asked = question
     if not observed:
         return found
-    around = Surroundings.of(found.graph, dependencies, MOST_OBSERVED_WORLDS, implied=implied)
+    implied = plan.markov is not Markov.NONE
+    around = Surroundings.of(found.graph, plan.dependencies, MOST_OBSERVED_WORLDS, implied=implied)
     given = sound_posterior(
         around, found.lower, found.upper, observed, asked=asked, implied=implied, budget=plan.budget
     )
@@ -211,7 +215,9 @@ def _gained(before: Propagation, after: Propagation) -> bool:
     return bool(moved > GAIN)
 
 
-def slice_intervals(graph: FactorGraph, budget: Budget) -> tuple[Floats, Floats]:
+def slice_intervals(
+    graph: FactorGraph, dependencies: DependencyGraph, budget: Budget
+) -> tuple[Floats, Floats]:
     """Propagate soundly through a few factors, before anything is compiled; return the bounds by slot."""
     plan = _Plan(
         Variant.SOUND,
@@ -221,6 +227,7 @@ def slice_intervals(graph: FactorGraph, budget: Budget) -> tuple[Floats, Floats]
         budget,
         None,
         Markov.LOCAL,
+        dependencies,
         wide=WIDE_UNCOMPILED,
         at_once=AT_ONCE_UNCOMPILED,
         compiles=False,
@@ -261,13 +268,13 @@ def _formula(observed: World) -> Formula:
     )
 
 
-def _marked(graph: FactorGraph, dependencies: DependencyGraph, window: int, plan: _Plan) -> FactorGraph:
+def _marked(graph: FactorGraph, window: int, plan: _Plan) -> FactorGraph:
     """Add windows, and mark the independences that are implied or declared."""
     implied = plan.markov is not Markov.NONE
     if window:
-        graph = widen(graph, dependencies, window, implied=implied, budget=plan.budget)
+        graph = widen(graph, plan.dependencies, window, implied=implied, budget=plan.budget)
     if implied:
-        graph = mark_independent(graph, dependencies)
+        graph = mark_independent(graph, plan.dependencies)
     return mark_declared(graph)
 
 
@@ -275,7 +282,7 @@ def _belief_posterior(graph: FactorGraph, plan: _Plan, observed: World) -> Propa
     """Propagate evidence by the messages of 2U."""
     found = posterior(
         graph,
-        dependency_graph(graph.network),
+        plan.dependencies,
         observed,
         tolerance=plan.tolerance,
         max_iterations=plan.max_iterations,

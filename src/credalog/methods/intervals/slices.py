@@ -21,12 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.methods.answer import Answer
 from credalog.methods.intervals.conditioning import requisite
 from credalog.methods.intervals.factors import Floats, factor_graph
-from credalog.methods.intervals.flow import slice_intervals
+from credalog.methods.intervals.flow import propagate, slice_intervals
 from credalog.methods.intervals.frechet import Range, both, complement, independent, parity, share
 from credalog.methods.intervals.linear import LinearProgram
-from credalog.methods.intervals.result import of_value
+from credalog.methods.intervals.result import Variant, of_value
 from credalog.methods.intervals.separation import Ancestry, mark_declared
 from credalog.methods.intervals.windows import Surroundings, box_rows, local_sentences
 from credalog.network.formulas import (
@@ -49,10 +50,10 @@ from credalog.network.formulas import (
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import VACUOUS, End, Interval
+from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.trusted.rounding import enclosed
 
-__all__ = ["Slices", "bounds"]
+__all__ = ["Slices", "bounds", "sound_answer"]
 
 SIZES = ((16, 64), (64, 256), (256, 1024), (1024, 2048))
 """How many variables a slice has, and how many worlds a window: each costs some ten times the one before."""
@@ -80,6 +81,28 @@ def bounds(
     """
     slices = Slices(network, dependency_graph(network) if graph is None else graph, markov)
     return slices.bounds(asked, Budget.of() if budget is None else budget)
+
+
+def sound_answer(slices: Slices, asked: Query, budget: Budget) -> Answer:
+    """Answer a query by slices; of one variable given observed values, by the whole network too."""
+    interval = slices.bounds(asked, budget.share(0.5))
+    event, observed = literals_of(asked.claim), literals_of(asked.given)
+    is_large = len(slices.network.variables) > SIZES[-1][0]
+    if event is not None and len(event) == 1 and observed is not None and (observed or is_large):
+        ((variable, value),) = event.items()
+        found = propagate(
+            slices.network,
+            variant=Variant.SOUND,
+            evidence=asked.given,
+            asked=(variable,),
+            markov=slices.markov,
+            timeout=budget.remaining,
+            dependencies=slices.dependencies,
+        )
+        interval = interval.joined(found.answer(variable.is_(value), asked).interval)
+    if interval.is_empty:
+        raise _contradiction(asked)
+    return Answer(asked, interval, Status.BOUNDED, Variant.SOUND.value, budget.elapsed)
 
 
 @dataclass(frozen=True)
@@ -126,7 +149,7 @@ class Slices:
             Network(self.network.variables, sentences, self.network.independences), silent=True
         )
         graph = mark_declared(self._ancestry.mark(graph) if self._implied else graph)
-        lower, upper = slice_intervals(graph, budget)
+        lower, upper = slice_intervals(graph, self.dependencies, budget)
         local = local_sentences(graph, self.dependencies) if self._implied else {}
         around = Surroundings(graph, self.dependencies, worlds, self._ancestry.component, local)
         is_whole = len(said) == len(near) and around.worlds(kept) <= worlds
