@@ -224,6 +224,18 @@ def test_every_method_gives_the_golden_answer_as_far_as_it_may_claim_one(
         JUDGES[method.claims](answer, expected)
 
 
+KEPT = ("appendix", "barren", "common_cause", "credal_chain", "dilation", "explaining_away", "many_values")
+"""Networks on which IPOPT finds both ends of every interval, if its points are kept."""
+
+
+@pytest.mark.parametrize("expected", [one for one in ANSWERED if one.path.stem in KEPT], ids=str)
+def test_ipopt_keeps_the_points_it_finds(expected: Expectation) -> None:
+    pytest.importorskip("ipyopt")
+    answer = expected.lcn.query(expected.query, method="ipopt", markov=expected.markov, timeout=20.0)
+    assert answer.lower_witnessed == pytest.approx(float(expected.lower), abs=TOLERANCE)
+    assert answer.upper_witnessed == pytest.approx(float(expected.upper), abs=TOLERANCE)
+
+
 def _ends_in_the_error(expected: Expectation, method: Method) -> None:
     """Demand the error of what proves, of marginals far from a contradiction too; of others, no witness."""
     lcn = expected.lcn
