@@ -146,7 +146,8 @@ def propagate(
     plan = _Plan(which, order, tolerance, max_iterations, budget, report, markov, around)
     observed = _observed(network, evidence)
     is_printed = plan.variant is Variant.PRINTED
-    graph = factor_graph(network, families=not is_printed or bool(observed), silent=plan.sound)
+    families = not is_printed or bool(observed)
+    graph = factor_graph(network, families=families, silent=plan.sound, budget=budget)
     plan = _paced(graph, plan, window or 0)
     with nullcontext() if plan.compiles else interpreted():
         if plan.sound:
@@ -270,7 +271,8 @@ def _formula(observed: World) -> Formula:
 
 def _marked(graph: FactorGraph, window: int, plan: _Plan) -> FactorGraph:
     """Add windows, and mark the independences that are implied or declared."""
-    implied = plan.markov is not Markov.NONE
+    # To mark nothing is sound as well.
+    implied = plan.markov is not Markov.NONE and not plan.budget.is_spent
     if window:
         graph = widen(graph, plan.dependencies, window, implied=implied, budget=plan.budget)
     if implied:
