@@ -25,7 +25,7 @@ from credalog.network.problem import Problem
 from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import Status
+from credalog.numbers.interval import Interval, Status
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
@@ -251,7 +251,25 @@ class _Asked:
     def _ends(self, *, jointly: bool = False) -> Ends:
         cliques = self.engine.cliques
         fragment = cliques.fragment(self.asked)
-        return Ends(cliques, self.asked, self.options, self.budget, fragment, self.models, jointly=jointly)
+        return Ends(
+            cliques,
+            self.asked,
+            self.options,
+            self.budget,
+            fragment,
+            self.models,
+            jointly=jointly,
+            outside=self._outside if fragment.problem.structure.core else None,
+        )
+
+    def _outside(self, budget: Budget) -> Interval:
+        """Bound by sound propagation, which sees what goes around a cycle."""
+        from credalog.methods import intervals
+
+        compiled = self.compiled
+        return intervals.bounds(
+            compiled.network, self.asked, markov=compiled.markov, budget=budget, graph=compiled.graph
+        )
 
     def _with_timeout(self, seconds: float) -> Options:
         return replace(self.options, timeout=seconds)
