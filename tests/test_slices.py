@@ -181,6 +181,15 @@ def test_a_contradiction_of_a_billionth_is_found_and_none_is_made_up() -> None:
         assert Fraction(lower) <= value**2 <= Fraction(upper)
 
 
+def test_a_contradiction_that_only_a_window_sees_names_its_variables() -> None:
+    """Of three atoms that differ pairwise two must agree; no single probability shows it."""
+    pairs = ((A, B), (B, C), (A, C))
+    net = network(*(S(Xor(pair), 0.7, 1, tau=False) for pair in pairs))
+    assert propagate(net, variant="sound").converged
+    with pytest.raises(InconsistentNetwork, match="a, b, c"):
+        bounds(net, Query(A), markov=Markov.NONE)
+
+
 def test_evidence_that_every_model_excludes_is_impossible() -> None:
     net = network(S(A, 0.5, 0.6), S(B, 0, 0, given=A), S(C, 0.1, 0.2))
     with pytest.raises(ImpossibleEvidence):

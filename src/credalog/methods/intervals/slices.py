@@ -256,8 +256,14 @@ class _Slice:
         numbers = set(self._numbers(claim, given))
         over = self.around.grow(numbers, len(self.around.graph.network.variables))
         variables = tuple(self.around.graph.network.variables[v] for v in over)
-        program = LinearProgram(self._rows(over), self.budget)
-        return program.range(truth_table(claim, variables).ravel(), truth_table(given, variables).ravel())
+        event, condition = (truth_table(formula, variables).ravel() for formula in (claim, given))
+        try:
+            return LinearProgram(self._rows(over), self.budget).range(event, condition)
+        except InconsistentNetwork:
+            names = ", ".join(v.name for v in variables)
+            raise InconsistentNetwork(
+                f"No distribution satisfies the network: what is known of {names} contradicts itself."
+            ) from None
 
     def _rows(self, over: tuple[int, ...]) -> sp.csr_array:
         """Write what is known of a window: its sentences, and the interval of each variable."""
