@@ -410,7 +410,7 @@ class LCN:
         self,
         *,
         variant: VariantName = "bp",
-        window: int = 0,
+        window: int | None = 0,
         given: GivenHere = None,
         schedule: ScheduleName = "residual",
         timeout: float = inf,
@@ -422,7 +422,7 @@ class LCN:
         """Propagate intervals, given the evidence, for as long as the timeout allows.
 
         "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
-        the one whose bounds hold.
+        the one whose bounds hold. With `window=None` its windows grow as long as time and gain allow.
         """
         from credalog.methods.intervals import propagate
 

@@ -241,9 +241,19 @@ class _Asked:
             variant=self.options.method,
             evidence=self.asked.given,
             markov=self.compiled.markov,
+            timeout=self.budget.remaining,
         )
         atom = Is(claimed[0], event[claimed[0]])
         return found.answer(atom, self.asked)
+
+    def by_slices(self) -> Answer:
+        """Bound any query by intervals."""
+        from credalog.methods.intervals import Slices, sound_answer
+
+        compiled = self.compiled
+        return sound_answer(
+            Slices(compiled.network, compiled.graph, compiled.markov), self.asked, self.budget
+        )
 
     def _free(self) -> Answer:
         """Answer in Nilsson's logic: on a junction tree, or by columns where its tables are too large."""
@@ -321,7 +331,7 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "nilsson": _Asked.by_columns,
     "scip": _Asked.by_solver,
     "ipopt": _Asked.by_solver,
-    "sound": _Asked.by_propagation,
+    "sound": _Asked.by_slices,
     "bp": _Asked.by_propagation,
     "printed": _Asked.by_propagation,
 }

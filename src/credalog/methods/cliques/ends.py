@@ -201,7 +201,7 @@ class Ends:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.fragment.problem.reading, jointly=True)
         limits = Limits(self.options.tolerance, budget)
-        return other_solvers.find(name, encoding, objective, limits, end=end)
+        return other_solvers.find(name, encoding, objective, limits, end=end, accepts=self._is_model)
 
     def by_search(self, budget: Budget, end: End) -> Finding:
         """Search on cliques: as they are, or first on slices where they are large."""
