@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ import numpy as np
 from credalog.methods.cliques.models.arcs import sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
 from credalog.methods.cliques.models.sparse import SparseModels
-from credalog.methods.cliques.models.worlds import allowed_world, never_certain
+from credalog.methods.cliques.models.worlds import AllowedWorlds, never_certain
 from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
 from credalog.network.graph import DependencyGraph, Markov
@@ -124,8 +125,11 @@ class _Search:
     def _allowed(self, uncertain: frozenset[Variable]) -> World | None:
         if len(uncertain) == len(self.network.variables):
             return None
-        budget = self.budget.share(WORLD_SHARE)
-        return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
+        return self._allowed_worlds.best(uncertain, end=self.end, budget=self.budget.share(WORLD_SHARE))
+
+    @cached_property
+    def _allowed_worlds(self) -> AllowedWorlds:
+        return AllowedWorlds(self.network, self.asked)
 
     def _within(self, world: World, width: int) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""

@@ -50,7 +50,7 @@ SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
 TRACE = 1e-12
 """Parents with less mass than this keep the table they have."""
 
-COPIED = 0.9
+COPIED = 1.0
 """How much of a value is copied from the first parent, where walks start from copies."""
 
 
@@ -106,7 +106,7 @@ class SparseModels:
         """Yield models: from each start one that satisfies the sentences, and one with a better value."""
         scope = self._numbers(asked.scope)
         goal = scope, _functions((conjunction((asked.claim, asked.given)), asked.given), asked.scope)
-        for start in (*starts, self._uniform(), self._copying()):
+        for start in (*starts, self._copying(), self._uniform()):
             found = self._walk(self._at(start, goal), goal, sign=0.0, budget=budget)
             if found.is_feasible:
                 yield self._distribution(found.tables)
