@@ -20,7 +20,7 @@ from math import ceil, inf
 
 import numpy as np
 
-from credalog.errors import InconsistentNetwork
+from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
@@ -121,7 +121,11 @@ def cheapest(
     budget: Budget,
 ) -> Cheapest:
     """Find the cheapest widening of some sentences beside others that are kept, all conditions possible."""
-    return _RepairSearch(engine, priced, kept, conditions, tolerance, budget).run()
+    search = _RepairSearch(engine, priced, kept, conditions, tolerance, budget)
+    try:
+        return search.run()
+    except ProblemTooLarge:
+        return Cheapest(search.best, search.price, 0.0)
 
 
 class _RepairSearch:
@@ -162,7 +166,8 @@ class _RepairSearch:
         problem = self._problem(most)
         numbers = {v: i for i, v in enumerate(problem.variables)}
         shown = [*(one.sentence.scope for one in self.priced), *map(scope, self.conditions)]
-        encoding = encode_tables(problem, [[numbers[v] for v in variables] for variables in shown])
+        scopes = [[numbers[v] for v in variables] for variables in shown]
+        encoding = encode_tables(problem, scopes, budget=self.budget)
         return work(_PricedProgram(Widening(encoding, self.priced, self.conditions, most), most, self.budget))
 
     def _problem(self, most: float) -> Problem:

@@ -89,6 +89,9 @@ class Slices:
     def _window(self, rung: Rung) -> list[frozenset[int]]:
         """Gather scopes outwards from the query, while they fit; then all that lie among their variables."""
         sizes = self.problem.structure.sizes
+        if not self.query:
+            # Whether there is a model is asked of all variables alike.
+            return [s for s in self._scopes if prod(sizes[x] for x in s) <= rung.states]
         inside, frontier = set(self.query), deque(self.query)
         while frontier:
             for scope in self._about.get(frontier.popleft(), ()):

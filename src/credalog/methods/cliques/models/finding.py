@@ -13,6 +13,7 @@ parents (`arcs`), the more the later. No table larger than that of a clique of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -20,6 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.models.arcs import sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
 from credalog.methods.cliques.models.sparse import SparseModels
@@ -99,7 +101,8 @@ class _Search:
             for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
                 if self.budget.is_spent:
                     return
-                yield from self._within(world, width)
+                with suppress(ProblemTooLarge):
+                    yield from self._within(world, width)
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
