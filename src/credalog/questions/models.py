@@ -3,8 +3,8 @@
 Input: an `Engine`. Output: the parts that share nothing, each with the program of all its tables; and a
 `Distribution` that is a model, checked by the second pair of eyes.
 
-Where the core is too large for one table, a part is encoded in its outer reading, or along its ties: whatever
-is proved of that program holds for every model, and a distribution read off it counts only once it is checked.
+Where the core is too large for one table, a part is encoded in its outer reading, or along its ties: what is
+proved of that program holds for every model, and a distribution read off it counts only once it is checked.
 Where no tables of all variables can be written down in time, models of a simple form are looked for.
 """
 
@@ -112,14 +112,20 @@ def simple_model(engine: Engine, part: Problem, budget: Budget) -> Distribution 
     """Look for a model of a simple form, which is found at any width."""
     said = engine.network.about(part.variables)
     found = find_models(said, engine.graph, engine.markov, budget=budget)
-    return next((witness.distribution for witness in found), None)
+    models = (witness.distribution for witness in found)
+    return next((model for model in models if is_model(model, engine)), None)
 
 
-def is_model(distribution: Distribution, engine: Engine, sentences: Iterable[Sentence] | None = None) -> bool:
-    """Check a distribution against all that a network says about its variables, or other sentences instead.
+def is_model(distribution: Distribution, engine: Engine) -> bool:
+    """Check a distribution against all that a network says about its variables, and every independence.
 
-    The independences are always those of the engine's dependency graph.
+    Its variables are all asked about: to stand for a model is not enough.
     """
-    network = engine.network
-    said = network if sentences is None else replace(network, sentences=tuple(sentences))
+    variables = tuple(x for factor in distribution.factors for x in factor.block)
+    return engine.cliques.admits(distribution, engine.network.about(variables), variables)
+
+
+def stands_for_model(distribution: Distribution, engine: Engine, sentences: Iterable[Sentence]) -> bool:
+    """Tell whether a distribution stands for one with the engine's independences that satisfies sentences."""
+    said = replace(engine.network, sentences=tuple(sentences))
     return engine.admits(distribution, said.about(x for factor in distribution.factors for x in factor.block))

@@ -36,7 +36,7 @@ from credalog.numbers.interval import End
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Outcome
 from credalog.program.solvers.highs import Linearization
-from credalog.questions.models import encode_tables, is_model
+from credalog.questions.models import encode_tables, stands_for_model
 from credalog.questions.widening import POSSIBLE, Priced, Widening, widenings_of
 from credalog.tables.distribution import Distribution
 from credalog.theory import span
@@ -224,7 +224,7 @@ class _RepairSearch:
     def _is_admitted(self, distribution: Distribution) -> bool:
         """Check that the sentences, once widened, and all independences hold."""
         loose = [widened_for(distribution, one.sentence) for one in self.priced]
-        return is_model(distribution, self.engine, [*self.kept, *loose])
+        return stands_for_model(distribution, self.engine, [*self.kept, *loose])
 
     def _prove(self, program: _PricedProgram) -> float:
         """Cut the range of ratios until no leaf leaves room for a cheaper repair."""
