@@ -445,7 +445,7 @@ def test_wrong_words_are_bad_input(words: tuple[str, ...], capsys: pytest.Captur
             ("run", "a.lcn", "--method", "factorised"),
             "there is no method factorised\n  Did you mean factorized?",
         ),
-        (("run", "a.lcn", "--method", "xyz"), "there is no method xyz\n  Choose one of auto, factorized,"),
+        (("run", "a.lcn", "--method", "xyz"), "there is no method xyz\n  Choose one of auto, points,"),
         (("graph", "a.lcn", "b.lcn"), "b.lcn is a word too many"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from credalog.errors import CredalogError, Option, ProblemTooLarge
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import likelihood
+from credalog.methods.cliques import likelihood, together
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
@@ -25,7 +25,7 @@ from credalog.network.problem import Problem
 from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import Status
+from credalog.numbers.interval import Interval, Status
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
@@ -44,11 +44,9 @@ def marginals(network: Network, options: Options = Options(), given: Formula = T
     """
     engine, answers, models = Engine(network, options.markov), list[Answer](), Models()
     atoms = marginal_atoms(network)
-    at_once = engine.marginals(atoms, given, options)
-    if at_once is not None:
-        return at_once
+    at_once = engine.at_once(atoms, given, options)
     for atom in atoms:
-        answers.append(engine.query(Query(atom, given), options, models=models))
+        answers.append(at_once.get(atom) or engine.query(Query(atom, given), options, models=models))
         if answers[-1].interrupted:
             break
     return tuple(answers)
@@ -98,13 +96,31 @@ class Engine:
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
         return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
 
-    def marginals(self, atoms: Sequence[Is], given: Formula, options: Options) -> tuple[Answer, ...] | None:
-        """Return many marginals in one pass; None where intervals bear on them, or the method is another."""
+    def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
+        """Return the marginals that are found together: of points in one pass, of ties by a few programs."""
         self.compiled.require_known(Query(TRUE, given))
         credal = self.compiled.credal
-        if credal is None or options.method not in ("auto", "points"):
-            return None
-        return points.marginals(credal, atoms, given, options)
+        if credal is not None and options.method in ("auto", "points"):
+            found = points.marginals(credal, atoms, given, options) or ()
+            return dict(zip(atoms, found, strict=False))
+        if given != TRUE or options.method != "auto" or self.compiled.markov is not Markov.LOCAL:
+            return {}
+        return self._tied_at_once(atoms, options)
+
+    def _tied_at_once(self, atoms: Sequence[Is], options: Options) -> Mapping[Is, Answer]:
+        """Bound all marginals by sound propagation, and attain those of tied variables together."""
+        compiled, budget = self.compiled, Budget.of(options.timeout * len(atoms))
+        if len(atoms) < together.FEWEST or not compiled.problem.structure.core:
+            return {}
+        from credalog.methods.intervals import propagate
+
+        found = propagate(compiled.network, variant="sound", markov=compiled.markov, timeout=options.timeout)
+        bounds = {atom: found.answer(atom, Query(atom)).interval for atom in atoms}
+        closed = together.closed_together(self.cliques, bounds, options.tolerance, budget)
+        if self.cliques.extends((), options, budget) is not True:
+            return {}
+        seconds = budget.elapsed / len(atoms)
+        return {atom: Answer(Query(atom), i, Status.EXACT, "auto", seconds) for atom, i in closed.items()}
 
     def part(self, asked: Query) -> Fragment:
         """Return what bears on a query."""
@@ -241,7 +257,25 @@ class _Asked:
     def _ends(self, *, jointly: bool = False) -> Ends:
         cliques = self.engine.cliques
         fragment = cliques.fragment(self.asked)
-        return Ends(cliques, self.asked, self.options, self.budget, fragment, self.models, jointly=jointly)
+        return Ends(
+            cliques,
+            self.asked,
+            self.options,
+            self.budget,
+            fragment,
+            self.models,
+            jointly=jointly,
+            outside=self._outside if fragment.problem.structure.core else None,
+        )
+
+    def _outside(self, budget: Budget) -> Interval:
+        """Bound by sound propagation, which sees what goes around a cycle."""
+        from credalog.methods import intervals
+
+        compiled = self.compiled
+        return intervals.bounds(
+            compiled.network, self.asked, markov=compiled.markov, budget=budget, graph=compiled.graph
+        )
 
     def _with_timeout(self, seconds: float) -> Options:
         return replace(self.options, timeout=seconds)

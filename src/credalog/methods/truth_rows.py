@@ -59,9 +59,10 @@ class TruthRows:
 
     def truth(self, formula: Formula) -> TruthSum:
         """Return the truth of a formula, and add the rows that determine it."""
-        if formula not in self._known:
-            self._known[formula] = self._express(formula)
-        return self._known[formula]
+        found = self._known.get(formula)
+        if found is None:
+            found = self._known[formula] = self._express(formula)
+        return found
 
     def demand(self, formula: Formula) -> None:
         """Exclude the worlds where a formula fails."""

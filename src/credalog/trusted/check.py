@@ -173,9 +173,9 @@ def _local_conditions(
             near = around[component_of[x]] if conforms else arrows
             connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
             # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
-            ndnp = frozenset[Variable]() if connected.isdisjoint(near) else frozenset(graph.ndnp(x))
-            right = tuple(y for y in near if y in ndnp)
-            if not connected.isdisjoint(right):
+            ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
+            if any(y in near for y in connected & ndnp):
+                right = tuple(y for y in near if y in ndnp)
                 found.append(Independence((x,), right, graph.parents(x)))
     excused = _excused(distribution, network, graph, asked) if found and conforms else frozenset[Variable]()
     return [condition for condition in found if excused.isdisjoint(condition.left)]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
@@ -25,7 +24,7 @@ from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.models.arcs import sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
 from credalog.methods.cliques.models.sparse import SparseModels
-from credalog.methods.cliques.models.worlds import AllowedWorlds, never_certain
+from credalog.methods.cliques.models.worlds import allowed_world, never_certain
 from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
 from credalog.network.graph import DependencyGraph, Markov
@@ -128,11 +127,8 @@ class _Search:
     def _allowed(self, uncertain: frozenset[Variable]) -> World | None:
         if len(uncertain) == len(self.network.variables):
             return None
-        return self._allowed_worlds.best(uncertain, end=self.end, budget=self.budget.share(WORLD_SHARE))
-
-    @cached_property
-    def _allowed_worlds(self) -> AllowedWorlds:
-        return AllowedWorlds(self.network, self.asked)
+        budget = self.budget.share(WORLD_SHARE)
+        return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
     def _within(self, world: World, width: int) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""

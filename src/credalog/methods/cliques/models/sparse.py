@@ -50,6 +50,9 @@ SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
 TRACE = 1e-12
 """Parents with less mass than this keep the table they have."""
 
+HOPS = 3
+"""How far from the query tables move at first."""
+
 COPIED = 1.0
 """How much of a value is copied from the first parent, where walks start from copies."""
 
@@ -107,11 +110,12 @@ class SparseModels:
         scope = self._numbers(asked.scope)
         goal = scope, _functions((conjunction((asked.claim, asked.given)), asked.given), asked.scope)
         for start in (*starts, self._copying(), self._uniform()):
-            found = self._walk(self._at(start, goal), goal, sign=0.0, budget=budget)
+            found = self._walk(self._at(start, goal), goal, sign=0.0, budget=budget, moving=self._anywhere)
             if found.is_feasible:
                 yield self._distribution(found.tables)
-                found = self._walk(found, goal, sign=end.sign, budget=budget)
-                yield self._distribution(found.tables)
+                for moving in (self._near(scope), self._anywhere):
+                    better = self._walk(found, goal, sign=end.sign, budget=budget, moving=moving)
+                    yield self._distribution(better.tables)
             if budget.is_spent:
                 return
 
@@ -139,13 +143,13 @@ class SparseModels:
 
     # ---- the walk -------------------------------------------------------------------------------------
 
-    def _walk(self, here: _Here, goal: _Goal, *, sign: float, budget: Budget) -> _Here:
+    def _walk(self, here: _Here, goal: _Goal, *, sign: float, budget: Budget, moving: Floats) -> _Here:
         """Step while the merit gets better; with no sign, until no sentence is missed."""
         radius = 1.0
         for _ in range(STEPS):
             if radius < SMALLEST_RADIUS or budget.is_spent or (not sign and here.is_feasible):
                 break
-            step = self._step(here, sign, radius, budget)
+            step = self._step(here, sign, radius * moving, budget)
             if step is None or here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN:
                 break
             there = self._at(self._tables(here, step), goal)
@@ -155,7 +159,7 @@ class SparseModels:
                 radius *= 0.25
         return here
 
-    def _step(self, here: _Here, sign: float, radius: float, budget: Budget) -> Floats | None:
+    def _step(self, here: _Here, sign: float, radius: Floats, budget: Budget) -> Floats | None:
         """Solve the program linearized here."""
         agreements = self._agreements(here)
         rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
@@ -174,6 +178,23 @@ class SparseModels:
             mass = joint.sum(axis=-1, keepdims=True)
             tables[x] = np.divide(joint, mass, out=here.tables[x].copy(), where=mass > TRACE)
         return tables
+
+    @cached_property
+    def _anywhere(self) -> Floats:
+        return np.ones(sum(columns.size for columns in self._columns.values()))
+
+    def _near(self, scope: Iterable[int]) -> Floats:
+        """Mark the columns of families a few sentences or arcs away from a scope."""
+        groups = [(x, *parents) for x, parents in self.arcs.items()]
+        groups += [demand.scope for demand in self._demands]
+        around: dict[int, list[tuple[int, ...]]] = {}
+        for group in groups:
+            for x in group:
+                around.setdefault(x, []).append(group)
+        near = set(scope)
+        for _ in range(HOPS):
+            near |= {y for x in near for group in around[x] for y in group}
+        return np.concatenate([np.full(c.size, float(x in near)) for x, c in self._columns.items()])
 
     # ---- what the tables say --------------------------------------------------------------------------
 
