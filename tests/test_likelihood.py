@@ -269,7 +269,8 @@ def test_certainty_over_several_configurations_is_certainty_in_each() -> None:
     for first, second, product in ((1, 1, [1, 4, 4, 4]), (1, 0, [1, 0, 0, 0]), (0, 0, [1, 0, 0, 0])):
         folded = fold(pair(stated(F, first), stated(G, second)), Query(X, F & G))
         assert folded is not None
-        found = [s.lower for s in folded.network.sentences if s.claim == Is(folded.gathered[0])]
+        (sign,) = folded.gathered
+        found = [s.lower for s in folded.network.sentences if s.claim == Is(sign)]
         assert found == [Fraction(p, max(product)) for p in product]
 
 
