@@ -191,7 +191,8 @@ def test_a_gathered_observation_comes_back_as_the_table_it_was() -> None:
     assert folded.network.sentences[:2] == tuple(others)
     assert folded.network.variables == (X.variable, COLOR, sign)
     kept = Factor((X.variable,), (), np.array([0.7, 0.3]))
-    gathered = Factor((sign,), (), np.array([0.5, 0.5]))
+    likely = np.array([float(p) for p in expected]).reshape(3, 2)
+    gathered = Factor((sign,), (COLOR, X.variable), np.stack([1.0 - likely, likely], axis=-1))
     restored = folded._restored(Distribution((kept, gathered)))
     assert restored is not None
     same, *leaves = restored.factors
