@@ -174,7 +174,8 @@ class _Asked:
         second = self.factorized()
         interval = first.interval.joined(second.interval)
         status = interval.status(self.options.tolerance)
-        return replace(second, interval=interval, status=status, seconds=self.budget.elapsed)
+        tried = (METHOD_TRIED, *second.tried)
+        return replace(second, interval=interval, status=status, seconds=self.budget.elapsed, tried=tried)
 
     def factorized(self) -> Answer:
         """Search on cliques."""
@@ -336,6 +337,9 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+METHOD_TRIED = "sets and vertices"
+"""What the first try at a credal network is called in an answer."""
 
 GATED = ("auto", "points", "factorized", "sets")
 """The methods that answer wide formulas with the help of gates."""
