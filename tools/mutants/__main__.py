@@ -51,7 +51,7 @@ MODULES = {
     "methods/cliques/encoding": ("encoding", "exact", "guards"),
     "methods/cliques/factorization": ("factorization", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
-    "methods/intervals/separation": ("propagation", "guards"),
+    "methods/intervals/separation": ("separation", "guards"),
     "methods/intervals/kernels": ("local_programs", "guards"),
 }
 """The trusted code, and the files of tests that are about each module. These take part, and no others."""
