@@ -224,11 +224,11 @@ def _run(
 
 
 def _known(version: str) -> dict[str, Outcome]:
-    """Return earlier outcomes; a survivor is tried again when the tests have changed."""
+    """Return earlier outcomes; a survivor that nothing explains is tried again when the tests have changed."""
     path = KEPT / "outcomes.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     outcomes = [Outcome(**json.loads(line)) for line in lines]
-    return {o.fingerprint: o for o in outcomes if o.noticed or o.version == version}
+    return {o.fingerprint: o for o in outcomes if o.noticed or o.version == version or _reason(o)}
 
 
 def _sampled(module: str, options: argparse.Namespace) -> Iterator[Mutation]:
