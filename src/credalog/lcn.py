@@ -11,8 +11,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from pathlib import Path
 from threading import RLock
@@ -26,7 +27,6 @@ from credalog.choices import (
     MethodName,
     ScheduleName,
     VariantName,
-    named,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.network import LIMIT, Grounder
@@ -353,27 +353,35 @@ class LCN:
         observed = self._observed(given)
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
-        if (at_once := self._pointwise(observed, options)) is not None:
-            return Marginals(at_once)
+        at_once = self._at_once(observed, options)
         asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
-        if count > 1:
-            return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
-        return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+        left = [query for query in asked if query not in at_once]
+        if count > 1 and left:
+            shared = _shared_out(self._ground_with(*left), left, options, count)
+            at_once = {**at_once, **dict(zip(left, shared, strict=True))}
+        answers = _until_interrupted(partial(self._engine, options.markov, *asked), asked, options, at_once)
+        return Marginals(tuple(answers))
 
-    def point_marginals(
+    def marginals_at_once(
         self,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
         method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
-    ) -> Marginals | None:
-        """Find all marginals of a Bayesian network in one pass; None where probabilities are intervals."""
-        from credalog.methods.answer import Marginals
+    ) -> Mapping[Query, Answer]:
+        """Find the marginals that need not be asked for one by one: of points, and of many tied variables."""
+        return self._at_once(self._observed(None), _options(timeout, tolerance, markov, method=method))
 
-        options = _options(timeout, tolerance, markov, method=method)
-        found = self._pointwise(self._observed(None), options)
-        return None if found is None else Marginals(found)
+    def _at_once(self, observed: Formula, options: Options) -> Mapping[Query, Answer]:
+        pointwise = self._pointwise(observed, options)
+        if pointwise is not None:
+            return {answer.query: answer for answer in pointwise}
+        from credalog.methods.answer import marginal_atoms
+
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        found = engine.at_once(marginal_atoms(self.ground()), observed, options)
+        return {answer.query: answer for answer in found.values()}
 
     def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
         """Find all marginals at once, without importing what only intervals need."""
@@ -402,7 +410,7 @@ class LCN:
         self,
         *,
         variant: VariantName = "bp",
-        window: int = 0,
+        window: int | None = 0,
         given: GivenHere = None,
         schedule: ScheduleName = "residual",
         timeout: float = inf,
@@ -414,7 +422,7 @@ class LCN:
         """Propagate intervals, given the evidence, for as long as the timeout allows.
 
         "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
-        the one whose bounds hold.
+        the one whose bounds hold. With `window=None` its windows grow as long as time and gain allow.
         """
         from credalog.methods.intervals import propagate
 
@@ -456,7 +464,7 @@ class LCN:
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
-        rule = Criterion(named(criterion, get_args(CriterionName), what="criterion"))
+        rule = Criterion(_named(criterion, get_args(CriterionName), "criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
@@ -634,10 +642,12 @@ def _answers(network: Network, asked: list[Query], options: Options) -> list[Ans
     return [engine.query(query, options) for query in asked]
 
 
-def _until_interrupted(engine: Engine, asked: Iterable[Query], options: Options) -> Iterator[Answer]:
-    """Answer one question after the other; one that the user stopped is the last."""
+def _until_interrupted(
+    engine: Callable[[], Engine], asked: Iterable[Query], options: Options, known: Mapping[Query, Answer]
+) -> Iterator[Answer]:
+    """Answer one question after the other that is not answered yet; one that the user stopped is the last."""
     for query in asked:
-        answer = engine.query(query, options)
+        answer = known.get(query) or engine().query(query, options)
         yield answer
         if answer.interrupted:
             return
@@ -654,8 +664,16 @@ def _options(
     """Return options that make sense, or say which does not."""
     from credalog.methods.answer import Options
 
-    condition = Markov(named(markov, get_args(MarkovName), what="Markov condition"))
-    return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
+    condition = Markov(_named(markov, get_args(MarkovName), "Markov condition"))
+    return Options(tolerance, timeout, _named(method, METHODS, "method"), condition, report).checked()
+
+
+def _named(chosen: object, known: tuple[str, ...], what: str) -> str:
+    """Return a name that is known, or that of a member of an enumeration, and complain of any other."""
+    name = chosen.value if isinstance(chosen, Enum) else chosen
+    if name not in known:
+        raise UnknownName(f"there is no {what} {name}", advice=f"Choose one of {', '.join(known)}.")
+    return str(name)
 
 
 def _count(number: int, name: str) -> int:

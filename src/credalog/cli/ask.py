@@ -124,11 +124,8 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
-    at_once = model.point_marginals(**effort(arguments, "method"))
-    if at_once is not None:
-        return _answer(model, arguments, lambda _: ((str(answer.query), answer) for answer in at_once))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
-    return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
+    return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
 
 
 def decide(arguments: Namespace) -> int:
@@ -168,6 +165,17 @@ def _asked(
         yield from zip(map(str, queries), answers, strict=True)
 
 
+def _all_asked(
+    model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
+) -> Iterator[tuple[str, Answer | CredalogError]]:
+    """Answer what can be answered at once, and then one question after the other."""
+    watch.begin("all marginals")
+    known = model.marginals_at_once(**effort(arguments, "method"))
+    others = _asked(model, [asked for asked in queries if asked not in known], arguments, watch)
+    for asked in queries:
+        yield (str(asked), known[asked]) if asked in known else next(others)
+
+
 def _tried(
     model: LCN, asked: Query, limits: dict[str, Any], report: Report | None = None
 ) -> Answer | CredalogError:
@@ -193,7 +201,7 @@ def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tupl
     watch.say(f"{arguments.method}: {COMPILING}")
     found = model.propagate(
         variant=arguments.method,
-        window=arguments.window or 0,
+        window=None if arguments.window is None and arguments.timeout else arguments.window or 0,
         timeout=arguments.timeout or inf,
         markov=arguments.markov,
         report=watch.round,
@@ -307,7 +315,12 @@ RUNNING = (
     Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
     Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
 )
-WINDOW = Argument("--window", "how far a factor sees in sound propagation (default 0)", "K", int)
+WINDOW = Argument(
+    "--window",
+    "how far a factor sees in sound propagation (default 0; with --timeout as far as time allows)",
+    "K",
+    int,
+)
 STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 
 ASKING = (

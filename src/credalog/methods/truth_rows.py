@@ -6,7 +6,7 @@ where it is true and 0 where it is false, and the rows that make it so; and worl
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -45,25 +45,24 @@ class TruthRows:
     """The rows and columns that tie the truth of formulas to the values of variables.
 
     One 0/1 column per two-valued variable, and per value of any other; one column between 0 and 1 per
-    connective, which its rows determine: z = x and y means z <= x, z <= y and x + y <= z + 1. Variables may
-    be left continuous; then the rows say no more than Frechet's inequalities between probabilities.
+    connective, which its rows determine: z = x and y means z <= x, z <= y and x + y <= z + 1.
     """
 
-    def __init__(self, variables: Sequence[Variable], *, continuous: Container[Variable] = ()) -> None:
+    def __init__(self, variables: Sequence[Variable]) -> None:
         self._number = {v: i for i, v in enumerate(variables)}
         self._known: dict[Formula, TruthSum] = {}
         self._entries: list[tuple[int, int, float]] = []
         self._upper: list[float] = []
         self.columns = 0
-        self._continuous = continuous
-        self._integers: list[int] = []
         self._values = [self._columns_of(variable) for variable in variables]
+        self._whole = self.columns
 
     def truth(self, formula: Formula) -> TruthSum:
         """Return the truth of a formula, and add the rows that determine it."""
-        if formula not in self._known:
-            self._known[formula] = self._express(formula)
-        return self._known[formula]
+        found = self._known.get(formula)
+        if found is None:
+            found = self._known[formula] = self._express(formula)
+        return found
 
     def demand(self, formula: Formula) -> None:
         """Exclude the worlds where a formula fails."""
@@ -72,12 +71,17 @@ class TruthRows:
         else:
             self.at_most((TruthSum(1.0),), (self.truth(formula),))
 
-    def program(self) -> BinaryProgram:
-        """Return all rows as a 0/1 program."""
+    def program(self, *, continuous: Iterable[Variable] = ()) -> BinaryProgram:
+        """Return all rows as a 0/1 program, in which some variables may be left continuous.
+
+        Of these the rows say no more than Frechet's inequalities between probabilities.
+        """
         rows, columns, factors = zip(*self._entries, strict=True) if self._entries else ((), (), ())
         matrix = sp.csr_array((factors, (rows, columns)), shape=(len(self._upper), self.columns))
         upper = np.array(self._upper)
-        integer = np.isin(np.arange(self.columns), self._integers)
+        integer = np.arange(self.columns) < self._whole
+        for variable in continuous:
+            integer[[c for value in self._values[self._number[variable]] for c, _ in value.factors]] = False
         return BinaryProgram(matrix, (np.full(len(upper), -np.inf), upper), integer)
 
     def gains(self, terms: Iterable[TruthSum]) -> Floats:
@@ -99,13 +103,6 @@ class TruthRows:
 
     def _columns_of(self, variable: Variable) -> tuple[TruthSum, ...]:
         """Return the truth of each of a variable's values."""
-        first = self.columns
-        found = self._truths_of(variable)
-        if variable not in self._continuous:
-            self._integers += range(first, self.columns)
-        return found
-
-    def _truths_of(self, variable: Variable) -> tuple[TruthSum, ...]:
         if len(variable.values) == 2:
             second = self._column()
             return (second.negated(), second)

@@ -49,14 +49,23 @@ def violation(
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
-    tables = distribution.marginals([s.scope for s in far])
     worst = [excess for excess in local if excess <= LAST_DIGITS]
-    worst += [_excess(s, table) for s, table in zip(far, tables, strict=True)]
+    worst += _excesses(far, distribution)
     stated = list(network.independences)
     if graph is not None:
-        excused = _excused(distribution, network, graph, asked)
-        stated.extend(_local_conditions(distribution, graph, excused))
+        stated += _local_conditions(distribution, network, graph, asked)
     return max([0.0, *worst, *(_dependence(distribution, i) for i in stated)])
+
+
+def _excesses(sentences: Iterable[Sentence], distribution: Distribution) -> Iterator[float]:
+    """Yield the violations of sentences, each on the table of its scope; what share one are read off it."""
+    together: dict[frozenset[Variable], list[Sentence]] = {}
+    for sentence in sentences:
+        together.setdefault(frozenset(sentence.scope), []).append(sentence)
+    scopes = [group[0].scope for group in together.values()]
+    tables = distribution.marginals(scopes)
+    for scope, group, table in zip(scopes, together.values(), tables, strict=True):
+        yield from (_excess(sentence, scope, table) for sentence in group)
 
 
 def _graded(excess: float, mass: float) -> float:
@@ -64,9 +73,8 @@ def _graded(excess: float, mass: float) -> float:
     return max(excess, LENIENCE * excess / mass) if mass > 0.0 else excess
 
 
-def _excess(sentence: Sentence, joint: Floats) -> float:
+def _excess(sentence: Sentence, over: tuple[Variable, ...], joint: Floats) -> float:
     """Measure the violation of a sentence on the joint table of its variables."""
-    over = sentence.scope
     given = truth_table(sentence.given, over)
     mass = float(joint[given].sum())
     value = sum(
@@ -145,30 +153,32 @@ def _all_closed(
     scopes: Iterable[frozenset[Variable]], component: frozenset[Variable], graph: DependencyGraph
 ) -> bool:
     """Tell whether each member of a component that a scope shows has all the rest of the scope as parents."""
-    return all(scope - {x} <= frozenset(graph.parents(x)) for scope in scopes for x in scope & component)
+    families = {x: frozenset((x, *graph.parents(x))) for x in component}
+    return all(scope <= families[x] for scope in scopes for x in scope & component)
 
 
 def _local_conditions(
-    distribution: Distribution, graph: DependencyGraph, excused: frozenset[Variable]
-) -> Iterator[Independence]:
-    """Yield the conditions that do not hold by construction, among each component and its parents."""
+    distribution: Distribution, network: Network, graph: DependencyGraph, asked: tuple[Variable, ...]
+) -> list[Independence]:
+    """Return the conditions that do not hold by construction, among each component and its parents."""
     component_of = {graph.variables[i]: c for c in graph.components() for i in c}
     arrows = _arrows(distribution)
     around = {c: _around(graph, c) for c in {component_of[x] for x in arrows}}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
     conforms = all(around[component_of[x]].keys() >= set(arrows[x]) for x in arrows)
-    children = _children(arrows)
+    children, found = _children(arrows), []
     for factor in distribution.factors:
-        by_construction = excused.issuperset(factor.block) or _is_family(factor, graph, component_of)
-        for x in () if conforms and by_construction else factor.block:
+        for x in () if conforms and _is_family(factor, graph, component_of) else factor.block:
             near = around[component_of[x]] if conforms else arrows
             connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
             # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
-            ndnp = frozenset[Variable]() if connected.isdisjoint(near) else frozenset(graph.ndnp(x))
-            right = tuple(y for y in near if y in ndnp)
-            if not connected.isdisjoint(right):
-                yield Independence((x,), right, graph.parents(x))
+            ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
+            if any(y in near for y in connected & ndnp):
+                right = tuple(y for y in near if y in ndnp)
+                found.append(Independence((x,), right, graph.parents(x)))
+    excused = _excused(distribution, network, graph, asked) if found and conforms else frozenset[Variable]()
+    return [condition for condition in found if excused.isdisjoint(condition.left)]
 
 
 def _is_family(

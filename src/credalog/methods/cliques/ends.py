@@ -35,7 +35,7 @@ from credalog.network.formulas import Formula, Is, conjunction, literals_of
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import End, Interval
+from credalog.numbers.interval import VACUOUS, End, Interval
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
@@ -56,6 +56,9 @@ REMEMBERED = 8
 
 WIDE = 1 << 14
 """Where all tables together are larger than this, slices are tried first."""
+
+OUTSIDE_SHARE = 0.1
+"""The share of the time for the bounds of another method."""
 
 PER_SECOND = 1 << 15
 """How large a program may be for each second that is left."""
@@ -92,6 +95,7 @@ class Ends:
         models: Models,
         *,
         jointly: bool = False,
+        outside: Callable[[Budget], Interval] | None = None,
     ) -> None:
         self.cliques = cliques
         self.asked = asked
@@ -100,8 +104,10 @@ class Ends:
         self.fragment = fragment
         self.models = models
         self.jointly = jointly
+        self.outside = outside
         self.lower_search: Search | None = None
         self.slices: dict[End, Search] = {}
+        self.factorizations: dict[Reading, tuple[Factorization, dict[int, int]]] = {}
         self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
 
     # ---- the interval ---------------------------------------------------------------------------------
@@ -195,22 +201,36 @@ class Ends:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.fragment.problem.reading, jointly=True)
         limits = Limits(self.options.tolerance, budget)
-        return other_solvers.find(name, encoding, objective, limits, end=end)
+        return other_solvers.find(name, encoding, objective, limits, end=end, accepts=self._is_model)
 
     def by_search(self, budget: Budget, end: End) -> Finding:
         """Search on cliques: as they are, or first on slices where they are large."""
         known = self._known(end)
         if self.jointly:
             return self._searched(self.fragment.problem.reading, budget, end, known)
-        climbed = self._climbed(budget.share(0.5), end, known) if self._is_wide else None
-        if climbed is not None and climbed.ending is not Ending.STOPPED:
-            return climbed
+        if self._is_wide:
+            return self._widely(budget, end, known)
         try:
-            self._require_time_for_all(budget)
-            whole = self._whole(budget.share(0.5) if self._is_wide else budget, end, known)
+            return self._whole(budget, end, known)
         except (ProblemTooLarge, OutOfTime):
-            return self._branched_slice(climbed or self._climbed(budget.share(0.5), end, known), budget, end)
-        return whole if climbed is None else whole.joined(climbed, end)
+            return self._branched_slice(self._climbed(budget.share(0.5), end, known), budget, end)
+
+    def _widely(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Climb first; then search all cliques if these can be written down in time, or the last slice."""
+        climbed = self._climbed(budget.share(0.5), end, known)
+        if climbed.ending is not Ending.STOPPED:
+            return climbed
+        if self._size > PER_SECOND * budget.remaining:
+            return self._branched_slice(climbed, budget, end)
+        try:
+            return self._whole(budget.share(0.5), end, climbed.witness).joined(climbed, end)
+        except (ProblemTooLarge, OutOfTime):
+            return self._branched_slice(climbed, budget, end)
+
+    @cached_property
+    def _prior(self) -> Interval:
+        """Return what another method bounds from outside, in little time."""
+        return VACUOUS if self.outside is None else self.outside(self.budget.share(OUTSIDE_SHARE))
 
     @cached_property
     def _size(self) -> float:
@@ -218,25 +238,27 @@ class Ends:
         problem = self.fragment.problem
         has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
         try:
-            found, _ = self.fragment.factorize(self.asked, Reading.TIED if has_core else problem.reading)
+            found, _ = self._factorized(Reading.TIED if has_core else problem.reading)
         except ProblemTooLarge:
             return inf
         sizes = problem.structure.sizes
         return sum(prod(sizes[x] for x in c.shown) * (1 + len(c.conditions)) for c in found.cliques)
 
+    def _factorized(self, reading: Reading) -> tuple[Factorization, dict[int, int]]:
+        if reading not in self.factorizations:
+            self.factorizations[reading] = self.fragment.factorize(self.asked, reading)
+        return self.factorizations[reading]
+
     @property
     def _is_wide(self) -> bool:
         return self._size > WIDE
 
-    def _require_time_for_all(self, budget: Budget) -> None:
-        """Leave large programs alone that could not even be written down in time."""
-        if self._size > PER_SECOND * budget.remaining:
-            raise OutOfTime
-
     def _climbed(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Bound from ever larger slices around the query, until they close the end or the time is up."""
-        best = Finding(end.trivial, known, Ending.STOPPED, Checker.warrant, 0, None)
-        for rung in RUNGS:
+        prior = self._prior[end]
+        best = Finding(prior.bound, known, Ending.STOPPED, prior.warrant, 0, None)
+        best = best.closed_within(self.options.tolerance)
+        for rung in RUNGS if best.ending is Ending.STOPPED else ():
             share = budget.share(0.5)
             with suppress(ProblemTooLarge, OutOfTime):
                 limits = Limits(self.options.tolerance, share, True, False, self._report(end))
@@ -253,11 +275,13 @@ class Ends:
     def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Look for models of a simple form, which are found at any width, as far out as the bound."""
         network, bound = self.cliques.compiled, found.bound
-        for witness in find_models(
+        found_models = find_models(
             self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
-        ):
-            self.models.add(self.fragment, witness.distribution)
-            found = replace(found, witness=farther_witness(found.witness, witness, end))
+        )
+        with suppress(ProblemTooLarge):
+            for witness in found_models:
+                self.models.add(self.fragment, witness.distribution)
+                found = replace(found, witness=farther_witness(found.witness, witness, end))
         return found.closed_within(self.options.tolerance)
 
     def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
@@ -299,7 +323,7 @@ class Ends:
         """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""
         if self._tied is None or self._suits_one_table:
             return self._sandwiched(budget, end, known)
-        outer = self._searched(Reading.TIED, budget.share(0.5), end, known)
+        outer = self._searched(Reading.TIED, budget.share(0.5), end, known, floor=self._prior[end].bound)
         if outer.ending is Ending.STOPPED:
             outer = self._simply_attained(outer, budget.share(0.5), end)
         if outer.ending is not Ending.STOPPED:
@@ -324,7 +348,8 @@ class Ends:
             return self._literally(budget, end, known)
         if inner.ending is not Ending.CLOSED:
             known = self._log_linear_witness(known, budget, end)
-        outer = self._searched(Reading.OUTER, budget, end, known, root_only=small)
+        floor = self._prior[end].bound
+        outer = self._searched(Reading.OUTER, budget, end, known, root_only=small, floor=floor)
         if not small or outer.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             return outer
         return self._literally(budget, end, outer.witness).joined(outer, end)
@@ -347,8 +372,8 @@ class Ends:
 
     def _literally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Search with the whole core in one table; with everything in it where that is small."""
-        jointly = self._suits_one_table
-        return self._searched(Reading.LITERAL, budget, end, known, jointly=jointly)
+        jointly, floor = self._suits_one_table, self._prior[end].bound
+        return self._searched(Reading.LITERAL, budget, end, known, jointly=jointly, floor=floor)
 
     def _known(self, end: End) -> Witness | None:
         """Return the best of the models that were found for the same fragment before."""
@@ -369,10 +394,11 @@ class Ends:
         *,
         root_only: bool = False,
         jointly: bool = False,
+        floor: float | None = None,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
         limits = Limits(self.options.tolerance, budget, root_only, report=self._report(end))
-        found = Search(encoding, objective, limits, end, known, self._is_model)
+        found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
         if end is End.LOWER:
             self.lower_search = found
         return found.run()
@@ -383,8 +409,10 @@ class Ends:
         key = reading, jointly
         if key not in self.encodings:
             fragment, asked = self.fragment, self.asked
-            encode = fragment.encode
-            encoded = fragment.encode_jointly(asked) if jointly else encode(asked, reading, self.budget)
+            if jointly:
+                encoded = fragment.encode_jointly(asked)
+            else:
+                encoded = fragment.encode_cliques(asked, *self._factorized(reading), self.budget)
             self.encodings[key] = self._with_mass_bounded(*encoded)
         return self.encodings[key]
 

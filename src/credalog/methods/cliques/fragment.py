@@ -5,6 +5,7 @@ Input: a `Problem` and a query. Output: a program and an objective, in cliques o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -53,7 +54,16 @@ class Fragment:
         self, asked: Query, reading: Reading, budget: Budget | None = None
     ) -> tuple[Encoding, Objective]:
         """Factorize and encode the fragment for one query."""
-        factorization, evidence = self.factorize(asked, reading)
+        return self.encode_cliques(asked, *self.factorize(asked, reading), budget)
+
+    def encode_cliques(
+        self,
+        asked: Query,
+        factorization: Factorization,
+        evidence: Mapping[int, int],
+        budget: Budget | None = None,
+    ) -> tuple[Encoding, Objective]:
+        """Encode the fragment on cliques that were chosen for a query."""
         encoding = encode(self.problem, factorization, evidence, budget)
         return encoding, encoding.objective(asked.claim, asked.given)
 

@@ -155,7 +155,7 @@ def search(
 
 
 class Search:
-    """One search, which can be taken up again where it stopped.
+    """One search, which can be taken up again where it stopped; `floor` is a bound that is proved already.
 
     Inside it every value is multiplied by the end's sign, so that less is better.
     """
@@ -168,6 +168,8 @@ class Search:
         end: End,
         known: Witness | None,
         accepts: Accepts | None,
+        *,
+        floor: float | None = None,
     ) -> None:
         self.encoding = encoding
         self.program = encoding.program
@@ -182,8 +184,8 @@ class Search:
         self.root: Claim | None = None
         self.explored = 0
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
-        floor = min(end.sign * value for value in (0.0, 1.0))
-        self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), floor)
+        known_bound = end.trivial if floor is None else floor
+        self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), end.sign * known_bound)
 
     def go_on(self, budget: Budget) -> Finding:
         """Take up a search that stopped, or that saw its first leaf only, with another budget."""

@@ -175,8 +175,9 @@ def _slope(step: _Step, mean: Floats, weight: Floats, table: Floats) -> Floats:
     if not mass.all():
         # Where parents have no mass, other variables are taken to be as they are on the whole.
         rest = [y for y in step.after if y not in parents]
-        whole = _contracted(weight, step.after, rest)
-        overall = _contracted(whole, rest, mean, [MANY, *step.before], [MANY, *step.family])
+        whole, alike = _contracted(weight, step.after, rest), np.ones(mass.shape[:-1])
+        average = _contracted(whole, rest, alike, parents, step.after)
+        overall = _contracted(average, step.after, mean, [MANY, *step.before], [MANY, *step.family])
         total = np.where(mass > 0.0, total, overall)
         mass = np.where(mass > 0.0, mass, 1.0)
     given = total / mass

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from credalog.methods.truth_rows import TruthRows, TruthSum
-from credalog.network.formulas import Variable, World, conjunction
+from credalog.network.formulas import And, Not, Or, Variable, World, conjunction
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
@@ -34,13 +34,12 @@ def allowed_world(
     network: Network, asked: Query, *, end: End, uncertain: Collection[Variable], budget: Budget
 ) -> World | None:
     """Return values of all variables but the uncertain ones, with a good value of the query; or None."""
-    rows = TruthRows(network.variables, continuous=uncertain)
+    rows, world = TruthRows(network.variables), None
     for sentence in network.sentences:
-        _state(rows, sentence)
-    evidence = rows.truth(asked.given)
-    both = rows.truth(conjunction((asked.claim, asked.given)))
+        _state(rows, sentence, uncertain)
+    evidence, both = rows.truth(asked.given), rows.truth(conjunction((asked.claim, asked.given)))
     rows.at_most((TruthSum(LEAST_EVIDENCE),), (evidence,))
-    program, world = rows.program(), None
+    program = rows.program(continuous=uncertain)
     worth = 0.5 if asked.is_conditional else 0.0
     for _ in range(ROUNDS if asked.is_conditional else 1):
         gains = rows.gains((both.times(-end.sign), evidence.times(end.sign * worth)))
@@ -58,8 +57,24 @@ def allowed_world(
     return {v: v.values[int(value)] for v, value in values if v not in uncertain}
 
 
-def _state(rows: TruthRows, sentence: Sentence) -> None:
-    """Demand lower P(given) <= sum of weight P(claim and given) <= upper P(given)."""
+def _state(rows: TruthRows, sentence: Sentence, uncertain: Collection[Variable]) -> None:
+    """Demand lower P(given) <= sum of weight P(claim and given) <= upper P(given).
+
+    Where all is certain, a claim with a bound above 0 is true wherever the condition is, one with a bound
+    below 1 is false: clauses, which need no columns of their own.
+    """
+    if sentence.is_linear or any(v in uncertain for v in sentence.scope):
+        _state_means(rows, sentence)
+        return
+    given = sentence.given.operands if isinstance(sentence.given, And) else (sentence.given,)
+    missing = [Not(part) for part in given]
+    if sentence.lower > 0:
+        rows.demand(Or((*missing, sentence.claim)))
+    if sentence.upper < 1:
+        rows.demand(Or((*missing, Not(sentence.claim))))
+
+
+def _state_means(rows: TruthRows, sentence: Sentence) -> None:
     if sentence.is_vacuous:
         return
     given = rows.truth(sentence.given)
