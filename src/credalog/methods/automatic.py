@@ -6,6 +6,7 @@ Input: a network and a query. Output: an `Answer`, by the method asked for or th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -166,15 +167,28 @@ class _Asked:
             return self._free()
         if (found := self._pointwise()) is not None:
             return found
-        if not self._suits_sets():
+        if self._as_credal is None:
             return self._folded()
-        first = self._by_sets(self.options.timeout / 2.0)
-        if first.status is Status.EXACT or first.interrupted:
-            return first
-        second = self.factorized()
-        interval = first.interval.joined(second.interval)
-        status = interval.status(self.options.tolerance)
-        return replace(second, interval=interval, status=status, seconds=self.budget.elapsed)
+        ways = (self._by_sets, self._by_cliques)
+        return self._in_turn(ways if self._suits_sets() else ways[::-1])
+
+    def _in_turn(self, ways: Sequence[Callable[[float], Answer]]) -> Answer:
+        """Try one way for half of the time, then the other on what is left open; join what both find."""
+        best: Answer | None = None
+        for way, part in zip(ways, (0.5, 1.0), strict=True):
+            with suppress(ProblemTooLarge):
+                found = way(part * self.budget.remaining)
+                interval = found.interval if best is None else best.interval.joined(found.interval)
+                status = interval.status(self.options.tolerance)
+                best = replace(found, interval=interval, status=status, seconds=self.budget.elapsed)
+                if status is Status.EXACT or found.interrupted:
+                    return best
+        assert best is not None, "bounds without vertices are never too large"
+        return best
+
+    def _by_cliques(self, seconds: float) -> Answer:
+        limited = _Asked(self.engine, self.asked, self._with_timeout(seconds), self.models)
+        return limited.factorized()
 
     def factorized(self) -> Answer:
         """Search on cliques."""
