@@ -14,7 +14,8 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.tables.credal import ask, credal_network
-from vertex_oracle import Verdict, strong_extension
+from oracle import Verdict
+from vertex_oracle import strong_extension
 
 
 def _interval(rng: np.random.Generator, point: bool) -> tuple[Fraction, Fraction]:

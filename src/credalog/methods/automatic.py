@@ -24,7 +24,7 @@ from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
-from credalog.network.relevance import is_polytree, relevance
+from credalog.network.relevance import Relevance, is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
@@ -32,6 +32,9 @@ from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
+
+MOST_FAMILIES = 60
+"""Where more tables of a credal network bear on a query, linear programs on cliques come to nothing in time."""
 
 
 def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
@@ -169,6 +172,8 @@ class _Asked:
             return found
         if self._as_credal is None:
             return self._folded()
+        if len(self._relevant.families) > MOST_FAMILIES:
+            return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
         return self._in_turn(ways if self._suits_sets() else ways[::-1])
 
@@ -321,19 +326,26 @@ class _Asked:
     def _pointwise(self) -> Answer | None:
         """Return the answer where only points bear on the query."""
         credal = self.compiled.credal
-        return None if credal is None else points.query(credal, self.asked, self.options)
+        return (
+            None
+            if credal is None
+            else points.query(credal, self.asked, self._with_timeout(self.budget.remaining))
+        )
 
     @cached_property
     def _as_credal(self) -> tuple[credal.CredalNetwork, credal.Question] | None:
         return None if self.compiled.credal is None else credal.ask(self.compiled.credal, self.asked)
 
     def _suits_sets(self) -> bool:
-        """Tell whether set propagation is the better start: a credal network, a posterior or a polytree."""
-        if self._as_credal is None:
-            return False
+        """Tell whether set propagation is the better start in a credal network: a posterior or a polytree."""
+        return self.asked.is_conditional or is_polytree(self._relevant)
+
+    @cached_property
+    def _relevant(self) -> Relevance:
+        """Return the families of a credal network that bear on the query."""
+        assert self._as_credal is not None
         network, question = self._as_credal
-        relevant = relevance(network.parents, [question.target], question.observed)
-        return self.asked.is_conditional or is_polytree(relevant)
+        return relevance(network.parents, [question.target], question.observed)
 
 
 ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {

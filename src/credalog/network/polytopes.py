@@ -345,22 +345,25 @@ def _places(
     sentence: Sentence, variables: Sequence[Variable], graph: Parents, index: Mapping[Variable, int]
 ) -> tuple[Place, ...]:
     """Return the variable and the parent configurations that a sentence is local to."""
-    if len(sentence.claim_scope) != 1:
+    claimed = sentence.claim_scope
+    if len(claimed) != 1:
         return ()
-    child = index[sentence.claim_scope[0]]
+    child = index[claimed[0]]
     parents = [variables[i] for i in graph.parent_indices[child]]
-    if not set(sentence.given_scope) <= set(parents):
+    literals = literals_of(sentence.given)
+    if not set(sentence.given_scope if literals is None else literals).issubset(parents):
         return ()
-    configurations = _configurations(sentence, parents)
+    configurations = _configurations(sentence, parents, literals)
     decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
     if len(configurations) == 1 or decides:
         return tuple((child, configuration) for configuration in configurations)
     return ()
 
 
-def _configurations(sentence: Sentence, parents: Sequence[Variable]) -> Sequence[Configuration]:
+def _configurations(
+    sentence: Sentence, parents: Sequence[Variable], literals: Mapping[Variable, str] | None
+) -> Sequence[Configuration]:
     """Return the parent configurations in which the condition holds; none where they are too many."""
-    literals = literals_of(sentence.given)
     if literals is not None and all(p in literals for p in parents):
         return (tuple(p.values.index(literals[p]) for p in parents),)
     if prod(len(p.values) for p in parents) > MAX_CONDITION_WORLDS:
