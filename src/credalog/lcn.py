@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from pathlib import Path
 from threading import RLock
@@ -338,27 +338,35 @@ class LCN:
         observed = self._observed(given)
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
-        if (at_once := self._pointwise(observed, options)) is not None:
-            return Marginals(at_once)
+        at_once = self._at_once(observed, options)
         asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
-        if count > 1:
-            return Marginals(_shared_out(self._ground_with(*asked), asked, options, count))
-        return Marginals(tuple(_until_interrupted(self._engine(options.markov, *asked), asked, options)))
+        left = [query for query in asked if query not in at_once]
+        if count > 1 and left:
+            shared = _shared_out(self._ground_with(*left), left, options, count)
+            at_once = {**at_once, **dict(zip(left, shared, strict=True))}
+        answers = _until_interrupted(partial(self._engine, options.markov, *asked), asked, options, at_once)
+        return Marginals(tuple(answers))
 
-    def point_marginals(
+    def marginals_at_once(
         self,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
         method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
-    ) -> Marginals | None:
-        """Find all marginals of a Bayesian network in one pass; None where probabilities are intervals."""
-        from credalog.methods.answer import Marginals
+    ) -> Mapping[Query, Answer]:
+        """Find the marginals that need not be asked for one by one: of points, and of many tied variables."""
+        return self._at_once(self._observed(None), _options(timeout, tolerance, markov, method=method))
 
-        options = _options(timeout, tolerance, markov, method=method)
-        found = self._pointwise(self._observed(None), options)
-        return None if found is None else Marginals(found)
+    def _at_once(self, observed: Formula, options: Options) -> Mapping[Query, Answer]:
+        pointwise = self._pointwise(observed, options)
+        if pointwise is not None:
+            return {answer.query: answer for answer in pointwise}
+        from credalog.methods.answer import marginal_atoms
+
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        found = engine.at_once(marginal_atoms(self.ground()), observed, options)
+        return {answer.query: answer for answer in found.values()}
 
     def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
         """Find all marginals at once, without importing what only intervals need."""
@@ -619,10 +627,12 @@ def _answers(network: Network, asked: list[Query], options: Options) -> list[Ans
     return [engine.query(query, options) for query in asked]
 
 
-def _until_interrupted(engine: Engine, asked: Iterable[Query], options: Options) -> Iterator[Answer]:
-    """Answer one question after the other; one that the user stopped is the last."""
+def _until_interrupted(
+    engine: Callable[[], Engine], asked: Iterable[Query], options: Options, known: Mapping[Query, Answer]
+) -> Iterator[Answer]:
+    """Answer one question after the other that is not answered yet; one that the user stopped is the last."""
     for query in asked:
-        answer = engine.query(query, options)
+        answer = known.get(query) or engine().query(query, options)
         yield answer
         if answer.interrupted:
             return

@@ -124,11 +124,8 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
-    at_once = model.point_marginals(**effort(arguments, "method"))
-    if at_once is not None:
-        return _answer(model, arguments, lambda _: ((str(answer.query), answer) for answer in at_once))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
-    return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
+    return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
 
 
 def decide(arguments: Namespace) -> int:
@@ -166,6 +163,17 @@ def _asked(
         parallel = Parallel(n_jobs=jobs, return_as="generator")
         answers = parallel(delayed(_tried)(model, asked, limits) for asked in queries)
         yield from zip(map(str, queries), answers, strict=True)
+
+
+def _all_asked(
+    model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
+) -> Iterator[tuple[str, Answer | CredalogError]]:
+    """Answer what can be answered at once, and then one question after the other."""
+    watch.begin("all marginals")
+    known = model.marginals_at_once(**effort(arguments, "method"))
+    others = _asked(model, [asked for asked in queries if asked not in known], arguments, watch)
+    for asked in queries:
+        yield (str(asked), known[asked]) if asked in known else next(others)
 
 
 def _tried(

@@ -11,11 +11,12 @@ from functools import cached_property
 
 from credalog.errors import CredalogError, Option, ProblemTooLarge
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import likelihood
+from credalog.methods.cliques import likelihood, together
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.compiled import Compiled
+from credalog.methods.gates import gated
 from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
@@ -44,11 +45,9 @@ def marginals(network: Network, options: Options = Options(), given: Formula = T
     """
     engine, answers, models = Engine(network, options.markov), list[Answer](), Models()
     atoms = marginal_atoms(network)
-    at_once = engine.marginals(atoms, given, options)
-    if at_once is not None:
-        return at_once
+    at_once = engine.at_once(atoms, given, options)
     for atom in atoms:
-        answers.append(engine.query(Query(atom, given), options, models=models))
+        answers.append(at_once.get(atom) or engine.query(Query(atom, given), options, models=models))
         if answers[-1].interrupted:
             break
     return tuple(answers)
@@ -96,15 +95,37 @@ class Engine:
         if method is None:
             names = ", ".join(method.name for method in METHODS)
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
+        wide = gated(self.network, asked) if method.name in GATED and self.frame is None else None
+        if wide is not None:
+            engine = Engine(wide.network, self.markov)
+            return wide.restored(engine.query(wide.query, options), asked)
         return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
 
-    def marginals(self, atoms: Sequence[Is], given: Formula, options: Options) -> tuple[Answer, ...] | None:
-        """Return many marginals in one pass; None where intervals bear on them, or the method is another."""
+    def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
+        """Return the marginals that are found together: of points in one pass, of ties by a few programs."""
         self.compiled.require_known(Query(TRUE, given))
         credal = self.compiled.credal
-        if credal is None or options.method not in ("auto", "points"):
-            return None
-        return points.marginals(credal, atoms, given, options)
+        if credal is not None and options.method in ("auto", "points"):
+            found = points.marginals(credal, atoms, given, options) or ()
+            return dict(zip(atoms, found, strict=False))
+        if given != TRUE or options.method != "auto" or self.compiled.markov is not Markov.LOCAL:
+            return {}
+        return self._tied_at_once(atoms, options)
+
+    def _tied_at_once(self, atoms: Sequence[Is], options: Options) -> Mapping[Is, Answer]:
+        """Bound all marginals by sound propagation, and attain those of tied variables together."""
+        compiled, budget = self.compiled, Budget.of(options.timeout * len(atoms))
+        if len(atoms) < together.FEWEST or not compiled.problem.structure.core:
+            return {}
+        from credalog.methods.intervals import propagate
+
+        found = propagate(compiled.network, variant="sound", markov=compiled.markov, timeout=options.timeout)
+        bounds = {atom: found.answer(atom, Query(atom)).interval for atom in atoms}
+        closed = together.closed_together(self.cliques, bounds, options.tolerance, budget)
+        if self.cliques.extends((), options, budget) is not True:
+            return {}
+        seconds = budget.elapsed / len(atoms)
+        return {atom: Answer(Query(atom), i, Status.EXACT, "auto", seconds) for atom, i in closed.items()}
 
     def part(self, asked: Query) -> Fragment:
         """Return what bears on a query."""
@@ -310,5 +331,8 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+GATED = ("auto", "points", "factorized", "sets")
+"""The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}

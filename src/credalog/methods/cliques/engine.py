@@ -64,6 +64,11 @@ class Cliques:
         verdicts = [self._verdict(part, options, budget) for part in others]
         return False if False in verdicts else None if None in verdicts else True
 
+    def learn_of_model(self, members: Iterable[int]) -> None:
+        """Remember that some variables have a model, and so has every part among them."""
+        inside = frozenset(members)
+        self._facts.update({part: True for part in self._anchored_parts if part <= inside})
+
     def known_to_extend(self, kept: Iterable[int]) -> bool | None:
         """Tell the same from facts alone."""
         inside = set(kept)
