@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf
@@ -26,7 +27,6 @@ from credalog.choices import (
     MethodName,
     ScheduleName,
     VariantName,
-    named,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.network import LIMIT, Grounder
@@ -229,6 +229,21 @@ class LCN:
     def unparse(self) -> str:
         """Return the LCN as text that reads back as the same."""
         return unparse(self.theory)
+
+    def widen(
+        self, *, by: Number | None = None, contaminate: Number | None = None, zeros: bool = False
+    ) -> LCN:
+        """Return the ground network with every probability an interval: off by so much, or by a share of it.
+
+        What is impossible or certain stays so, unless zeros are to be widened, too.
+        """
+        from credalog.network.imprecision import Imprecision, widened
+
+        amount = Imprecision.of(by=by, contaminate=contaminate, zeros=zeros)
+        network = widened(self.ground(), self.graph, amount)
+        if isinstance(self.stated, Network):
+            return LCN(network)
+        return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
 
     # ---- what can be asked ----------------------------------------------------------------------------
     #
@@ -449,7 +464,7 @@ class LCN:
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
-        rule = Criterion(named(criterion, get_args(CriterionName), what="criterion"))
+        rule = Criterion(_named(criterion, get_args(CriterionName), "criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
@@ -649,8 +664,16 @@ def _options(
     """Return options that make sense, or say which does not."""
     from credalog.methods.answer import Options
 
-    condition = Markov(named(markov, get_args(MarkovName), what="Markov condition"))
-    return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
+    condition = Markov(_named(markov, get_args(MarkovName), "Markov condition"))
+    return Options(tolerance, timeout, _named(method, METHODS, "method"), condition, report).checked()
+
+
+def _named(chosen: object, known: tuple[str, ...], what: str) -> str:
+    """Return a name that is known, or that of a member of an enumeration, and complain of any other."""
+    name = chosen.value if isinstance(chosen, Enum) else chosen
+    if name not in known:
+        raise UnknownName(f"there is no {what} {name}", advice=f"Choose one of {', '.join(known)}.")
+    return str(name)
 
 
 def _count(number: int, name: str) -> int:

@@ -132,7 +132,12 @@ class Engine:
         return self.cliques.fragment(asked)
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget | None = None) -> bool | None:
-        """Tell whether models of a part extend to the whole network; None where that is not known."""
+        """Tell whether models of a part extend to the whole network; None where that is not known.
+
+        Those of a credal network do: none of its local sets is empty.
+        """
+        if self.compiled.credal is not None:
+            return True
         return self.cliques.extends(kept, options, budget or Budget.of(options.timeout))
 
     def is_consistent(self, options: Options, budget: Budget | None = None) -> bool | None:

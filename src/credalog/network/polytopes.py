@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from credalog.network.formulas import Variable, literals_of, truth_table
+from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
 
 __all__ = [
@@ -351,27 +351,31 @@ def _places(
     parents = [variables[i] for i in graph.parent_indices[child]]
     if not set(sentence.given_scope) <= set(parents):
         return ()
-    configurations = _configurations(sentence, parents)
     decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
-    if len(configurations) == 1 or decides:
-        return tuple((child, configuration) for configuration in configurations)
-    return ()
+    most = MAX_CONDITION_WORLDS if decides else 1
+    return tuple((child, found) for found in _configurations(sentence.given, parents, most))
 
 
-def _configurations(sentence: Sentence, parents: Sequence[Variable]) -> Sequence[Configuration]:
-    """Return the parent configurations in which the condition holds; none where they are too many."""
-    literals = literals_of(sentence.given)
+def _configurations(given: Formula, parents: Sequence[Variable], most: int) -> Sequence[Configuration]:
+    """Return the parent configurations in which a condition holds; none where they are too many."""
+    literals = literals_of(given)
     if literals is not None and all(p in literals for p in parents):
         return (tuple(p.values.index(literals[p]) for p in parents),)
+    if most == 1 and literals is not None and any(len(p.values) > 1 for p in parents if p not in literals):
+        return ()
     if prod(len(p.values) for p in parents) > MAX_CONDITION_WORLDS:
         return ()
-    return [tuple(map(int, states)) for states in np.argwhere(truth_table(sentence.given, parents))]
+    holds = truth_table(given, parents)
+    return [tuple(map(int, states)) for states in np.argwhere(holds)] if holds.sum() <= most else ()
 
 
 def local_row(sentence: Sentence, x: Variable) -> Row:
     """Write the claims of a sentence about x alone as a row on the values of x."""
     coefficients = [Fraction(0)] * len(x.values)
     for weight, claim in sentence.claims:
+        if isinstance(claim, Is):
+            coefficients[x.values.index(claim.value)] += weight
+            continue
         for state in np.flatnonzero(truth_table(claim, (x,))):
             coefficients[state] += weight
     return Row(tuple(coefficients), sentence.lower, sentence.upper)

@@ -30,7 +30,7 @@ import numpy as np
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.encoding import Encoding, above, below, encode
+from credalog.methods.cliques.encoding import Encoding, above, below
 from credalog.methods.cliques.factorization import factorize
 from credalog.methods.cliques.fragment import entangled_in
 from credalog.methods.cliques.search import Ending, Limits, Witness
@@ -52,6 +52,7 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint
 from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
+from credalog.questions.models import encode_in_time
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
 from credalog.trusted.certify import Checker
@@ -74,6 +75,9 @@ TABLED = 1 << 10
 
 QUICKLY_TABLED = 1 << 4
 """The same where only a quick bound is wanted, of one partial assignment among many."""
+
+ENCODING_SHARE = 0.3
+"""The share of the time left that writing down one program may take."""
 
 PROPAGATED = 1 << 12
 """Set propagation makes an assignment a variable of its own, whose table may have this many rows."""
@@ -379,7 +383,7 @@ class Assignments:
         encoded = self._tables[key]
         objective = encoded.encoding.objective(conjunction(self._atoms(prefix)), self.given)
         bounds = np.minimum(objective.mass_bounds, self._most_mass)
-        return self._as_bounding(encoded, replace(objective, mass_bounds=bounds))
+        return self._as_bounding(encoded, replace(objective, mass_bounds=bounds), prefix)
 
     def _held(self, prefix: Assigned, reading: Reading) -> Bounding:
         """Hold everything assigned at its state, and show P(e) in a table of its own."""
@@ -389,10 +393,12 @@ class Assignments:
             number = {v: i for i, v in enumerate(encoded.part.variables)}
             evidence = tuple(number[v] for v in scope(self.given))
             objective = self._conditioned(objective, encoded.encoding, evidence)
-        return self._as_bounding(encoded, objective)
+        return self._as_bounding(encoded, objective, prefix)
 
-    def _as_bounding(self, encoded: _Encoded, objective: Objective) -> Bounding:
-        return Bounding(self.engine, encoded.part, encoded.encoding, objective, encoded.solver)
+    def _as_bounding(self, encoded: _Encoded, objective: Objective, prefix: Assigned) -> Bounding:
+        members = dict.fromkeys((*prefix, *self.given_scope))
+        asked = tuple(self.problem.variables[x] for x in members)
+        return Bounding(self.engine, asked, encoded.part, encoded.encoding, objective, encoded.solver)
 
     def _unconditional(self, encoded: _Encoded, prefix: Assigned) -> Objective:
         """Return P(y_A, e); what is held needs not be said again."""
@@ -433,12 +439,13 @@ class Assignments:
         fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
         scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
+        scopes += [(x,) for x in part.structure.core] if reading is Reading.TIED else []
         if len(held) > len(self.observed) and self.given_scope:
             scopes.append(tuple(new[x] for x in self.given_scope))
         query, observed = [new[x] for x in members], frozenset(fixed)
         factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
         free = frozenset(v for x, v in enumerate(part.variables) if x not in fixed)
-        encoding = encode(part, factorization, fixed)
+        encoding = encode_in_time(part, factorization, fixed, self.budget.share(ENCODING_SHARE))
         return _Encoded(part, encoding, free, Solver(encoding.program))
 
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:

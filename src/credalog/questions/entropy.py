@@ -44,7 +44,8 @@ from credalog.program.program import Box, Floats, Objective, Outcome, Program, R
 from credalog.program.solvers.highs import Relaxation
 from credalog.program.solvers.ipopt import spread
 from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
-from credalog.tables.conditional import as_tables
+from credalog.show.html import as_chances
+from credalog.tables.conditional import as_tables, chances
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
@@ -135,13 +136,9 @@ class MaximumEntropy(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import as_chances
-        from credalog.tables.conditional import chances
-        from credalog.text.unparse import unparse_query
-
         if self.distribution is None:
             return f"<p>{self}</p>"
-        rows = [(unparse_query(query), chance) for query, chance in chances(self.distribution)]
+        rows = [(str(query), chance) for query, chance in chances(self.distribution)]
         is_best = self.status is Status.EXACT
         heading = "The model of greatest entropy" if is_best else "The model of greatest entropy found"
         return as_chances(rows, heading=heading, note=str(self))

@@ -46,7 +46,7 @@ from credalog.trusted.rounding import relative_error, round_down, round_up
 if TYPE_CHECKING:
     from credalog.methods.cliques.engine import Cliques
 
-__all__ = ["CORE_LIMIT", "Ends", "Models"]
+__all__ = ["CORE_LIMIT", "PER_SECOND", "Ends", "Models"]
 
 RARE = 1e3
 """Evidence that may be less probable than one over this is handled with scaled programs."""
@@ -56,6 +56,9 @@ REMEMBERED = 8
 
 WIDE = 1 << 14
 """Where all tables together are larger than this, slices are tried first."""
+
+CLIMB = 0.7
+"""The share of the time for slices in wide networks, and of that for models of simple forms."""
 
 OUTSIDE_SHARE = 0.1
 """The share of the time for the bounds of another method."""
@@ -194,8 +197,11 @@ class Ends:
     # ---- the ways to one end --------------------------------------------------------------------------
 
     def any_model(self) -> Finding:
-        """Look for any model of the fragment."""
-        return self.by_search(self.budget, End.UPPER)
+        """Look for any model of the fragment; where it is wide, for one of a simple form first."""
+        found = Finding(End.UPPER.trivial, None, Ending.STOPPED, Checker.warrant, 0, None)
+        if self._is_wide:
+            found = self._simply_attained(found, self.budget.share(0.5), End.UPPER)
+        return found if found.ending is Ending.CLOSED else self.by_search(self.budget, End.UPPER)
 
     def by_solver(self, name: str, budget: Budget, end: End) -> Finding:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
@@ -217,7 +223,7 @@ class Ends:
 
     def _widely(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Climb first; then search all cliques if these can be written down in time, or the last slice."""
-        climbed = self._climbed(budget.share(0.5), end, known)
+        climbed = self._climbed(budget.share(CLIMB), end, known)
         if climbed.ending is not Ending.STOPPED:
             return climbed
         if self._size > PER_SECOND * budget.remaining:
@@ -234,15 +240,14 @@ class Ends:
 
     @cached_property
     def _size(self) -> float:
-        """Return how large all tables are together, counted once more for each condition."""
+        """Return how large all tables are together."""
         problem = self.fragment.problem
         has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
         try:
             found, _ = self._factorized(Reading.TIED if has_core else problem.reading)
         except ProblemTooLarge:
             return inf
-        sizes = problem.structure.sizes
-        return sum(prod(sizes[x] for x in c.shown) * (1 + len(c.conditions)) for c in found.cliques)
+        return found.entries(problem.structure.sizes)
 
     def _factorized(self, reading: Reading) -> tuple[Factorization, dict[int, int]]:
         if reading not in self.factorizations:
@@ -266,7 +271,7 @@ class Ends:
                 self.slices[end] = search
                 best = search.run().joined(best, end)
             if rung is RUNGS[0] and best.ending is Ending.STOPPED:
-                best = self._simply_attained(best, budget.share(0.5), end)
+                best = self._simply_attained(best, budget.share(CLIMB), end)
             is_whole = rung.variables >= len(self.fragment.problem.variables)
             if best.ending is not Ending.STOPPED or is_whole or budget.is_spent:
                 break

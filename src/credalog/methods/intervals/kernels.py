@@ -96,8 +96,9 @@ def proves_empty(G: Floats, rows: int, ray: Floats) -> bool:
     for j in range(G.shape[1]):
         total, size = 0.0, 0.0
         for i in range(rows):
-            total += ray[i] * G[i, j]
-            size += abs(ray[i] * G[i, j])
+            if ray[i] > 0.0:
+                total += ray[i] * G[i, j]
+                size += abs(ray[i] * G[i, j])
         # Written so that a multiplier that is no number proves nothing; products may underflow.
         if not total > 2.0 * (rows + 4) * EPSILON * size + UNDERFLOW:
             return False

@@ -13,12 +13,15 @@ parents (`arcs`), the more the later. No table larger than that of a clique of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
 
+from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.models.arcs import sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
 from credalog.methods.cliques.models.sparse import SparseModels
@@ -27,7 +30,7 @@ from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY, TOLERANCE, allowed_gap
 from credalog.tables.distribution import Distribution, Factor, Floats
@@ -38,8 +41,11 @@ __all__ = ["Hint", "find_models"]
 Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 """The probability of each value of some variables."""
 
-WIDTHS = (1, 0, 2, 3)
-"""How many tied variables one of them keeps as parents, in the order in which that is tried."""
+WIDTHS = (1, 0, 1, 2, 3)
+"""How many tied variables one of them keeps as parents, in the order in which that is tried.
+
+What products miss tells which ties are worth keeping.
+"""
 
 WORLD_SHARE, WALK_SHARE = 0.25, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
@@ -70,12 +76,13 @@ def find_models(
     best: float | None = None
     for distribution in search.candidates(hints):
         value = distribution.probability(search.asked.claim, search.asked.given)
-        is_better = isfinite(value) and (best is None or end.is_farther(value, best))
-        if is_better and violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
+            continue
+        if violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
-        if best is not None and (asked is None or _is_enough(best, enough)):
-            return
+            if asked is None or _is_enough(best, enough):
+                return
 
 
 def _is_enough(value: float, bound: float | None) -> bool:
@@ -94,11 +101,11 @@ class _Search:
 
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
-        for width in WIDTHS:
-            for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
-                if self.budget.is_spent:
-                    return
-                yield from self._within(world, width)
+        if not self.asked.scope:
+            yield self._sparse(self.network, self.asked, WIDTHS[0], {}).central()
+        for world in self._worlds(hints):
+            if not self.budget.is_spent:
+                yield from self._within(world)
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
@@ -127,28 +134,39 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def _within(self, world: World, width: int) -> Iterator[Distribution]:
+    def _within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
-        if rest is None:
-            return
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
-        if asked.given == FALSE:
+        if rest is None or asked.given == FALSE:
             return
         certain = tuple(Factor((v,), (), _unit(v, value)) for v, value in world.items())
-        number = {v: i for i, v in enumerate(rest.variables)}
-        whole = self.graph.index
-        arcs = sparse_parents(self.graph, map(whole, rest.variables), map(whole, asked.scope), width=width)
-        named = {
-            number[self.graph.variables[x]]: tuple(number[self.graph.variables[p]] for p in parents)
-            for x, parents in arcs.items()
-        }
-        if not named:
+        if not rest.variables:
             yield Distribution(certain)
             return
-        models = SparseModels(rest, named)
-        for found in models.best(asked, end=self.end, budget=self.budget.share(WALK_SHARE)):
-            yield Distribution((*certain, *found.factors))
+        worth: dict[frozenset[int], float] = {}
+        for width in WIDTHS:
+            sparse = self._sparse(rest, asked, width, worth)
+            # A query or a sentence may span too much of the graph, or take too long: another form may do.
+            with suppress(ProblemTooLarge, OutOfTime):
+                for found in sparse.best(asked, end=self.end):
+                    yield Distribution((*certain, *found.factors))
+            if not sparse.pressing or self.budget.is_spent:
+                return
+            for scope, amount in sparse.pressing.items():
+                for pair in combinations((self.graph.index(rest.variables[x]) for x in scope), 2):
+                    worth[frozenset(pair)] = worth.get(frozenset(pair), 0.0) + amount
+
+    def _sparse(
+        self, network: Network, asked: Query, width: int, worth: Mapping[frozenset[int], float]
+    ) -> SparseModels:
+        """Arrange the variables of a network."""
+        names, whole = self.graph.variables, self.graph.index
+        number = {v: i for i, v in enumerate(network.variables)}
+        over, first = map(whole, network.variables), map(whole, asked.scope)
+        arcs = sparse_parents(self.graph, over, first, width=width, worth=worth)
+        own = {number[names[x]]: tuple(number[names[p]] for p in parents) for x, parents in arcs.items()}
+        return SparseModels(network, own, self.budget.share(WALK_SHARE))
 
 
 def _certain(hint: Hint) -> World:
