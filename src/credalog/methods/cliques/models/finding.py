@@ -80,6 +80,19 @@ def find_models(
             return
 
 
+def uncertain_models(
+    network: Network, graph: DependencyGraph, markov: Markov, *, budget: Budget
+) -> Iterator[Distribution]:
+    """Yield models in which no variable is certain from the start, with tables given ever more parents."""
+    search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
+    condition = None if markov is Markov.NONE else graph
+    for width in WIDTHS:
+        with suppress(ProblemTooLarge):
+            for found in () if budget.is_spent else search.within({}, width):
+                if violation(found, network, condition) <= FEASIBILITY:
+                    yield found
+
+
 def _is_enough(value: float, bound: float | None) -> bool:
     return bound is not None and abs(value - bound) <= allowed_gap(TOLERANCE, value)
 
@@ -101,7 +114,7 @@ class _Search:
                 if self.budget.is_spent:
                     return
                 with suppress(ProblemTooLarge):
-                    yield from self._within(world, width)
+                    yield from self.within(world, width)
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
@@ -130,7 +143,7 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def _within(self, world: World, width: int) -> Iterator[Distribution]:
+    def within(self, world: World, width: int) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
         if rest is None:
