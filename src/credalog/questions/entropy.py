@@ -64,6 +64,9 @@ ENCODING_SHARE, RELAXATION_SHARE, CLIMBING_SHARE = 0.3, 0.5, 0.6
 SMALLEST, EMPTY = Rung(1, 1 << 4), Rung(1, 1)
 """Slices for when time is short: small tables, and none at all."""
 
+CONTEXTS_PER_SECOND = 500
+"""How many products a program may have for each second that is left: one step of IPOPT cannot be stopped."""
+
 STARTS = 6
 """From how many points the search begins at most, where the first leaves a gap."""
 
@@ -290,16 +293,14 @@ class _Part:
             self._seek(budget)
 
     def _seek(self, budget: Budget) -> None:
-        """Look for models elsewhere: any that there is, then those in which nothing is certain."""
+        """Look for models elsewhere: in which nothing is certain from the start; failing that, for any."""
         problem, engine = self.encoding.problem, self.engine
-        seek = simple_model if self.is_slice else model_of_part
-        found = seek(engine, problem, budget.share(0.5))
-        if found is not None:
+        said = engine.network.about(problem.variables)
+        for found in uncertain_models(said, engine.graph, engine.markov, budget=budget.share(0.6)):
             self._consider(found)
-        if self.is_slice:
-            said = engine.network.about(problem.variables)
-            for other in uncertain_models(said, engine.graph, engine.markov, budget=budget.share(0.5)):
-                self._consider(other)
+        if self.best is None:
+            seek = simple_model if self.is_slice else model_of_part
+            self._consider(seek(engine, problem, budget))
 
     def close(self, budget: Budget) -> None:
         """Cut the ranges of ratios until bound and model meet, or the time is up."""
@@ -330,7 +331,10 @@ class _Part:
     def _points(self, relaxed: Floats) -> Iterator[Floats]:
         """Yield the relaxed optimum itself, then where climbing from each start ends."""
         yield relaxed
+        contexts = len(self.encoding.program.ratios.of)
         for start in self._starts(relaxed):
+            if contexts > CONTEXTS_PER_SECOND * self.budget.remaining:
+                return
             climbed = spread(self.encoding.program, self.groups, start, timeout=self.budget.for_solver)
             if climbed is not None:
                 yield climbed
@@ -370,9 +374,9 @@ class _Part:
             return
         self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
 
-    def _consider(self, distribution: Distribution) -> None:
-        entropy = entropy_of(distribution)
-        if entropy > self.entropy and is_model(distribution, self.engine):
+    def _consider(self, distribution: Distribution | None) -> None:
+        entropy = -inf if distribution is None else entropy_of(distribution)
+        if distribution is not None and entropy > self.entropy and is_model(distribution, self.engine):
             self.best, self.entropy = distribution, entropy
 
 
