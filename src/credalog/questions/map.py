@@ -378,7 +378,7 @@ class _BestFirst:
     def _complete_greedily(self) -> None:
         """Complete one assignment greedily, so that something is known early."""
         states: States = ()
-        budget = self.ranking.budget.share(GREEDY_SHARE)
+        budget = self.budget.share(GREEDY_SHARE)
         while len(states) < len(self.assignments.order):
             if budget.is_spent:
                 self.assignments.is_too_large = True
@@ -388,7 +388,7 @@ class _BestFirst:
 
     def _guess(self) -> None:
         """Take an assignment from a model of a simple form: where all is wide, little else is known early."""
-        found = self.assignments.guess(self.ranking.budget.share(GUESS_SHARE))
+        found = self.assignments.guess(self.budget.share(GUESS_SHARE))
         if found is not None:
             self._offer(tuple(found[x] for x in self.assignments.order))
 
@@ -409,7 +409,7 @@ class _BestFirst:
         """
         others: list[tuple[float, _Node]] = []
         while True:
-            if self.ranking.is_over:
+            if self._is_over():
                 return Explored(((bound, node), *others))
             children = self._treat(bound, node)
             if not children or children[0][0] > bound or len(children[0][1].states) == len(node.states):
