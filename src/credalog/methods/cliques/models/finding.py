@@ -55,7 +55,7 @@ What products miss tells which ties are worth keeping.
 FEW = 8
 """Among so few variables each in turn is the first of its component."""
 
-WORLD_SHARE, WALK_SHARE = 0.25, 0.5
+WORLD_SHARE, WALK_SHARE = 0.5, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
 
 CERTAIN = 1e-6
@@ -119,7 +119,7 @@ class _Search:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
         tried: list[frozenset[Variable]] = []
         for uncertain in self._uncertain():
-            if uncertain not in tried:
+            if uncertain not in tried and not self.budget.is_spent:
                 tried.append(uncertain)
                 world = self._allowed(uncertain)
                 if world is not None:

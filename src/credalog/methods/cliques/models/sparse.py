@@ -369,6 +369,7 @@ class SparseModels:
         """Return what the sentences demand, those of one scope together."""
         found: dict[tuple[int, ...], list[tuple[Floats, Floats, float, float]]] = {}
         for sentence in self.network.sentences:
+            self.budget.require_time()
             over = tuple(sorted(sentence.scope, key=self._number.__getitem__))
             found.setdefault(self._numbers(over), []).extend(_bounds(sentence, over))
         return tuple(
