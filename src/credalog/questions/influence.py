@@ -217,7 +217,8 @@ class Measurement(Printed):
         )
         return (
             f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
-            f"the width of {self.before.query}, now {now:.6f}, {outlook}{f'. {self.doubt}' if self.doubt else ''}"
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}"
+            f"{f'. {self.doubt}' if self.doubt else ''}"
         ).removesuffix(".")
 
     def to_dict(self) -> dict[str, Any]:
