@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 MarkovName: TypeAlias = Literal["local", "global", "none"]
 CriterionName: TypeAlias = Literal["maximax", "maximin", "hurwicz", "dominance"]
 VariantName: TypeAlias = Literal["bp", "printed", "sound"]
+EndName: TypeAlias = Literal["lower", "upper"]
 ScheduleName: TypeAlias = Literal["residual", "synchronous"]
 MethodName: TypeAlias = Literal[
     "auto", "points", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"

@@ -23,6 +23,7 @@ from credalog.choices import (
     METHODS,
     PROPAGATIONS,
     CriterionName,
+    EndName,
     MarkovName,
     MethodName,
     ScheduleName,
@@ -34,6 +35,7 @@ from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
+from credalog.numbers.budget import Budget
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text.builder import (
     Expression,
@@ -54,6 +56,7 @@ from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 if TYPE_CHECKING:
     from credalog.methods.answer import Answer, Marginals, Options, Report
     from credalog.methods.automatic import Engine
+    from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
@@ -329,6 +332,23 @@ class LCN:
         from credalog.questions.vacuous import reasons
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
+
+    def explicit_model(self, answer: Answer, *, end: EndName = "upper", timeout: float = 30.0) -> Explicit:
+        """Return the model that a witness of an answer about ties stands for, with its residual.
+
+        The witness itself has the same probabilities of all that is said and asked, but not every
+        independence among tied variables; here every one holds (docs/proofs.md, proof 9).
+        """
+        from credalog.methods.cliques.models import explicit_model
+
+        is_upper = _named(end, get_args(EndName), "end") == "upper"
+        witness = answer.upper_witness if is_upper else answer.lower_witness
+        if witness is None:
+            raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
+        network = self._ground_with(answer.query)
+        said = network.about(v for factor in witness.factors for v in factor.block)
+        budget, graph = Budget.of(timeout), dependency_graph(network)
+        return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
 
     def marginals(
         self,

@@ -1,7 +1,7 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
 Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
-evidence, 130 interrupted. A user never meets a traceback.
+evidence, 5 consistency not decided, 130 interrupted. A user never meets a traceback.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ BAD_INPUT = CredalogError.exit_code
 READER_LEFT = 141
 """What a shell reports of a program whose reader has closed the pipe."""
 
-CODES = "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, 130 interrupted"
+CODES = (
+    "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
+    "5 consistency not decided (check), 130 interrupted"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

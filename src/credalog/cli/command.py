@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
+UNDECIDED = 5
 INTERRUPTED = 130
 
 SECONDS = 30.0

@@ -23,7 +23,7 @@ __all__ = ["violation"]
 LENIENCE = 1e-3
 """What a violation relative to its condition is multiplied by: a thousand times more may pass there."""
 
-LARGEST_TABLE = 1 << 20
+LARGEST_TABLE = 1 << 16
 """An independence that does not hold by construction is not checked on more states than this: it fails."""
 
 LAST_DIGITS = 1e-12

@@ -102,6 +102,10 @@ class Factorization:
     is_slice: bool = False
     """Whether some variables, sentences and conditions may be missing: then it bounds and attains nothing."""
 
+    def entries(self, sizes: Sequence[int]) -> int:
+        """Return how large all tables are together, counted once more for each condition."""
+        return sum(prod(sizes[x] for x in c.shown) * (1 + len(c.conditions)) for c in self.cliques)
+
     @property
     def query_clique(self) -> int:
         """Return the number of the clique in which the query is asked."""

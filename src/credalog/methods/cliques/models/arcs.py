@@ -120,6 +120,7 @@ class _Component:
                 near[y].add(x)
         rank = dict.fromkeys(self.members, (0.0, 0))
         waiting = [((0.0, 0), i, x) for i, x in enumerate((*opening, *self.members))]
+        # Of equals the one that has waited longest is next: paths in the forest stay short.
         while waiting:
             before, _, x = heappop(waiting)
             if rank.get(x) != before:
@@ -129,7 +130,7 @@ class _Component:
             for y in near[x] & rank.keys():
                 worth, count = rank[y]
                 rank[y] = min(worth, -self._worth(x, y)), count - 1
-                heappush(waiting, (rank[y], len(rank), y))
+                heappush(waiting, (rank[y], -len(rank), y))
 
     def _extend(self, arcs: Arcs) -> None:
         """Add parents, one by one, that leave every member separated from what it must be independent of."""
