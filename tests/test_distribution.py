@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise, product
+from math import inf
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from credalog.network.formulas import TRUE, Formula, Is, Variable, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted import check
 from credalog.trusted.check import violation
 from oracle import holds, violations
 from strategies import formulas
@@ -160,6 +162,88 @@ def test_a_linear_sentence_is_weighed() -> None:
     assert violation(model_of(0.5, 0.35), network, None) == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "relative"),
+    [
+        ("0.9", 1, 4),  # 0.5 misses 0.9 by 0.4, four times its distance from certainty
+        ("0.8", 1, "1.5"),
+        ("0.6", 1, "0.25"),
+        (1, 1, "0.5"),
+        ("0.55", "0.95", "1/9"),
+        (0, "0.1", 4),
+        (0, "0.2", "1.5"),
+        (0, "0.4", "0.25"),
+        (0, 0, "0.5"),
+        ("0.05", "0.45", "1/9"),
+    ],
+)
+def test_under_a_rare_condition_a_sentence_is_graded_by_it(
+    lower: str | int, upper: str | int, relative: str | int
+) -> None:
+    """P(b | a) is 0.5: a thousandth of how far it is off, relative to how far its bound is from certainty."""
+    network = Network((a, b), (Sentence.of(B, lower, upper, given=A),))
+    expected = 1e-3 * float(Fraction(relative))
+    assert violation(model_of(1e-9, 0.5), network, None) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("excess", "expected"), [(5e-13, 5e-13), (5e-12, 5e-6)])
+def test_the_last_digits_of_every_configuration_are_not_graded(excess: float, expected: float) -> None:
+    """P(b | a) = 1e-9 is missed by an excess; what is more than rounding is graded by the bound."""
+    rare = 1e-9 + excess
+    model = Distribution((Factor((a,), (), np.array([0.5, 0.5])), Factor((b,), (a,), chances(1e-9, rare))))
+    for claim, lower, upper in ((B, 0, "1e-9"), (~B, "0.999999999", 1)):
+        network = Network((a, b), tuple(Sentence.of(claim, lower, upper, given=given) for given in (A, ~A)))
+        assert violation(model, network, None) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("given", [A, ~A])
+def test_a_local_sentence_is_missed_where_its_condition_holds(given: Formula) -> None:
+    """P(b | a) = 0.9 and P(b | !a) = 0.1; both ends of a range that only the other one keeps."""
+    model = Distribution((Factor((a,), (), np.array([0.5, 0.5])), Factor((b,), (a,), chances(0.1, 0.9))))
+    assert violation(model, Network((a, b), (says(B, 0.6, 1, given=given),)), None) == pytest.approx(
+        0.0 if given == A else 0.25
+    )
+    assert violation(model, Network((a, b), (says(B, 0, 0.4, given=given),)), None) == pytest.approx(
+        0.25 if given == A else 0.0
+    )
+
+
+@pytest.mark.parametrize("declared", [Independence((a,), (b,)), Independence((b,), (a,))])
+def test_a_rare_side_of_an_independence_grades_it(declared: Independence) -> None:
+    """P(a) = 1e-9 and always with b, whose probability is 1/2: off by half of what is rare."""
+    rare = 1e-9
+    tied = Distribution((Factor((a, b), (), np.array([[0.5, 0.5 - rare], [0.0, rare]])),))
+    assert violation(tied, Network((a, b), (), (declared,)), None) == pytest.approx(5e-4, rel=1e-6)
+
+
+def test_a_rare_context_of_an_independence_grades_it() -> None:
+    """Given c, of probability 1e-9, b copies a: P(a, b, c) is off by half of P(a, c)."""
+    rare, apart, alike = 1e-9, np.full((2, 2), 0.25), np.diag([0.5, 0.5])
+    tied = Distribution((Factor((c, a, b), (), np.stack([(1 - rare) * apart, rare * alike])),))
+    network = Network((a, b, c), (), (Independence((a,), (b,), (c,)),))
+    assert violation(tied, network, None) == pytest.approx(5e-4, rel=1e-6)
+
+
+def test_what_never_happens_does_not_hide_a_dependence() -> None:
+    """P(a, b) is off by 0.15, beside a context and a value that have probability zero."""
+    tied, nothing = np.array([[0.4, 0.1], [0.1, 0.4]]), np.zeros((2, 2))
+    never = Distribution((Factor((c, a, b), (), np.stack([tied, nothing])),))
+    assert violation(never, Network((a, b, c), (), (Independence((a,), (b,), (c,)),)), None) == pytest.approx(
+        0.15
+    )
+    colors = Distribution((Factor((COLOR, b), (), np.vstack([tied, nothing[:1]])),))
+    for declared in (Independence((COLOR,), (b,)), Independence((b,), (COLOR,))):
+        assert violation(colors, Network((COLOR, b), (), (declared,)), None) == pytest.approx(0.15)
+
+
+def test_an_independence_on_too_many_states_counts_as_violated(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network((a, b), (), (Independence((a,), (b,)),))
+    monkeypatch.setattr(check, "LARGEST_TABLE", 4)
+    assert violation(model_of(0.3, 0.7), network, None) == pytest.approx(0.0, abs=1e-15)
+    monkeypatch.setattr(check, "LARGEST_TABLE", 3)
+    assert violation(model_of(0.3, 0.7), network, None) == inf
+
+
 def test_a_declared_independence_counts_without_any_graph() -> None:
     """P(a) = P(b) = 0.5 and P(a, b) = 0.4: off by 0.15."""
     tied = Distribution((Factor((a, b), (), np.array([[0.4, 0.1], [0.1, 0.4]])),))
@@ -205,3 +289,99 @@ def test_violations_are_those_of_the_oracle(seed: int) -> None:
     theirs = violations(joint, network)
     # Ours may also grade a violation relative to its condition, a thousandth of it at most.
     assert theirs.worst - 1e-12 <= ours <= max(theirs.worst, 1e-3) + 1e-12
+
+
+# --- Ties: what a distribution may stand for (proof 9) ---------------------------------------------------
+
+RING = tuple(Variable(f"s{i}") for i in range(4))
+S = [Is(s) for s in RING]
+CHILD = Is(Variable("child"))
+TIES = tuple(says(S[i] ^ S[(i + 1) % 4], 0, 0.5) for i in range(4))
+
+
+HIDDEN = pytest.approx(0.0036)
+"""P(s0, s1, s2, !s3) is 0.081 / 2; if s0 and s2 were independent given the others, 0.126^2 / 0.18 / 2."""
+
+
+def copied() -> list[Factor]:
+    """Return a ring in which each copies its neighbour, and the last one both of its own if they agree.
+
+    Given s1 and s3, s0 and s2 are then dependent, though the graph says otherwise.
+    """
+    s0, s1, s2, s3 = RING
+    start = Factor((s0,), (), np.array([0.5, 0.5]))
+    same = np.array([[0.9, 0.1], [0.1, 0.9]])
+    both = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]])
+    return [start, Factor((s1,), (s0,), same), Factor((s2,), (s1,), same), Factor((s3,), (s2, s0), both)]
+
+
+def ring_violation(
+    *more: Sentence,
+    factors: list[Factor] | None = None,
+    declared: tuple[Independence, ...] = (),
+    asked: tuple[Variable, ...] = (),
+) -> float:
+    variables = dict.fromkeys((*RING, *(v for s in more for v in s.scope)))
+    network = Network(tuple(variables), (*TIES, *more), declared)
+    model = Distribution(tuple(factors or copied()))
+    return violation(model, network, dependency_graph(network), asked=asked)
+
+
+def test_conditions_inside_a_component_are_excused_where_every_scope_is_closed() -> None:
+    assert ring_violation() <= 1e-12
+    assert ring_violation(asked=RING[:2]) <= 1e-12
+    assert ring_violation(says(S[1] & S[2], 0, 1)) <= 1e-12
+
+
+def test_a_scope_that_is_asked_or_said_and_not_closed_excuses_nothing() -> None:
+    """Neither s0 and s2 nor s1 and s3 have each other as parents."""
+    assert ring_violation(asked=(RING[0], RING[2])) == HIDDEN
+    assert ring_violation(asked=(RING[1], RING[3])) == HIDDEN
+    assert ring_violation(Sentence.of(S[0] & S[2], 0, 1, tau=False)) == HIDDEN
+    child = Factor((CHILD.variable,), (RING[0],), chances(0.5, 0.5))
+    assert ring_violation(says(CHILD, 0, 1, given=S[0]), factors=[*copied(), child]) == HIDDEN
+
+
+def test_a_declared_independence_of_a_component_excuses_nothing() -> None:
+    """They all hold: it is the dependence of s0 and s2 that is seen."""
+    apart = [Factor((v,), (), np.array([0.5, 0.5])) for v in (a, b)]
+    for held in (
+        Independence((RING[1],), (RING[3],), (RING[0], RING[2])),
+        Independence((RING[1],), (a,)),
+        Independence((a,), (RING[1],)),
+        Independence((a,), (b,), (RING[1],)),
+    ):
+        assert (
+            ring_violation(says(A & B, 0, 1, tau=False), factors=[*copied(), *apart], declared=(held,))
+            == HIDDEN
+        )
+
+
+def test_members_without_laws_of_their_own_are_not_excused() -> None:
+    first, second, *rest = copied()
+    together = Factor((RING[0], RING[1]), (), first.table[:, None] * second.table)
+    assert ring_violation(factors=[together, *rest]) == HIDDEN
+
+
+def test_two_that_share_a_factor_with_the_parents_of_the_first_are_checked() -> None:
+    """Given s1 and s3, the parents of both, s2 copies s0: P(s0, s2, s1, s3) is 1/8 and should be 1/16."""
+    coins = [Factor((v,), (), np.array([0.5, 0.5])) for v in (RING[1], RING[3])]
+    copies = Factor(
+        (RING[0], RING[2]), (RING[1], RING[3]), np.broadcast_to(np.diag([0.5, 0.5]), (2, 2, 2, 2))
+    )
+    assert ring_violation(factors=[*coins, copies]) == pytest.approx(1 / 16)
+
+
+def test_of_two_tied_variables_one_may_lean_on_the_parents_of_the_other() -> None:
+    """b is a parent of x alone, and so is what c is of d elsewhere; y follows both x and b."""
+    x, y = RING[:2]
+    either = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]])
+    coins = [Factor((v,), (), np.array([0.5, 0.5])) for v in (b, c)]
+    laws = [Factor((v,), (p,), chances(0.3, 0.6)) for v, p in ((x, b), (d, c))]
+    model = Distribution((*coins, *laws, Factor((y,), (x, b), either)))
+    local = (says(Is(x), 0, 1, given=B), says(D, 0, 1, given=C))
+    network = Network((b, c, d, x, y), (*local, says(Is(x) ^ Is(y), 0, 1)))
+    graph = dependency_graph(network)
+    assert graph.parents(y) == (x,)
+    assert violation(model, network, graph) <= 1e-12
+    assert violation(model, network, graph, asked=(b, y)) > 0.01

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from math import inf, nan, nextafter
 from random import Random
 
@@ -242,6 +243,50 @@ def test_the_rounding_of_costs_counts_in_columns_without_rows() -> None:
                 case.objective, case.program.ratios.box, np.array(case.multipliers), end
             )
             assert sign(end) * Fraction(bound) <= sign(end) * case.proved(end)
+
+
+PARTS = [
+    *product(("inequalities", "equalities"), ("",)),
+    *product(("numerator", "denominator"), ("low", "high")),
+]
+
+
+@pytest.mark.parametrize(("part", "end"), PARTS)
+def test_what_cancels_in_a_reduced_cost_leaves_its_error(part: str, end: str) -> None:
+    """Two rows cancel all but the rounding errors of their coefficients and products: those are left over."""
+    random, none, contexts = Random(2), [0.0, 0.0], [WIDTH * [ZERO]] * 2
+    for _ in range(100):
+        a, b = (Fraction(random.randint(1, 996), 997) for _ in range(2))
+        rows: dict[str, Rows] = {
+            "inequalities": [],
+            "equalities": [],
+            "numerator": contexts,
+            "denominator": contexts,
+        }
+        if not end:
+            rows |= {"numerator": [], "denominator": []}
+        rows[part] = [[ZERO, a, *5 * [ZERO]], [ZERO, -b, *5 * [ZERO]]]
+        size, ends = random.uniform(1e5, 1e6), len(rows["numerator"]) * [random.uniform(0.1, 1.0)]
+        weights = [size / float(a), size / float(b)]
+        before, after = (none, []) if end == "high" else ([], none) if end else ([], [])
+        multipliers = [*before, *weights, *after, 0.0]
+        stated, equal, numerator, denominator = rows.values()
+        case = Case(stated, equal, numerator, denominator, ends, ends, WIDTH * [ZERO], 3 * [1.0], multipliers)
+        bound = Checker(case.program).lower_bound(
+            case.objective, case.program.ratios.box, np.array(multipliers)
+        )
+        assert 0 <= case.proved(End.LOWER) - Fraction(bound) <= Fraction(1e-11) * Fraction(size)
+
+
+def test_what_a_cost_loses_against_the_shift_is_multiplied_by_the_mass() -> None:
+    """Evidence of probability 1e-6, and a cost that the shift cancels to its sixth digit."""
+    random = Random(3)
+    for _ in range(100):
+        cost = Fraction(random.randint(1, 996), 997)
+        shift = float(cost) * (1.0 + 1e-6 * random.random())
+        case = Case([], [], [], [], [], [], [cost, *6 * [ZERO]], [1e6, 1.0, 1.0], [shift])
+        bound = Checker(case.program).lower_bound(case.objective, case.program.ratios.box, np.array([shift]))
+        assert 0 <= case.proved(End.LOWER) - Fraction(bound) <= Fraction(1e-8)
 
 
 def test_terms_that_each_vanish_beside_the_first_count_together() -> None:

@@ -10,10 +10,13 @@ import pytest
 from credalog import parse
 from credalog.methods.answer import Options
 from credalog.methods.automatic import query
+from credalog.methods.cliques import likelihood
 from credalog.methods.cliques.likelihood import fold
 from credalog.network.formulas import Is, Not, Variable, conjunction, propositions
+from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.numbers.interval import Status
+from credalog.tables.distribution import Distribution, Factor
 
 X, A, WORKS, F, G = propositions("x a works f g")
 THIRD = Fraction(1, 3)
@@ -161,3 +164,130 @@ def test_nothing_is_gathered_where_a_condition_is_another_sentences_claim() -> N
     found, joint = (lcn.query("P(d | x & y)", method=method) for method in ("auto", "joint"))
     assert (found.lower, found.upper) == pytest.approx((joint.lower, joint.upper), abs=2e-4)
     assert found.upper == pytest.approx(1.0, abs=1e-4)
+
+
+# --- What is gathered, by hand ---------------------------------------------------------------------------
+
+COLOR = Variable("color", ("red", "green", "blue"))
+H = Is(Variable("h"))
+
+
+def of_two(atom: Is, chances: list[str]) -> list[Sentence]:
+    """State P(atom | x, color) in the order of the configurations of color and x."""
+    givens = [Is(COLOR, color) & Is(X.variable, x) for color in COLOR.values for x in X.variable.values]
+    return [Sentence.of(atom, p, p, given=given) for given, p in zip(givens, chances, strict=True)]
+
+
+def test_a_gathered_observation_comes_back_as_the_table_it_was() -> None:
+    first, second = ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"], ["1", "0.5", "0", "0.5", "1", "0.5"]
+    others = [Sentence.of(X, "0.2", "0.4"), Sentence.of(Is(COLOR, "red"), "0.3", "0.5")]
+    network = network_of(*others, *of_two(F, first), *of_two(G, second))
+    folded = fold(network, Query(X, F & ~G))
+    assert folded is not None
+    # 0.1 * 0, 0.2 * 0.5, 0.3 * 1, 0.4 * 0.5, 0.5 * 0, 0.6 * 0.5; the greatest is 0.3.
+    expected = [Fraction(0), THIRD, Fraction(1), 2 * THIRD, Fraction(0), Fraction(1)]
+    (sign,) = folded.gathered
+    assert [s.lower for s in folded.network.sentences if s.claim == Is(sign)] == expected
+    assert folded.network.sentences[:2] == tuple(others)
+    assert folded.network.variables == (X.variable, COLOR, sign)
+    kept = Factor((X.variable,), (), np.array([0.7, 0.3]))
+    likely = np.array([float(p) for p in expected]).reshape(3, 2)
+    gathered = Factor((sign,), (COLOR, X.variable), np.stack([1.0 - likely, likely], axis=-1))
+    restored = folded._restored(Distribution((kept, gathered)))
+    assert restored is not None
+    same, *leaves = restored.factors
+    assert same is kept and [leaf.block for leaf in leaves] == [(F.variable,), (G.variable,)]
+    for leaf, chances in zip(leaves, (first, second), strict=True):
+        assert leaf.parents == (COLOR, X.variable)
+        seen = np.array([float(p) for p in chances]).reshape(3, 2)
+        assert leaf.table == pytest.approx(np.stack([1.0 - seen, seen], axis=-1))
+    assert folded._restored(None) is None
+
+
+def test_observations_are_gathered_only_where_all_parents_stay_the_same() -> None:
+    network, asked = pair(certain(F), certain(G)), Query(X, F & G)
+    folded = fold(network, asked)
+    assert folded is not None
+    after, before = dependency_graph(folded.network), dependency_graph(network)
+    assert folded.keeps(before, after)
+    other = Sentence.of(A, "0.5", "0.5")
+    for extra in (Sentence.of(F, 0, 1, given=A), Sentence.of(G, 0, 1, given=A)):
+        assert not folded.keeps(dependency_graph(network_of(*network.sentences, extra, other)), after)
+    for extra in (Sentence.of(X, 0, 1, given=A), Sentence.of(A, 0, 1, given=X)):
+        more = [dependency_graph(network_of(*n.sentences, other, extra)) for n in (network, folded.network)]
+        apart = [dependency_graph(network_of(*n.sentences, other)) for n in (network, folded.network)]
+        assert folded.keeps(*more) and folded.keeps(*apart)
+        assert not folded.keeps(more[0], apart[1]) and not folded.keeps(apart[0], more[1])
+
+
+def test_only_one_family_of_several_is_impossible() -> None:
+    never = [Sentence.of(atom, 0, 0, given=given) for atom in (WORKS, H) for given in (A, ~A)]
+    network = network_of(*pair(certain(F), certain(G)).sentences, Sentence.of(A, "0.2", "0.3"), *never)
+    assert fold(network, Query(X, F & G & WORKS & H)) is None
+
+
+@pytest.mark.parametrize("parts", [("f", "a"), ("a", "f"), ("a", "x", "f")])
+def test_a_declared_independence_keeps_an_observation_wherever_it_names_it(parts: tuple[str, ...]) -> None:
+    declared = Independence(*((Variable(name),) for name in parts))
+    network = network_of(*pair(certain(F), certain(G)).sentences, Sentence.of(A, "0.2", "0.3"))
+    assert fold(network, Query(X, F & G)) is not None
+    assert fold(replace(network, independences=(declared,)), Query(X, F & G)) is None
+
+
+def test_an_observation_that_is_asked_about_is_kept() -> None:
+    assert fold(pair(certain(F), certain(G)), Query(X & F, F & G)) is None
+
+
+def test_an_observation_of_many_values_is_kept() -> None:
+    """P(color = red | x) says how likely it is, and nothing of how the rest is shared."""
+    red = Is(COLOR, "red")
+    assert fold(pair(certain(F), certain(red)), Query(X, F & red)) is None
+
+
+def test_an_observation_that_is_its_own_condition_is_kept() -> None:
+    def trivial(atom: Is, other: Is) -> list[Sentence]:
+        return [
+            Sentence.of(atom, p, p, given=given & x)
+            for given, p in ((F, int(atom == F)), (~F, 0))
+            for x in (other, ~other)
+        ]
+
+    assert fold(pair(trivial(F, X), trivial(G, X)), Query(X, F & G)) is None
+
+
+def test_observations_with_too_many_configurations_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, asked = pair(certain(F), certain(G)), Query(X, F & G)
+    monkeypatch.setattr(likelihood, "CONFIGURATIONS", 2)
+    assert fold(network, asked) is not None
+    monkeypatch.setattr(likelihood, "CONFIGURATIONS", 1)
+    assert fold(network, asked) is None
+
+
+def test_certainty_over_several_configurations_is_certainty_in_each() -> None:
+    def stated(atom: Is, p: int) -> list[Sentence]:
+        return [Sentence.of(atom, p, p, given=X | A), Sentence.of(atom, "0.5", "0.5", given=~X & ~A)]
+
+    for first, second, product in ((1, 1, [1, 4, 4, 4]), (1, 0, [1, 0, 0, 0]), (0, 0, [1, 0, 0, 0])):
+        folded = fold(pair(stated(F, first), stated(G, second)), Query(X, F & G))
+        assert folded is not None
+        (sign,) = folded.gathered
+        found = [s.lower for s in folded.network.sentences if s.claim == Is(sign)]
+        assert found == [Fraction(p, max(product)) for p in product]
+
+
+def test_a_configuration_with_two_numbers_keeps_its_observation() -> None:
+    """Given x and a, f has probability 1/2 and, by the second sentence, 1."""
+    crossed = [
+        Sentence.of(F, "0.5", "0.5", given=X & A),
+        Sentence.of(F, 1, 1, given=X),
+        Sentence.of(F, "0.5", "0.5", given=~X & A),
+        Sentence.of(F, "0.5", "0.5", given=~X & ~A),
+    ]
+    plain = [Sentence.of(G, "0.5", "0.5", given=x & a) for x in (X, ~X) for a in (A, ~A)]
+    assert fold(pair(crossed, plain), Query(X, F & G)) is None
+
+
+def test_a_weighed_sentence_states_no_probability() -> None:
+    """2 P(f | x) = 1 is not P(f | x) = 1."""
+    weighed = [Sentence(((Fraction(2), F),), given, Fraction(1), Fraction(1)) for given in (X, ~X)]
+    assert fold(pair(weighed, certain(G)), Query(X, F & G)) is None

@@ -225,6 +225,13 @@ def test_the_appendix_example_implies_exactly_its_three_independences():
     }
 
 
+def test_the_conditions_of_some_variables_are_theirs_alone():
+    c, d = propositions("c d")
+    graph = graph_of(says(c), says(d))
+    assert list(independences(graph, of=[d.variable])) == [Independence((d.variable,), (c.variable,))]
+    assert list(independences(graph, of=[])) == []
+
+
 def test_the_credal_network_of_section_2_has_its_own_condition():
     x, y, z = propositions("x y z")
     graph = graph_of(says(x), says(y, x), says(y, ~x), says(z, y), says(z, ~y))

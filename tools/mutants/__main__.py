@@ -5,14 +5,14 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on the tests that reach its lines, the fastest first, until one fails. What ran is kept in `.mutants/`, so
-that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes the page of survivors.
+on the tests that reach its lines, those about its module and the fastest first, until one fails. What ran is
+kept in `.mutants/`, so that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes
+the page of survivors.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import random
@@ -20,18 +20,21 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
+from itertools import accumulate, islice, takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 for library in ("OMP", "OPENBLAS"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
 from tools.mutants.mutations import Mutation, mutations  # noqa: E402  (numba reads its settings when imported)
-from tools.mutants.trial import fork, survey, trial  # noqa: E402
+from tools.mutants.trial import Changed, Suite, fork, survey, trial  # noqa: E402
 
 PROJECT = Path(__file__).resolve().parents[2]
 SOURCE = PROJECT / "src"
@@ -39,24 +42,19 @@ KEPT = PROJECT / ".mutants"
 PAGE = PROJECT / "benchmarks" / "results" / "mutants.md"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
-MODULES = (
-    "trusted/rounding",
-    "trusted/certify",
-    "trusted/check",
-    "network/graph",
-    "network/relevance",
-    "methods/cliques/encoding",
-    "methods/cliques/factorization",
-    "methods/cliques/likelihood",
-    "methods/intervals/separation",
-    "methods/intervals/kernels",
-)
-
-LIBRARIES = (
-    *("numpy", "scipy.optimize", "scipy.sparse", "highspy", "pyscipopt", "numba", "lark", "rich", "joblib"),
-    *("hypothesis", "networkx", "_pytest.assertion.rewrite"),
-)
-"""What takes long to import, and is the same for every mutation."""
+MODULES = {
+    "trusted/rounding": ("numerics", "kernel", "guards"),
+    "trusted/certify": ("kernel", "certify", "guards", "rational"),
+    "trusted/check": ("distribution", "guards"),
+    "network/graph": ("markov", "guards"),
+    "network/relevance": ("relevance", "guards"),
+    "methods/cliques/encoding": ("encoding", "guards"),
+    "methods/cliques/factorization": ("factorization", "guards"),
+    "methods/cliques/likelihood": ("likelihood", "guards"),
+    "methods/intervals/separation": ("propagation", "guards"),
+    "methods/intervals/kernels": ("local_programs", "guards"),
+}
+"""The trusted code, and the files of tests that are about each module."""
 
 NOT_RUN = {
     *("cli", "diagnosis_cli", "documentation", "drawing", "experiments", "layout", "public_data", "readers"),
@@ -67,11 +65,17 @@ NOT_RUN = {
 SURVEY_SECONDS = 300.0
 """The processor time of one file of tests in the survey; what has not run by then does not take part."""
 
-TRIAL_SECONDS = 20.0
-"""The processor time of all tests that one mutation is tried on."""
+OWN_SECONDS = 12.0
+"""The processor time of the tests about its module that one mutation is tried on."""
+
+OTHER_SECONDS = 4.0
+"""The processor time of the other tests that it is tried on."""
 
 START_SECONDS = 10.0
-"""The processor time that importing the package and collecting tests may take."""
+"""The processor time that importing the package and collecting tests anew may take."""
+
+Task = tuple[str, Callable[[], str], float]
+"""A name, what a child is to do, and the processor time it has for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +97,28 @@ class Outcome:
     after: str
     fingerprint: str
     noticed: str
-    tests: int
     seconds: float
-    suite: str
+    version: str
 
 
 def main() -> None:
-    """Read the command line, run, and print or write the page."""
+    """Read the command line, collect the tests, and run in the process that has them."""
     options = _options()
     os.chdir(PROJECT)
     sys.path.insert(0, str(SOURCE))
-    for library in LIBRARIES:
-        importlib.import_module(library)
     KEPT.mkdir(exist_ok=True)
-    tests = _survey(options.tests, options.jobs)
-    print(f"{len(tests)} tests, {sum(t.seconds for t in tests):.0f} s")
+    files = [str(path.relative_to(PROJECT)) for path in _files(options.tests)]
+    with TemporaryDirectory() as temporary:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary
+        Suite(files, partial(_work, options))
+
+
+def _work(options: argparse.Namespace, suite: Suite) -> None:
+    """Learn what the tests reach, try the mutations, and print or write the page."""
+    tests = _survey(suite, options)
+    print(f"{len(tests)} tests, {sum(t.seconds for t in tests):.0f} s", flush=True)
     chosen = [m for m in MODULES if any(m.endswith(name) for name in options.module or MODULES)]
-    outcomes = _run(chosen, tests, options)
+    outcomes = _run(suite, chosen, tests, options)
     total = sum(1 for module in chosen for _ in mutations(_path(module).read_text()))
     page = _page(outcomes, total)
     if options.write:
@@ -140,28 +149,33 @@ def _hash(*paths: Path) -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()[:16]
 
 
-def _survey(names: Sequence[str] | None, jobs: int) -> list[Test]:
+def _files(names: Sequence[str] | None) -> list[Path]:
+    """Return the files of tests that take part."""
+    found = {path.stem.removeprefix("test_"): path for path in (PROJECT / "tests").glob("test_*.py")}
+    return [found[name] for name in sorted(names or found.keys() - NOT_RUN)]
+
+
+def _survey(suite: Suite, options: argparse.Namespace) -> list[Test]:
     """Learn what each test costs and reaches; files that have not changed are not run again."""
     sources = [_path(module) for module in MODULES]
     helpers = [path for path in (PROJECT / "tests").glob("*.py") if not path.name.startswith("test_")]
     common = _hash(*SOURCE.glob("**/*.py"), *helpers)
     kept: list[Path] = []
-    unfinished = KEPT / "unfinished"
-    unfinished.mkdir(exist_ok=True)
-    tasks: list[tuple[str, Callable[[], str], float]] = []
-    for path in sorted((PROJECT / "tests").glob("test_*.py")):
-        name = path.stem.removeprefix("test_")
-        if name not in names if names else name in NOT_RUN:
-            continue
+    tasks: list[Task] = []
+    for path in _files(options.tests):
         found = KEPT / f"{path.stem}-{common}-{_hash(path)}.jsonl"
         kept.append(found)
         if not found.exists():
-            part = unfinished / found.name
-            tasks.append((found.name, partial(survey, f"tests/{path.name}", sources, part), SURVEY_SECONDS))
-    for name, code, seconds in _each(tasks, jobs):
-        (unfinished / name).rename(KEPT / name)
-        print(f"{name}: {seconds:.0f} s {code}", flush=True)
+            task = partial(survey, suite, f"tests/{path.name}", sources, _unfinished(found))
+            tasks.append((found.name, task, SURVEY_SECONDS))
+    for name, failed, seconds in _each(iter(tasks), options.jobs):
+        _unfinished(KEPT / name).rename(KEPT / name)
+        print(f"{name}: {seconds:.0f} s {failed}", flush=True)
     return [test for found in kept for test in _tests(found)]
+
+
+def _unfinished(found: Path) -> Path:
+    return found.with_suffix(".unfinished")
 
 
 def _tests(found: Path) -> Iterator[Test]:
@@ -171,17 +185,15 @@ def _tests(found: Path) -> Iterator[Test]:
         yield Test(entry["test"], entry["seconds"], reached)
 
 
-def _each(
-    tasks: Sequence[tuple[str, Callable[[], str], float]], jobs: int
-) -> Iterator[tuple[str, str | None, float]]:
+def _each(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[str, str | None, float]]:
     """Run tasks in children, some at a time; yield each one's name, result (None if it died) and time."""
-    waiting = list(reversed(tasks))
     running: dict[int, tuple[str, int, float]] = {}
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            name, task, seconds = waiting.pop()
+    while True:
+        for name, task, seconds in islice(tasks, jobs - len(running)):
             child, reader = fork(task, seconds=seconds)
             running[child] = name, reader, time.monotonic()
+        if not running:
+            return
         child, _ = os.wait()
         name, reader, started = running.pop(child)
         with os.fdopen(reader) as stream:
@@ -191,61 +203,38 @@ def _each(
         yield name, text.removeprefix("result:") if text else None, time.monotonic() - started
 
 
-def _run(chosen: Sequence[str], tests: Sequence[Test], options: argparse.Namespace) -> list[Outcome]:
+def _run(
+    suite: Suite, chosen: Sequence[str], tests: Sequence[Test], options: argparse.Namespace
+) -> list[Outcome]:
     """Try the mutations that no earlier run has tried; return what is known of all of them."""
-    suite = f"{_hash(*(PROJECT / 'tests').glob('*.py'))} {' '.join(options.tests or ())}"
+    version = f"{_hash(*(PROJECT / 'tests').glob('*.py'))} {' '.join(options.tests or ())}"
     if options.fresh:
         (KEPT / "outcomes.jsonl").unlink(missing_ok=True)
-    known = _known(suite)
-    pending: dict[str, tuple[str, Mutation, list[Test]]] = {}
-    asked: list[str] = []
-    for module in chosen:
-        for mutation in _sampled(module, options):
-            asked.append(mutation.fingerprint)
-            if mutation.fingerprint not in known:
-                pending[mutation.fingerprint] = module, mutation, _reaching(module, mutation, tests)
+    known = _known(version)
+    asked = {m.fingerprint: (module, m) for module in chosen for m in _sampled(module, options)}
+    pending = {key: found for key, found in asked.items() if key not in known}
     end = time.monotonic() + 60.0 * options.minutes
+    noticing: Counter[tuple[str, str, str]] = Counter()
+    trials = takewhile(lambda _: time.monotonic() < end, _trials(suite, pending, tests, noticing))
     with (KEPT / "outcomes.jsonl").open("a", buffering=1) as output:
-        for key, noticed, seconds in _each_before(end, _trials(pending), options.jobs):
-            module, mutation, run = pending[key]
-            outcome = Outcome(
-                module,
-                mutation.function,
-                mutation.before,
-                mutation.after,
-                key,
-                "time" if noticed is None else noticed,
-                len(run),
-                seconds,
-                suite,
-            )
+        for key, noticed, seconds in _each(trials, options.jobs):
+            module, mutation = pending[key]
+            where = module, mutation.function
+            found = "time" if noticed is None else noticed
+            outcome = Outcome(*where, mutation.before, mutation.after, key, found, seconds, version)
+            noticing[*where, found] += 1
             known[key] = outcome
             output.write(json.dumps(asdict(outcome)) + "\n")
-            print(f"{seconds:5.1f} s  {module} {mutation.function}: {outcome.noticed or _shown(outcome)}")
+            print(f"{seconds:5.1f} s  {module} {mutation.function}: {found or _shown(outcome)}", flush=True)
     return [known[key] for key in asked if key in known]
 
 
-def _each_before(
-    end: float, tasks: Iterator[tuple[str, Callable[[], str], float]], jobs: int
-) -> Iterator[tuple[str, str | None, float]]:
-    """Run tasks until the time is over, a few at a time so that the rest need not be started."""
-    batch: list[tuple[str, Callable[[], str], float]] = []
-    for task in tasks:
-        batch.append(task)
-        if len(batch) == 16 * jobs:
-            yield from _each(batch, jobs)
-            batch = []
-        if time.monotonic() > end:
-            return
-    yield from _each(batch, jobs)
-
-
-def _known(suite: str) -> dict[str, Outcome]:
+def _known(version: str) -> dict[str, Outcome]:
     """Return earlier outcomes; a survivor is tried again when the tests have changed."""
     path = KEPT / "outcomes.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     outcomes = [Outcome(**json.loads(line)) for line in lines]
-    return {o.fingerprint: o for o in outcomes if o.noticed or o.suite == suite}
+    return {o.fingerprint: o for o in outcomes if o.noticed or o.version == version}
 
 
 def _sampled(module: str, options: argparse.Namespace) -> Iterator[Mutation]:
@@ -255,49 +244,61 @@ def _sampled(module: str, options: argparse.Namespace) -> Iterator[Mutation]:
             yield mutation
 
 
-def _reaching(module: str, mutation: Mutation, tests: Sequence[Test]) -> list[Test]:
-    """Return the tests that reach a mutation's lines, or the module if it runs on import; fastest first."""
-    path = str(_path(module))
-    lines = set(range(mutation.lines[0], mutation.lines[1] + 1))
-    found = [t for t in tests if not lines.isdisjoint(t.reached.get(path, ()))]
-    found = found or [t for t in tests if t.reached.get(path)]
-    chosen, seconds = [], 0.0
-    for test in sorted(found, key=lambda t: t.seconds):
-        seconds += test.seconds
-        if seconds <= TRIAL_SECONDS:
-            chosen.append(test)
-    return chosen
-
-
 def _trials(
-    pending: dict[str, tuple[str, Mutation, list[Test]]],
-) -> Iterator[tuple[str, Callable[[], str], float]]:
-    for key, (module, mutation, tests) in pending.items():
-        name = f"credalog.{module.replace('/', '.')}"
-        arguments = name, _path(module), mutation.source, [t.name for t in tests]
-        limit = START_SECONDS + 2.0 * sum(t.seconds for t in tests)
-        yield key, partial(trial, *arguments), limit
+    suite: Suite,
+    pending: Mapping[str, tuple[str, Mutation]],
+    tests: Sequence[Test],
+    noticing: Counter[tuple[str, str, str]],
+) -> Iterator[Task]:
+    for key, (module, mutation) in pending.items():
+        changed = Changed(f"credalog.{module.replace('/', '.')}", _path(module), mutation.source)
+        lines = range(mutation.lines[0], mutation.lines[1] + 1) if changed.is_within_functions else None
+        chosen = _reaching(module, lines, tests)
+        # First what has noticed other mutations of the same function.
+        chosen.sort(key=lambda t: -noticing[module, mutation.function, t.name])
+        limit = START_SECONDS + 2.0 * sum(t.seconds for t in chosen)
+        yield key, partial(trial, suite, changed, [(t.name, t.seconds) for t in chosen]), limit
+
+
+def _reaching(module: str, lines: Iterable[int] | None, tests: Sequence[Test]) -> list[Test]:
+    """Return tests that reach some lines, or the module: first its own, then others, the fastest first."""
+    path, own = str(_path(module)), tuple(f"tests/test_{name}.py" for name in MODULES[module])
+    found = [t for t in tests if (here := t.reached.get(path)) and not here.isdisjoint(lines or here)]
+    found.sort(key=lambda t: t.seconds)
+    return [
+        *_within(OWN_SECONDS, [t for t in found if t.name.startswith(own)]),
+        *_within(OTHER_SECONDS, [t for t in found if not t.name.startswith(own)]),
+    ]
+
+
+def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
+    spent = accumulate(t.seconds for t in tests)
+    return [test for test, so_far in zip(tests, spent, strict=True) if so_far <= seconds]
 
 
 def _shown(outcome: Outcome) -> str:
-    return f"SURVIVES\n         - {outcome.before}\n         + {outcome.after}"
+    verdict = "equivalent" if _reason(outcome) else "SURVIVES"
+    return f"{verdict}\n         - {outcome.before}\n         + {outcome.after}"
 
 
-def _reasons() -> dict[tuple[str, str, str], str]:
-    """Return why a mutation changes no answer, by module, function and changed text."""
-    entries = tomllib.loads(EQUIVALENT.read_text())["equivalent"]
-    return {
-        (entry["module"], entry["function"], after): entry["reason"]
-        for entry in entries
-        for after in entry["after"]
-    }
+@cache
+def _reviewed() -> tuple[dict[str, Any], ...]:
+    return tuple(tomllib.loads(EQUIVALENT.read_text())["equivalent"])
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return why a mutation changes no answer: the reviewed list names a function, or lines of it."""
+    for entry in _reviewed():
+        if (outcome.module, outcome.function) == (entry["module"], entry["function"]):
+            befores, afters = entry.get("before", [outcome.before]), entry.get("after", [outcome.after])
+            if outcome.before in befores and outcome.after in afters:
+                return str(entry["reason"])
+    return ""
 
 
 def _page(outcomes: Sequence[Outcome], total: int) -> str:
     """Write the page: counts, survivors that nothing explains, and the others with their reasons."""
-    reasons = _reasons()
     survivors = [o for o in outcomes if not o.noticed]
-    explained = [o for o in survivors if (o.module, o.function, o.after) in reasons]
     lines = [
         "# Mutations of the trusted code",
         "",
@@ -310,23 +311,23 @@ def _page(outcomes: Sequence[Outcome], total: int) -> str:
         "|---|---:|---:|---:|---:|",
     ]
     for module in MODULES:
-        of = Counter(_verdict(o, o in explained) for o in outcomes if o.module == module)
+        of = Counter(_verdict(o) for o in outcomes if o.module == module)
         if of:
             counts = (of.total(), of["noticed"], of["equivalent"], of["unexplained"])
             lines.append(f"| `{module}` | " + " | ".join(map(str, counts)) + " |")
     lines += ["", "## Unexplained", ""]
-    lines += [_entry(o, "") for o in survivors if o not in explained] or ["None."]
+    lines += [_entry(o) for o in survivors if not _reason(o)] or ["None."]
     lines += ["", "## Equivalent", ""]
-    lines += [_entry(o, reasons[o.module, o.function, o.after]) for o in explained] or ["None."]
+    lines += [_entry(o) for o in survivors if _reason(o)] or ["None."]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(outcome: Outcome, is_explained: bool) -> str:
-    return "noticed" if outcome.noticed else "equivalent" if is_explained else "unexplained"
+def _verdict(outcome: Outcome) -> str:
+    return "noticed" if outcome.noticed else "equivalent" if _reason(outcome) else "unexplained"
 
 
-def _entry(outcome: Outcome, reason: str) -> str:
-    where = f"- `{outcome.module}`, `{outcome.function}`: {reason}".rstrip()
+def _entry(outcome: Outcome) -> str:
+    where = f"- `{outcome.module}`, `{outcome.function}`: {_reason(outcome)}".rstrip()
     return f"{where}\n  ```diff\n  - {outcome.before}\n  + {outcome.after}\n  ```"
 
 

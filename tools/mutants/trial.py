@@ -1,14 +1,17 @@
-"""One trial in a process of its own: import a mutated package, run the tests that reach the mutation.
+"""Trials in processes of their own, forked from one that has imported everything and collected the tests.
 
 Input: a module's changed source and the tests to run. Output: the first test that fails, or none.
 
-The parent has imported the libraries but nothing of the package, so that a forked child imports the package
-afresh, with the changed source in the place of one module. Compiled functions run as plain Python. Time is
-the processor's: a busy machine is no reason to call a mutation noticed.
+A child gives the functions of one module their changed code, wherever they were imported to, and runs the
+tests. Where more than the bodies of functions has changed, it imports the package and collects the tests
+afresh. Compiled functions run as plain Python. Time is the processor's: a busy machine is no reason to
+call a mutation noticed.
 """
 
 from __future__ import annotations
 
+import ast
+import gc
 import importlib.util
 import json
 import os
@@ -17,38 +20,97 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 
 import coverage
 import pytest
 
-__all__ = ["Reached", "fork", "survey", "trial"]
+__all__ = ["Changed", "Suite", "fork", "survey", "trial"]
 
-Reached = dict[str, list[int]]
-"""The lines of each module that a test runs."""
+QUIET = [
+    "-qq",
+    "-s",
+    "-x",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:faulthandler",
+    "-o",
+    "tmp_path_retention_policy=none",
+]
 
-QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
+SLOWER = 4.0
+"""A test that takes so many times as long as in the survey has noticed the mutation."""
+
+LEAST_SECONDS = 2.0
+"""The processor time that any test may take."""
+
+
+class Suite:
+    """The tests as pytest has collected them, in a process from which trials are forked."""
+
+    def __init__(self, files: Sequence[str], work: Callable[[Suite], None]) -> None:
+        self._work = work
+        self._failed = False
+        self.items: dict[str, pytest.Item] = {}
+        if pytest.main([*QUIET, *files], plugins=[self]) != pytest.ExitCode.OK:
+            raise RuntimeError("the tests cannot be collected")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Do the work on the collected tests instead of running them."""
+        self.items = {item.nodeid: item for item in session.items}
+        self._work(self)
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember a failure."""
+        self._failed |= report.failed
+
+    def passes(self, test: str) -> bool:
+        """Run one test."""
+        self._failed = False
+        item = self.items[test]
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+        return not self._failed
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed(MetaPathFinder):
-    """Import one module from another source than its file's."""
+class Changed(MetaPathFinder):
+    """A module with another source than its file's."""
 
     module: str
     path: Path
     source: str
 
+    @property
+    def code(self) -> CodeType:
+        """Return the module's changed code."""
+        return compile(self.source, str(self.path), "exec", dont_inherit=True)
+
+    @property
+    def is_within_functions(self) -> bool:
+        """Tell whether nothing but the bodies of functions has changed."""
+        return _declarations(self.source) == _declarations(self.path.read_text())
+
     def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        """Import the module from the changed source, as a part of Python's import system."""
         if fullname != self.module:
             return None
         loader = _Loader(fullname, str(self.path))
-        loader.code = compile(self.source, str(self.path), "exec", dont_inherit=True)
+        loader.code = self.code
         return importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
+
+    def install(self) -> None:
+        """Give the functions of the imported module their changed code."""
+        codes = {code.co_qualname: code for code in _codes(self.code)}
+        for thing in gc.get_objects():
+            if isinstance(thing, FunctionType) and thing.__code__.co_filename == str(self.path):
+                thing.__code__ = codes[thing.__code__.co_qualname]
 
 
 class _Loader(SourceFileLoader):
@@ -58,53 +120,56 @@ class _Loader(SourceFileLoader):
         return self.code
 
 
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _declarations(source: str) -> str:
+    """Write a module down without the bodies of its functions."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body = []
+    return ast.dump(tree)
+
+
+def trial(suite: Suite, changed: Changed, tests: Sequence[tuple[str, float]]) -> str:
+    """Run tests, with what each has cost, against a mutated module; return what noticed it, or nothing."""
+    if not changed.is_within_functions:
+        return _afresh(changed, [test for test, _ in tests])
+    changed.install()
+    for test, seconds in tests:
+        # Whoever runs out of it is ended by a signal.
+        signal.setitimer(signal.ITIMER_PROF, LEAST_SECONDS + SLOWER * seconds)
+        if not suite.passes(test):
+            return test
+    return ""
+
+
 class _Selection:
-    """Keep some tests, the fastest first, and remember the first that fails."""
+    """Keep some tests, in their order, and remember the first that fails."""
 
     def __init__(self, tests: Sequence[str]) -> None:
         self.rank = {test: i for i, test in enumerate(tests)}
-        self.failed: str | None = None
+        self.failed = ""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = sorted((i for i in items if i.nodeid in self.rank), key=lambda i: self.rank[i.nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and self.failed is None:
-            self.failed = report.nodeid
+        self.failed = self.failed or (report.nodeid if report.failed else "")
 
 
-class _Survey:
-    """Record what each test that passes costs, and which lines it reaches."""
-
-    def __init__(self, measured: coverage.Coverage, write: Callable[[str], object]) -> None:
-        self.measured, self.write = measured, write
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> object:
-        before = time.process_time()
-        self.measured.erase()
-        self.measured.start()
-        try:
-            return (yield)
-        finally:
-            self.measured.stop()
-            item.stash[COST] = time.process_time() - before
-
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        if call.when == "call" and call.excinfo is None:
-            data = self.measured.get_data()
-            reached = {name: data.lines(name) for name in data.measured_files()}
-            self.write(
-                json.dumps({"test": item.nodeid, "seconds": item.stash[COST], "reached": reached}) + "\n"
-            )
-
-
-COST = pytest.StashKey[float]()
-
-
-def trial(module: str, path: Path, source: str, tests: Sequence[str]) -> str:
-    """Run tests against a mutated module; return what noticed the mutation, or nothing."""
-    sys.meta_path.insert(0, _Changed(module, path, source))
+def _afresh(changed: Changed, tests: Sequence[str]) -> str:
+    """Import the package anew, with the mutated module in it, and run tests."""
+    project = str(changed.path).partition("/src/")[0]
+    for name, module in tuple(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith((f"{project}/src/", f"{project}/tests/")):
+            del sys.modules[name]
+    sys.meta_path.insert(0, changed)
     selection = _Selection(tests)
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     code = pytest.main([*QUIET, *files], plugins=[selection])
@@ -113,16 +178,26 @@ def trial(module: str, path: Path, source: str, tests: Sequence[str]) -> str:
     return selection.failed or ("" if code == pytest.ExitCode.OK else "import")
 
 
-def survey(file: str, sources: Sequence[Path], found: Path) -> str:
-    """Run a file of tests as it is and write down, test by test, what each one reaches."""
+def survey(suite: Suite, file: str, sources: Sequence[Path], found: Path) -> str:
+    """Run a file of tests as it is and write down what each test that passes costs and reaches."""
     measured = coverage.Coverage(data_file=None, include=[str(path) for path in sources], config_file=False)
     measured.set_option("run:disable_warnings", ["no-data-collected"])
+    failed = []
     with found.open("w", buffering=1) as output:
-        quiet = [option for option in QUIET if option != "-x"]
-        code = pytest.main([*quiet, file], plugins=[_Survey(measured, output.write)])
-    if code not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
-        raise RuntimeError(f"no test has run: {file}")
-    return "" if code == pytest.ExitCode.OK else "some tests fail and do not take part"
+        for test in [name for name in suite.items if name.partition("::")[0] == file]:
+            before = time.process_time()
+            measured.erase()
+            measured.start()
+            passes = suite.passes(test)
+            measured.stop()
+            if passes:
+                data = measured.get_data()
+                reached = {name: data.lines(name) for name in data.measured_files()}
+                entry = {"test": test, "seconds": time.process_time() - before, "reached": reached}
+                output.write(json.dumps(entry) + "\n")
+            else:
+                failed.append(test)
+    return f"failed, and does not take part: {', '.join(failed)}" if failed else ""
 
 
 def fork(task: Callable[[], str], *, seconds: float) -> tuple[int, int]:

@@ -201,7 +201,7 @@ def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tupl
     watch.say(f"{arguments.method}: {COMPILING}")
     found = model.propagate(
         variant=arguments.method,
-        window=arguments.window or 0,
+        window=None if arguments.window is None and arguments.timeout else arguments.window or 0,
         timeout=arguments.timeout or inf,
         markov=arguments.markov,
         report=watch.round,
@@ -315,7 +315,12 @@ RUNNING = (
     Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
     Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
 )
-WINDOW = Argument("--window", "how far a factor sees in sound propagation (default 0)", "K", int)
+WINDOW = Argument(
+    "--window",
+    "how far a factor sees in sound propagation (default 0; with --timeout as far as time allows)",
+    "K",
+    int,
+)
 STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 
 ASKING = (

@@ -16,6 +16,7 @@ from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.compiled import Compiled
+from credalog.methods.gates import gated
 from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
@@ -94,6 +95,10 @@ class Engine:
         if method is None:
             names = ", ".join(method.name for method in METHODS)
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
+        wide = gated(self.network, asked) if method.name in GATED and self.frame is None else None
+        if wide is not None:
+            engine = Engine(wide.network, self.markov)
+            return wide.restored(engine.query(wide.query, options), asked)
         return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
 
     def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
@@ -127,7 +132,12 @@ class Engine:
         return self.cliques.fragment(asked)
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget | None = None) -> bool | None:
-        """Tell whether models of a part extend to the whole network; None where that is not known."""
+        """Tell whether models of a part extend to the whole network; None where that is not known.
+
+        Those of a credal network do: none of its local sets is empty.
+        """
+        if self.compiled.credal is not None:
+            return True
         return self.cliques.extends(kept, options, budget or Budget.of(options.timeout))
 
     def is_consistent(self, options: Options, budget: Budget | None = None) -> bool | None:
@@ -231,9 +241,19 @@ class _Asked:
             variant=self.options.method,
             evidence=self.asked.given,
             markov=self.compiled.markov,
+            timeout=self.budget.remaining,
         )
         atom = Is(claimed[0], event[claimed[0]])
         return found.answer(atom, self.asked)
+
+    def by_slices(self) -> Answer:
+        """Bound any query by intervals."""
+        from credalog.methods.intervals import Slices, sound_answer
+
+        compiled = self.compiled
+        return sound_answer(
+            Slices(compiled.network, compiled.graph, compiled.markov), self.asked, self.budget
+        )
 
     def _free(self) -> Answer:
         """Answer in Nilsson's logic: on a junction tree, or by columns where its tables are too large."""
@@ -311,10 +331,13 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "nilsson": _Asked.by_columns,
     "scip": _Asked.by_solver,
     "ipopt": _Asked.by_solver,
-    "sound": _Asked.by_propagation,
+    "sound": _Asked.by_slices,
     "bp": _Asked.by_propagation,
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+GATED = ("auto", "points", "factorized", "sets")
+"""The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}

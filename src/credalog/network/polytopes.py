@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from credalog.network.formulas import Formula, Variable, literals_of, truth_table
+from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
 
 __all__ = [
@@ -373,6 +373,9 @@ def local_row(sentence: Sentence, x: Variable) -> Row:
     """Write the claims of a sentence about x alone as a row on the values of x."""
     coefficients = [Fraction(0)] * len(x.values)
     for weight, claim in sentence.claims:
+        if isinstance(claim, Is):
+            coefficients[x.values.index(claim.value)] += weight
+            continue
         for state in np.flatnonzero(truth_table(claim, (x,))):
             coefficients[state] += weight
     return Row(tuple(coefficients), sentence.lower, sentence.upper)

@@ -43,6 +43,7 @@ from credalog.questions.bounding import (
     search_in_turn,
 )
 from credalog.questions.models import encode_in_time
+from credalog.show.html import Bar, as_html
 from credalog.text.unparse import said, unparse_number
 from credalog.trusted.check import LENIENCE
 
@@ -109,8 +110,6 @@ class Decision(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
         bar = Bar(self.statement, self.interval, self.verdict.value, float(self.threshold))
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
@@ -174,7 +173,7 @@ class _Comparison:
             ("rational arithmetic", self._prove_exactly),
             ("set propagation", self._propagate),
             ("search", self._search),
-            ("exact bounds", self._exact),
+            ("exact bounds", lambda: self._ask(self.options)),
         )
         reached = ""
         try:
@@ -328,11 +327,8 @@ class _Comparison:
 
         return decided
 
-    def _exact(self) -> None:
-        """Ask for the interval itself, by whatever method suits it."""
-        self._ask(self.options)
-
     def _ask(self, options: Options) -> None:
+        """Ask for the interval itself."""
         answer = self.engine.query(self.asked, replace(options, timeout=self.budget.for_solver))
         self.interval = self.interval.joined(answer.interval)
         if answer.interrupted:

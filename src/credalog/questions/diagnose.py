@@ -39,6 +39,7 @@ from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened_for
 from credalog.questions.widening import POSSIBLE, Priced, silenced
+from credalog.show.html import as_words
 from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
 from credalog.text.unparse import said, unparse_formula
@@ -127,8 +128,6 @@ class Conflict(Printed):
         return {"is_minimal": self.is_minimal, "sentences": sentences}
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import as_words
-
         rows = [(culprit.sentence.name, said(culprit.bound)) for culprit in self.culprits]
         return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
@@ -195,8 +194,6 @@ class Repair(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import as_words
-
         rows = [
             (one.before.name, said(one.before), said(one.after), f"{float(one.widening):.6g}")
             for one in self.changes

@@ -42,6 +42,7 @@ from credalog.questions.attribution import Attribution
 from credalog.questions.bounding import bounding_reading
 from credalog.questions.models import encode_in_time
 from credalog.questions.widening import silenced
+from credalog.show.html import Bar, as_html
 from credalog.tables.credal import ask, credal_network
 
 MOST = 20
@@ -144,10 +145,7 @@ class Explanation(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-        from credalog.text.unparse import unparse_query
-
-        bars = [Bar(unparse_query(self.answer.query), self.answer.interval, "as it stands")]
+        bars = [Bar(str(self.answer.query), self.answer.interval, "as it stands")]
         moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
         moving.sort(key=lambda one: -max(one.lower_move, one.upper_move))
         remarks = ("only bounded" if one.is_bounded else "" for one in moving)
@@ -217,10 +215,11 @@ class Measurement(Printed):
             if self.widths
             else "cannot be foretold: no model was found with the measurement at any of the places tried"
         )
+        doubt = f". {self.doubt}".removesuffix(".") if self.doubt else ""
         return (
             f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
-            f"the width of {self.before.query}, now {now:.6f}, {outlook}{f'. {self.doubt}' if self.doubt else ''}"
-        ).removesuffix(".")
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}{doubt}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` writes; a width is None where no scenario is possible."""
@@ -239,8 +238,6 @@ class Measurement(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
         bars = [Bar(str(self.before.query), self.before.interval, "as it stands")]
         bars += [
             Bar(f"{self.known.query} = {s.value:.4g}", s.answer.interval)
@@ -270,7 +267,11 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
     silent = tuple(s for n, s in enumerate(network.sentences) if n not in weights)
     untried = tuple(s for n, s in enumerate(network.sentences) if n in weights and n not in without)
     influences = tuple(
-        _influence(network.sentences[number], other, answer, options.tolerance)
+        Influence(
+            network.sentences[number],
+            other,
+            *(_move(answer, other, end, options.tolerance) for end in End),
+        )
         for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
@@ -347,10 +348,6 @@ def _without_each(
         without = Engine(replace(engine.network, sentences=tuple(sentences)), engine.markov)
         share = budget.share(1.0 / (len(numbers) - tried))
         yield number, _finished(without.query(asked, _within(options, share)))
-
-
-def _influence(sentence: Sentence, without: Answer, answer: Answer, tolerance: float) -> Influence:
-    return Influence(sentence, without, *(_move(answer, without, end, tolerance) for end in End))
 
 
 def _move(answer: Answer, without: Answer, end: End, tolerance: float) -> float:

@@ -83,6 +83,9 @@ def _readings(problem: Problem) -> tuple[Reading, ...]:
 
 def find_model(engine: Engine, budget: Budget) -> Distribution | None:
     """Look for a model of the whole network; None where none was found in time."""
+    credal = engine.compiled.credal
+    if credal is not None and is_model(central := credal.central_model(), engine):
+        return central
     factors: list[Factor] = []
     parts = list(parts_of(engine.problem))
     for number, part in enumerate(parts):

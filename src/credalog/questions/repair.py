@@ -176,12 +176,8 @@ class _RepairSearch:
         whole = replace(self.engine.network, sentences=(*self.kept, *loose))
         everything = problem_of(whole, self.engine.graph, self.engine.markov)
         index = {v: i for i, v in enumerate(everything.variables)}
-        asked = {index[v] for s in self._sentences for v in s.scope}
+        asked = {index[v] for s in (*self.kept, *(one.sentence for one in self.priced)) for v in s.scope}
         return relevant_part(everything, asked)[0]
-
-    @property
-    def _sentences(self) -> list[Sentence]:
-        return [*self.kept, *(one.sentence for one in self.priced)]
 
     def _descend_from(self, program: _PricedProgram) -> float:
         """Bound a program; go downhill from where its relaxation ends, and would end at other prices."""

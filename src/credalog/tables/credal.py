@@ -194,6 +194,10 @@ class CredalNetwork:
             return np.asarray(np.array(self.vertices(x, configuration), dtype=np.float64).mean(axis=0))
         return np.array(interval_centre(*bounds), dtype=np.float64)
 
+    def central_model(self) -> Distribution:
+        """Return the model in which every distribution is at the centre of its credal set."""
+        return Distribution(tuple(_chosen_factor(self, x, {}, False) for x in self.order))
+
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
         mentioned = scope(formula)
@@ -203,13 +207,17 @@ class CredalNetwork:
             for states, holds in np.ndenumerate(truth_table(formula, mentioned))
         }
         variables = (*self.network.variables, Variable(f"indicator {len(self.sizes)}"))
-        return CredalNetwork(
+        extended = CredalNetwork(
             Network(variables, self.network.sentences),
             self.graph,
             (*self.parents, tuple(index[x] for x in mentioned)),
             (*self.polytopes, polytopes),
             self.indicators + 1,
         )
+        holds = truth_table(formula, mentioned).astype(np.float64)
+        # What is known of all others need not be found out once more.
+        vars(extended)["points"] = (*self.points, np.stack([1.0 - holds, holds], axis=-1))
+        return extended
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
         """Lay out the vertices of a family, its observed parents fixed."""
@@ -310,6 +318,10 @@ def _chosen_factor(
     credal: CredalNetwork, x: int, chosen: Mapping[tuple[int, Configuration], int], takes_part: bool
 ) -> Factor:
     variables = credal.network.variables
+    parents = tuple(variables[p] for p in credal.parents[x])
+    point = credal.points[x]
+    if point is not None:
+        return Factor((variables[x],), parents, point)
     shape = [credal.sizes[p] for p in credal.parents[x]]
     table = np.empty((*shape, credal.sizes[x]))
     for configuration in np.ndindex(*shape):
@@ -317,5 +329,4 @@ def _chosen_factor(
         table[configuration] = (
             credal.centre(x, configuration) if vertex is None else credal.vertices(x, configuration)[vertex]
         )
-    parents = tuple(variables[p] for p in credal.parents[x])
     return Factor((variables[x],), parents, table)

@@ -57,6 +57,9 @@ REMEMBERED = 8
 WIDE = 1 << 14
 """Where all tables together are larger than this, slices are tried first."""
 
+CLIMB = 0.7
+"""The share of the time for slices in wide networks, and of that for models of simple forms."""
+
 OUTSIDE_SHARE = 0.1
 """The share of the time for the bounds of another method."""
 
@@ -204,7 +207,7 @@ class Ends:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.fragment.problem.reading, jointly=True)
         limits = Limits(self.options.tolerance, budget)
-        return other_solvers.find(name, encoding, objective, limits, end=end)
+        return other_solvers.find(name, encoding, objective, limits, end=end, accepts=self._is_model)
 
     def by_search(self, budget: Budget, end: End) -> Finding:
         """Search on cliques: as they are, or first on slices where they are large."""
@@ -220,7 +223,7 @@ class Ends:
 
     def _widely(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Climb first; then search all cliques if these can be written down in time, or the last slice."""
-        climbed = self._climbed(budget.share(0.5), end, known)
+        climbed = self._climbed(budget.share(CLIMB), end, known)
         if climbed.ending is not Ending.STOPPED:
             return climbed
         if self._size > PER_SECOND * budget.remaining:
@@ -268,7 +271,7 @@ class Ends:
                 self.slices[end] = search
                 best = search.run().joined(best, end)
             if rung is RUNGS[0] and best.ending is Ending.STOPPED:
-                best = self._simply_attained(best, budget.share(0.5), end)
+                best = self._simply_attained(best, budget.share(CLIMB), end)
             is_whole = rung.variables >= len(self.fragment.problem.variables)
             if best.ending is not Ending.STOPPED or is_whole or budget.is_spent:
                 break

@@ -24,7 +24,6 @@ from credalog.trusted.rounding import UNIT
 
 __all__ = [
     "Table",
-    "all_rows",
     "copy_box",
     "corner_range",
     "corner_weight",
@@ -97,8 +96,9 @@ def proves_empty(G: Floats, rows: int, ray: Floats) -> bool:
     for j in range(G.shape[1]):
         total, size = 0.0, 0.0
         for i in range(rows):
-            total += ray[i] * G[i, j]
-            size += abs(ray[i] * G[i, j])
+            if ray[i] > 0.0:
+                total += ray[i] * G[i, j]
+                size += abs(ray[i] * G[i, j])
         # Written so that a multiplier that is no number proves nothing; products may underflow.
         if not total > 2.0 * (rows + 4) * EPSILON * size + UNDERFLOW:
             return False
@@ -277,13 +277,6 @@ def _rows(t: Table, lower: Floats, upper: Floats, G: Floats) -> int:
             # Not `above + below`: uncompiled, the sum of two of numpy's truth values is a truth value.
             count += contexts * above + contexts * below
     return count
-
-
-@compiled
-def all_rows(t: Table, lower: Floats, upper: Floats, worlds: int) -> Floats:
-    """Return all rows of a table under a box."""
-    G = np.empty((_most_rows(t), worlds))
-    return G[: _rows(t, lower, upper, G)]
 
 
 @compiled

@@ -35,17 +35,22 @@ from credalog.methods.intervals.factors import (
 from credalog.network.formulas import literals_of
 from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Sentence
+from credalog.numbers.budget import Budget
 from credalog.trusted.rounding import all_rounded_down
 
 __all__ = ["Surroundings", "box_rows", "local_sentences", "widen"]
 
 
-def widen(graph: FactorGraph, dependencies: DependencyGraph, radius: int, *, implied: bool) -> FactorGraph:
-    """Add the window of every factor; a window inside an earlier one is left out."""
+def widen(
+    graph: FactorGraph, dependencies: DependencyGraph, radius: int, *, implied: bool, budget: Budget
+) -> FactorGraph:
+    """Add the window of every factor while there is time; a window inside an earlier one is left out."""
     surroundings = Surroundings.of(graph, dependencies, 32 * 2**radius, implied=implied)
     seen: dict[int, list[set[int]]] = {}
     windows = []
     for factor in graph.factors:
+        if budget.is_spent:
+            break
         scope = surroundings.grow(set(factor.scope), radius)
         known = any(set(scope) <= other for other in seen.get(scope[0], ()))
         if len(scope) > len(factor.scope) and not known:

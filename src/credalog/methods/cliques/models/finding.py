@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from math import isfinite
 from typing import TypeAlias
 
@@ -29,7 +30,7 @@ from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY, TOLERANCE, allowed_gap
 from credalog.tables.distribution import Distribution, Factor, Floats
@@ -40,8 +41,11 @@ __all__ = ["Hint", "find_models"]
 Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 """The probability of each value of some variables."""
 
-WIDTHS = (1, 0, 2, 3)
-"""How many tied variables one of them keeps as parents, in the order in which that is tried."""
+WIDTHS = (1, 0, 1, 2, 3)
+"""How many tied variables one of them keeps as parents, in the order in which that is tried.
+
+What products miss tells which ties are worth keeping.
+"""
 
 WORLD_SHARE, WALK_SHARE = 0.25, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
@@ -72,25 +76,24 @@ def find_models(
     best: float | None = None
     for distribution in search.candidates(hints):
         value = distribution.probability(search.asked.claim, search.asked.given)
-        is_better = isfinite(value) and (best is None or end.is_farther(value, best))
-        if is_better and violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
+            continue
+        if violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
-        if best is not None and (asked is None or _is_enough(best, enough)):
-            return
+            if asked is None or _is_enough(best, enough):
+                return
 
 
 def uncertain_models(
     network: Network, graph: DependencyGraph, markov: Markov, *, budget: Budget
 ) -> Iterator[Distribution]:
-    """Yield models in which no variable is certain from the start, with tables given ever more parents."""
+    """Yield models in which no variable is certain from the start, with tables given some parents."""
     search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
     condition = None if markov is Markov.NONE else graph
-    for width in WIDTHS:
-        with suppress(ProblemTooLarge):
-            for found in () if budget.is_spent else search.within({}, width):
-                if violation(found, network, condition) <= FEASIBILITY:
-                    yield found
+    for found in search.uncertain():
+        if violation(found, network, condition) <= FEASIBILITY:
+            yield found
 
 
 def _is_enough(value: float, bound: float | None) -> bool:
@@ -109,12 +112,19 @@ class _Search:
 
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
-        for width in WIDTHS:
-            for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
-                if self.budget.is_spent:
-                    return
-                with suppress(ProblemTooLarge):
-                    yield from self.within(world, width)
+        if not self.asked.scope:
+            yield self._central()
+        for world in self._worlds(hints):
+            if not self.budget.is_spent:
+                yield from self._within(world)
+
+    def uncertain(self) -> Iterator[Distribution]:
+        """Yield those in which all variables are uncertain."""
+        yield self._central()
+        yield from self._within({})
+
+    def _central(self) -> Distribution:
+        return self._sparse(self.network, self.asked, WIDTHS[0], {}).central()
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
@@ -143,28 +153,39 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def within(self, world: World, width: int) -> Iterator[Distribution]:
+    def _within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
-        if rest is None:
-            return
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
-        if asked.given == FALSE:
+        if rest is None or asked.given == FALSE:
             return
         certain = tuple(Factor((v,), (), _unit(v, value)) for v, value in world.items())
-        number = {v: i for i, v in enumerate(rest.variables)}
-        whole = self.graph.index
-        arcs = sparse_parents(self.graph, map(whole, rest.variables), map(whole, asked.scope), width=width)
-        named = {
-            number[self.graph.variables[x]]: tuple(number[self.graph.variables[p]] for p in parents)
-            for x, parents in arcs.items()
-        }
-        if not named:
+        if not rest.variables:
             yield Distribution(certain)
             return
-        models = SparseModels(rest, named)
-        for found in models.best(asked, end=self.end, budget=self.budget.share(WALK_SHARE)):
-            yield Distribution((*certain, *found.factors))
+        worth: dict[frozenset[int], float] = {}
+        for width in WIDTHS:
+            sparse = self._sparse(rest, asked, width, worth)
+            # A query or a sentence may span too much of the graph, or take too long: another form may do.
+            with suppress(ProblemTooLarge, OutOfTime):
+                for found in sparse.best(asked, end=self.end):
+                    yield Distribution((*certain, *found.factors))
+            if not sparse.pressing or self.budget.is_spent:
+                return
+            for scope, amount in sparse.pressing.items():
+                for pair in combinations((self.graph.index(rest.variables[x]) for x in scope), 2):
+                    worth[frozenset(pair)] = worth.get(frozenset(pair), 0.0) + amount
+
+    def _sparse(
+        self, network: Network, asked: Query, width: int, worth: Mapping[frozenset[int], float]
+    ) -> SparseModels:
+        """Arrange the variables of a network."""
+        names, whole = self.graph.variables, self.graph.index
+        number = {v: i for i, v in enumerate(network.variables)}
+        over, first = map(whole, network.variables), map(whole, asked.scope)
+        arcs = sparse_parents(self.graph, over, first, width=width, worth=worth)
+        own = {number[names[x]]: tuple(number[names[p]] for p in parents) for x, parents in arcs.items()}
+        return SparseModels(network, own, self.budget.share(WALK_SHARE))
 
 
 def _certain(hint: Hint) -> World:
