@@ -78,7 +78,8 @@ def find_models(
         value = distribution.probability(search.asked.claim, search.asked.given)
         if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
             continue
-        if violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        missed = violation(distribution, network, condition, asked=search.asked.scope, budget=budget)
+        if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
             if asked is None or _is_enough(best, enough):
@@ -92,7 +93,7 @@ def uncertain_models(
     search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
     condition = None if markov is Markov.NONE else graph
     for found in search.uncertain():
-        if violation(found, network, condition) <= FEASIBILITY:
+        if violation(found, network, condition, budget=budget) <= FEASIBILITY:
             yield found
 
 
