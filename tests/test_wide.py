@@ -1,7 +1,7 @@
-"""Questions about networks too wide for one table: each has an answer, and no bound is narrower than the truth.
+"""Questions about networks too wide for one table: each has an answer, no bound narrower than the truth.
 
-The expected values are derived by hand; small networks of the same kinds are compared with `joint`, which sees
-every world.
+The expected values are derived by hand; small networks of the same kinds are compared with `joint`, which
+sees every world.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def test_a_measurement_on_a_wide_network_says_what_is_only_bounded(eight: LCN) -
 
 
 def test_the_greatest_entropy_of_a_wide_network_lies_between_a_model_and_a_bound(wide_ring: LCN) -> None:
-    """A closed ring of n biased ties: no model has more than n atoms' worth, nor than n ties' worth plus one."""
+    """By the chain rule no model has more than one atom and the ties to the other 23 have."""
     found = wide_ring.maxent(timeout=5)
     most_of_a_tie = -(0.7 * log(0.7) + 0.3 * log(0.3))
     assert found.distribution is not None
@@ -188,7 +188,7 @@ def test_the_greatest_entropy_of_a_wide_network_lies_between_a_model_and_a_bound
 
 
 def test_a_slice_bounds_the_entropy_that_all_tables_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain of ties, free but for its ties: H = H(s0) + three ties of at least 0.7, found exactly and in slices."""
+    """H of a chain is H(s0) and three ties of at least 0.7: found exactly, and bounded in slices."""
     lines = ["0.5 <= P(s0) <= 0.5", *(f"0.7 <= P(s{i} iff s{i + 1}) <= 0.9" for i in range(3))]
     truth = log(2.0) - 3 * (0.7 * log(0.7) + 0.3 * log(0.3))
     model = credalog.parse("\n".join(lines))
