@@ -47,7 +47,7 @@ WIDTHS = (1, 0, 1, 2, 3)
 What products miss tells which ties are worth keeping.
 """
 
-WORLD_SHARE, WALK_SHARE = 0.25, 0.5
+WORLD_SHARE, WALK_SHARE = 0.6, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
 
 CERTAIN = 1e-6
