@@ -193,7 +193,7 @@ class Ends:
         """Check a distribution against all that is said of the fragment; remember those that pass."""
         if any(distribution is model for model in self.models.of(self.fragment)):
             return True
-        passed = self.cliques.admits(distribution, self._said, self.asked.scope)
+        passed = self.cliques.admits(distribution, self._said, self.asked.scope, self.budget)
         if passed:
             self.models.add(self.fragment, distribution)
         return passed
