@@ -308,6 +308,8 @@ class Ends:
             return self._searched(Reading.TIED, budget, end, known)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
             return self._open(budget, end, known)
+        if problem.reading is Reading.GLOBAL and problem.structure.core:
+            return self._globally(budget, end, known)
         return self._searched(problem.reading, budget, end, known, jointly=self._suits_one_table)
 
     @cached_property
@@ -323,6 +325,31 @@ class Ends:
             return self._encoded(Reading.TIED, jointly=False)[0].factorization
         except ProblemTooLarge:
             return None
+
+    def _globally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Search along the ties; where these are no junction tree, in one table per component as well."""
+        try:
+            along = self._encoded(Reading.GLOBAL, jointly=False)[0].factorization
+        except ProblemTooLarge:
+            return self._loosely(Reading.TIED, budget, end, known)
+        if along.is_closed and not self.fragment.problem.declared:
+            return self._searched(Reading.GLOBAL, budget, end, known)
+        if self._suits_one_table:
+            return self._searched(Reading.GLOBAL, budget, end, known, jointly=True)
+        known = self._log_linear_witness(known, budget, end)
+        outer = self._loosely(Reading.GLOBAL, budget.share(0.5), end, known)
+        if outer.ending is not Ending.STOPPED:
+            return outer
+        try:
+            inner = self._searched(Reading.CHAIN, budget, end, outer.witness, floor=outer.bound)
+        except ProblemTooLarge:
+            return outer
+        return inner.joined(outer, end)
+
+    def _loosely(self, reading: Reading, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Bound from outside in a reading that every model fits; models of simple forms may attain that."""
+        outer = self._searched(reading, budget.share(0.5), end, known, floor=self._prior[end].bound)
+        return self._simply_attained(outer, budget, end) if outer.ending is Ending.STOPPED else outer
 
     def _open(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""

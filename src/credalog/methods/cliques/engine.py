@@ -54,8 +54,9 @@ class Cliques:
 
         It need only stand for a model in what is said and asked.
         """
-        graph = None if self.compiled.markov is Markov.NONE else self.compiled.graph
-        return violation(distribution, said, graph, asked=asked) <= FEASIBILITY
+        markov = self.compiled.markov
+        graph = None if markov is Markov.NONE else self.compiled.graph
+        return violation(distribution, said, graph, asked=asked, markov=markov) <= FEASIBILITY
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""

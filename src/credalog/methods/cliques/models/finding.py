@@ -78,7 +78,8 @@ def find_models(
         value = distribution.probability(search.asked.claim, search.asked.given)
         if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
             continue
-        if violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        missed = violation(distribution, network, condition, asked=search.asked.scope, markov=markov)
+        if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
             if asked is None or _is_enough(best, enough):
