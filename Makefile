@@ -33,7 +33,7 @@ test: check
 	$(BIN)/pytest -q -n auto --cov --cov-report=term:skip-covered
 
 mutants: $(READY)
-	$(BIN)/python -m tools.mutants --fresh --sample 0.3 --minutes 45 --write
+	$(BIN)/python -m tools.mutants --fresh --sample 0.5 --minutes 45 --write
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -250,3 +251,36 @@ def test_independent_variables_are_bounded_in_every_context_of_all_the_others() 
     contexts = np.bincount(ratios.of[np.diff(ratios.denominator.indptr) == 2])
     assert len(contexts) == 4
     assert contexts.min() >= 8
+
+
+# --- Bounds on columns, to the last digit ----------------------------------------------------------------
+
+
+def joint_of(chances: Sequence[Sequence[Fraction]], world: Sequence[int]) -> Fraction:
+    """Return the probability of a world of a chain, from P(x | x before) of each state before."""
+    found, before = Fraction(1), 0
+    for row, value in zip(chances, world, strict=True):
+        p = row[before % len(row)]
+        found, before = found * (p if value else 1 - p), value
+    return found
+
+
+def test_the_only_model_of_a_chain_passes_no_bound_on_columns() -> None:
+    """All probabilities are floats with twenty digits; those of the third table have more than a float."""
+    rng, atoms = np.random.default_rng(1), propositions("x0 x1 x2 x3")
+    for _ in range(20):
+        rows = [[Fraction(int(k), 2**20) for k in rng.integers(1, 2**20, 1 + (i > 0))] for i in range(4)]
+        sentences = [says(atoms[0], rows[0][0], rows[0][0])]
+        for before, atom, (no, yes) in zip(atoms, atoms[1:], rows[1:], strict=False):
+            sentences += [says(atom, yes, yes, given=before), says(atom, no, no, given=~before)]
+        network = Network(tuple(atom.variable for atom in atoms), tuple(sentences))
+        part = Engine(network).part(Query(atoms[3]))
+        encoding, objective = part.encode(Query(atoms[3]), Reading.OUTER)
+        bounds = encoding.with_column_bounds(objective).column_bounds
+        assert bounds is not None
+        for clique, columns in zip(encoding.factorization.cliques, encoding.columns, strict=True):
+            for state in np.ndindex(*columns.shape):
+                worlds = [w for w in product((0, 1), repeat=4) if tuple(w[x] for x in clique.scope) == state]
+                exact = sum((joint_of(rows, world) for world in worlds), Fraction(0))
+                found = Fraction(float(bounds[columns[state]]))
+                assert exact <= found <= exact * (1 + Fraction(1, 10**12))

@@ -191,8 +191,7 @@ def test_a_gathered_observation_comes_back_as_the_table_it_was() -> None:
     assert folded.network.sentences[:2] == tuple(others)
     assert folded.network.variables == (X.variable, COLOR, sign)
     kept = Factor((X.variable,), (), np.array([0.7, 0.3]))
-    likely = np.array([float(p) for p in expected]).reshape(3, 2)
-    gathered = Factor((sign,), (COLOR, X.variable), np.stack([1.0 - likely, likely], axis=-1))
+    gathered = Factor((sign,), (X.variable, COLOR), np.full((2, 3, 2), 0.5))
     restored = folded._restored(Distribution((kept, gathered)))
     assert restored is not None
     same, *leaves = restored.factors
@@ -202,6 +201,26 @@ def test_a_gathered_observation_comes_back_as_the_table_it_was() -> None:
         seen = np.array([float(p) for p in chances]).reshape(3, 2)
         assert leaf.table == pytest.approx(np.stack([1.0 - seen, seen], axis=-1))
     assert folded._restored(None) is None
+
+
+def test_ranges_come_back_as_likelihoods_with_the_product_of_the_witness() -> None:
+    """Given color and x, f has a range of its own each; g has 1/2. The greatest product is 0.6 / 2."""
+    ranges = [("0.1", "0.5"), ("0.2", "0.2"), ("0", "0.3"), ("0.4", "0.6"), ("0.1", "0.1"), ("0", "0.5")]
+    half, points = 6 * ["0.5"], np.array([0.3, 0.2, 0.15, 0.6, 0.1, 0.0]).reshape(3, 2)
+    wide = [
+        replace(s, lower=Fraction(low), upper=Fraction(high))
+        for s, (low, high) in zip(of_two(F, half), ranges, strict=True)
+    ]
+    folded = fold(network_of(Sentence.of(X, "0.2", "0.4"), *wide, *of_two(G, half)), Query(X, F & G))
+    assert folded is not None
+    (sign,) = folded.gathered
+    seen = points.T / 0.6
+    witness = Distribution((Factor((sign,), (X.variable, COLOR), np.stack([1.0 - seen, seen], axis=-1)),))
+    restored = folded._restored(witness)
+    assert restored is not None
+    first, second = restored.factors
+    assert first.table[..., 1] == pytest.approx(points, abs=1e-9)
+    assert second.table == pytest.approx(0.5)
 
 
 def test_observations_are_gathered_only_where_all_parents_stay_the_same() -> None:

@@ -9,7 +9,6 @@ from fractions import Fraction
 from math import prod
 from typing import Any, Literal
 
-import networkx
 import numpy as np
 import pyscipopt
 import pytest
@@ -23,7 +22,6 @@ from credalog.lcn import LCN
 from credalog.methods.intervals import Round, Schedule, Variant, propagate
 from credalog.methods.intervals.factors import Kind, factor_graph
 from credalog.methods.intervals.kernels import maximize
-from credalog.methods.intervals.separation import mark_independent
 from credalog.network.formulas import (
     TRUE,
     Formula,
@@ -34,7 +32,7 @@ from credalog.network.formulas import (
     propositions,
     truth_table,
 )
-from credalog.network.graph import Markov, dependency_graph
+from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import VACUOUS, Status, Warrant
 from random_networks import KINDS, random_case
@@ -406,31 +404,6 @@ def test_without_a_markov_condition_no_independence_is_used() -> None:
     assert propagate(pair, variant="sound").interval(C.variable) == pytest.approx((0.25, 0.25), abs=1e-9)
     free = propagate(pair, variant="sound", markov=Markov.NONE).interval(C.variable)
     assert free == pytest.approx((0.0, 0.5), abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_neighbours_are_called_independent_only_without_common_ancestors_or_two_cycles(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    atoms = [proposition(f"x{i}") for i in range(10)]
-    sentences = []
-    for i in range(10):
-        above = [int(p) for p in rng.permutation([j for j in range(10) if j != i])[: rng.integers(0, 4)]]
-        if rng.random() < 0.7:
-            above = [p for p in above if p < i]
-        given = conjunction(atoms[p] for p in above)
-        sentences.append(S(atoms[i], 0.2, 0.8, given=given))
-    net = Network(tuple(a.variable for a in atoms), tuple(sentences))
-    dependencies = dependency_graph(net)
-    graph = mark_independent(factor_graph(net), dependencies)
-    digraph = networkx.DiGraph((p, x) for x, above in enumerate(dependencies.parent_indices) for p in above)
-    digraph.add_nodes_from(range(10))
-    for f, factor in enumerate(graph.factors):
-        start = graph.arrays.edge_start[f]
-        marked = [v for k, v in enumerate(factor.scope) if graph.arrays.product[start + k]]
-        origins = [networkx.ancestors(digraph, v) | {v} for v in marked]
-        assert all(one.isdisjoint(other) for one, other in itertools.combinations(origins, 2))
-        cyclic = [not networkx.is_directed_acyclic_graph(digraph.subgraph(o)) for o in origins]
-        assert sum(cyclic) <= 1
 
 
 # --- Evidence -----------------------------------------------------------------------------------------------

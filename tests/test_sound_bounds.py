@@ -168,6 +168,14 @@ def test_a_sentence_that_is_all_there_is_answers_its_own_question() -> None:
     assert bounded(network(S(wide, 0.2, 0.3)), wide) == pytest.approx((0.2, 0.3), abs=1e-9)
 
 
+def test_a_window_holds_what_lies_between_the_variables_of_a_query() -> None:
+    """2 P(a and b) = P(a) + P(b) - P(a xor b), and nine ties of 0.02 leave P(a xor b) <= 0.18."""
+    atoms = [proposition(f"s{i}") for i in range(60)]
+    ties = [S(Xor(pair), 0, 0.02) for pair in pairwise(atoms)]
+    net = network(*(S(x, 0.3, 0.6) for x in atoms), *ties)
+    assert bounded(net, atoms[20] & atoms[29])[0] == pytest.approx((0.3 + 0.3 - 9 * 0.02) / 2, abs=1e-6)
+
+
 # --- Contradictions ---------------------------------------------------------------------------------------
 
 

@@ -341,7 +341,7 @@ class LCN:
         """
         from credalog.methods.cliques.models import explicit_model
 
-        is_upper = named(end, get_args(EndName), what="end") == "upper"
+        is_upper = _named(end, get_args(EndName), "end") == "upper"
         witness = answer.upper_witness if is_upper else answer.lower_witness
         if witness is None:
             raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")

@@ -33,6 +33,7 @@ from credalog.cli.command import (
 from credalog.cli.output import BAR, LOWER, SECONDS, UPPER, Column, attained, write_json, write_table
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError, InconsistentNetwork, Option
+from credalog.numbers.interval import Status
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -255,6 +256,7 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[
         write_table(columns, found)
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         _explain_vacuous(model, answers, arguments)
+        _tell_of_open_ends(answers)
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
@@ -306,6 +308,15 @@ def _explain_vacuous(model: LCN, answers: Sequence[Any], arguments: Namespace) -
         if why:
             told += 1
             note(f"{answer.query} is {answer.interval}: {'; '.join(why)}.")
+
+
+def _tell_of_open_ends(answers: Sequence[Any]) -> None:
+    """Say of answers that are not exact what was tried."""
+    for answer in [a for a in answers if a.status is Status.BOUNDED and a.tried][:MOST_REASONS]:
+        note(
+            f"{answer.query} may be narrower than {answer.interval}. Tried: {', '.join(answer.tried)}."
+            " More time (--timeout) may narrow it."
+        )
 
 
 RUNNING = (

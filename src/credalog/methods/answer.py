@@ -78,6 +78,8 @@ class Answer(Printed):
     method: str
     seconds: float = field(compare=False)
     interrupted: bool = False
+    tried: tuple[str, ...] = field(default=(), compare=False)
+    """What was done to find the answer, in order."""
 
     @property
     def lower_witness(self) -> Distribution | None:
@@ -130,6 +132,7 @@ class Answer(Printed):
             **self.interval.to_dict(),
             "status": self.ending,
             "method": self.method,
+            "tried": list(self.tried),
             "seconds": self.seconds,
         }
 

@@ -6,6 +6,7 @@ Input: a network and a query. Output: an `Answer`, by the method asked for or th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,7 +24,7 @@ from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
-from credalog.network.relevance import is_polytree, relevance
+from credalog.network.relevance import Relevance, is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
@@ -31,6 +32,9 @@ from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
+
+MOST_FAMILIES = 60
+"""Where more tables of a credal network bear on a query, programs on cliques come to nothing in time."""
 
 
 def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
@@ -108,7 +112,7 @@ class Engine:
         if credal is not None and options.method in ("auto", "points"):
             found = points.marginals(credal, atoms, given, options) or ()
             return dict(zip(atoms, found, strict=False))
-        if given != TRUE or options.method != "auto" or self.compiled.markov is not Markov.LOCAL:
+        if given != TRUE or options.method != "auto" or self.compiled.markov is Markov.NONE:
             return {}
         return self._tied_at_once(atoms, options)
 
@@ -166,15 +170,32 @@ class _Asked:
             return self._free()
         if (found := self._pointwise()) is not None:
             return found
-        if not self._suits_sets():
+        if self._as_credal is None:
             return self._folded()
-        first = self._by_sets(self.options.timeout / 2.0)
-        if first.status is Status.EXACT or first.interrupted:
-            return first
-        second = self.factorized()
-        interval = first.interval.joined(second.interval)
-        status = interval.status(self.options.tolerance)
-        return replace(second, interval=interval, status=status, seconds=self.budget.elapsed)
+        if len(self._relevant.families) > MOST_FAMILIES:
+            return self._by_sets(self.budget.remaining)
+        ways = (self._by_sets, self._by_cliques)
+        return self._in_turn(ways if self._suits_sets() else ways[::-1])
+
+    def _in_turn(self, ways: Sequence[Callable[[float], Answer]]) -> Answer:
+        """Try one way for half of the time, then the other on what is left open; join what both find."""
+        best: Answer | None = None
+        for way, part in zip(ways, (0.5, 1.0), strict=True):
+            with suppress(ProblemTooLarge):
+                found = way(part * self.budget.remaining)
+                interval = found.interval if best is None else best.interval.joined(found.interval)
+                status = interval.status(self.options.tolerance)
+                tried = (*(best.tried if best else ()), *(found.tried or (SETS_TRIED,)))
+                seconds = self.budget.elapsed
+                best = replace(found, interval=interval, status=status, seconds=seconds, tried=tried)
+                if status is Status.EXACT or found.interrupted:
+                    return best
+        assert best is not None, "bounds without vertices are never too large"
+        return best
+
+    def _by_cliques(self, seconds: float) -> Answer:
+        limited = _Asked(self.engine, self.asked, self._with_timeout(seconds), self.models)
+        return limited.factorized()
 
     def factorized(self) -> Answer:
         """Search on cliques."""
@@ -307,19 +328,26 @@ class _Asked:
     def _pointwise(self) -> Answer | None:
         """Return the answer where only points bear on the query."""
         credal = self.compiled.credal
-        return None if credal is None else points.query(credal, self.asked, self.options)
+        return (
+            None
+            if credal is None
+            else points.query(credal, self.asked, self._with_timeout(self.budget.remaining))
+        )
 
     @cached_property
     def _as_credal(self) -> tuple[credal.CredalNetwork, credal.Question] | None:
         return None if self.compiled.credal is None else credal.ask(self.compiled.credal, self.asked)
 
     def _suits_sets(self) -> bool:
-        """Tell whether set propagation is the better start: a credal network, a posterior or a polytree."""
-        if self._as_credal is None:
-            return False
+        """Tell whether set propagation is the better start in a credal network: a posterior or a polytree."""
+        return self.asked.is_conditional or is_polytree(self._relevant)
+
+    @cached_property
+    def _relevant(self) -> Relevance:
+        """Return the families of a credal network that bear on the query."""
+        assert self._as_credal is not None
         network, question = self._as_credal
-        relevant = relevance(network.parents, [question.target], question.observed)
-        return self.asked.is_conditional or is_polytree(relevant)
+        return relevance(network.parents, [question.target], question.observed)
 
 
 ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
@@ -336,6 +364,9 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+SETS_TRIED = "sets and vertices"
+"""What set propagation and branching are called in an answer."""
 
 GATED = ("auto", "points", "factorized", "sets")
 """The methods that answer wide formulas with the help of gates."""

@@ -345,20 +345,23 @@ def _places(
     sentence: Sentence, variables: Sequence[Variable], graph: Parents, index: Mapping[Variable, int]
 ) -> tuple[Place, ...]:
     """Return the variable and the parent configurations that a sentence is local to."""
-    if len(sentence.claim_scope) != 1:
+    claimed = sentence.claim_scope
+    if len(claimed) != 1:
         return ()
-    child = index[sentence.claim_scope[0]]
+    child = index[claimed[0]]
     parents = [variables[i] for i in graph.parent_indices[child]]
-    if not set(sentence.given_scope) <= set(parents):
+    literals = literals_of(sentence.given)
+    if not set(sentence.given_scope if literals is None else literals).issubset(parents):
         return ()
     decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
     most = MAX_CONDITION_WORLDS if decides else 1
-    return tuple((child, found) for found in _configurations(sentence.given, parents, most))
+    return tuple((child, found) for found in _configurations(sentence.given, parents, literals, most))
 
 
-def _configurations(given: Formula, parents: Sequence[Variable], most: int) -> Sequence[Configuration]:
+def _configurations(
+    given: Formula, parents: Sequence[Variable], literals: Mapping[Variable, str] | None, most: int
+) -> Sequence[Configuration]:
     """Return the parent configurations in which a condition holds; none where they are too many."""
-    literals = literals_of(given)
     if literals is not None and all(p in literals for p in parents):
         return (tuple(p.values.index(literals[p]) for p in parents),)
     if most == 1 and literals is not None and any(len(p.values) > 1 for p in parents if p not in literals):

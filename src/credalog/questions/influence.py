@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -26,16 +27,20 @@ from typing import Any
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.slices import RUNGS
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status
 from credalog.numbers.printed import Printed
-from credalog.program.program import Outcome
+from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.bounding import bounding_reading
+from credalog.questions.models import encode_in_time
 from credalog.questions.widening import silenced
 from credalog.show.html import Bar, as_html
 from credalog.tables.credal import ask, credal_network
@@ -48,6 +53,9 @@ POSITIONS = 9
 
 FIRST_SHARE = 0.4
 """The share of the time for the interval of the whole network; the others share what is left evenly."""
+
+PROMISE_SHARE = 0.3
+"""The share of the time left for a program that tells which sentences are worth a trial, and for each end."""
 
 FINEST = 10**9
 """The largest denominator of a place where a measurement is imagined."""
@@ -209,8 +217,8 @@ class Measurement(Printed):
         )
         return (
             f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
-            f"the width of {self.before.query}, now {now:.6f}, {outlook}"
-        )
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}{f'. {self.doubt}' if self.doubt else ''}"
+        ).removesuffix(".")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` writes; a width is None where no scenario is possible."""
@@ -221,6 +229,7 @@ class Measurement(Printed):
             "width_best": self.best if self.widths else None,
             "width_worst": self.worst if self.widths else None,
             "width_at_most": self.at_most,
+            "doubt": self.doubt,
             "scenarios": [
                 {"value": s.value, "answer": None if s.answer is None else s.answer.to_dict()}
                 for s in self.scenarios
@@ -276,18 +285,17 @@ def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -
 
     Where the relaxation falls short of an end, or that is not attained, all that bears on it may matter.
     """
-    part = engine.part(answer.query)
     bearing = dict.fromkeys(_bearing(engine, answer.query), 0.0)
-    try:
-        encoding, objective = part.encode(answer.query, bounding_reading(part.problem))
-    except ProblemTooLarge:
+    encoded = _outer_program(engine.part(answer.query), answer.query, budget.share(PROMISE_SHARE))
+    if encoded is None:
         return bearing
+    encoding, objective = encoded
     relaxation, attribution = Relaxation(encoding.program), Attribution(engine)
     box = encoding.program.ratios.box
     found: dict[int, float] = defaultdict(float)
     for end in End:
         solve = relaxation.minimize if end is End.LOWER else relaxation.maximize
-        claim, _ = solve(objective, box, timeout=budget.for_solver)
+        claim, _ = solve(objective, box, timeout=budget.share(PROMISE_SHARE).for_solver)
         used = attribution.weights(encoding, claim.multipliers).items()
         attained = answer.interval[end].witnessed
         value = claim.value if claim.outcome is Outcome.OPTIMAL else inf
@@ -296,6 +304,18 @@ def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -
             if number in bearing:
                 found[number] += weight
     return found
+
+
+def _outer_program(part: Fragment, asked: Query, budget: Budget) -> tuple[Encoding, Objective] | None:
+    """Encode what bears on a query, or else a slice of it, in a program that holds every model."""
+    with suppress(ProblemTooLarge):
+        cliques, evidence = part.factorize(asked, bounding_reading(part.problem))
+        encoding = encode_in_time(part.problem, cliques, evidence, budget.share(0.5))
+        return encoding, encoding.objective(asked.claim, asked.given)
+    for rung in (RUNGS[1], RUNGS[0]):
+        with suppress(ProblemTooLarge, OutOfTime):
+            return part.encode_slice(asked, rung, budget.share(0.7))
+    return None
 
 
 def _bearing(engine: Engine, asked: Query) -> list[int]:

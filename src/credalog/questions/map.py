@@ -44,6 +44,9 @@ NEGLIGIBLE = 1e-12
 FIRST_SECONDS = 0.5
 """How long a complete assignment is worked on at first; four times longer whenever it comes up again."""
 
+GREEDY_SHARE, GUESS_SHARE = 0.2, 0.3
+"""The shares of the time for a first assignment: completed greedily, and read off a model."""
+
 OPENING_SHARE = 0.2
 """The share of the time that may go into asking whether there is a model at all."""
 
@@ -366,6 +369,8 @@ class _BestFirst:
             return
         try:
             self._complete_greedily()
+            if self.assignments.is_too_large and self._highest() <= 0.0:
+                self._guess()
             self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
         except KeyboardInterrupt:
             self.is_interrupted = True
@@ -373,8 +378,21 @@ class _BestFirst:
     def _complete_greedily(self) -> None:
         """Complete one assignment greedily, so that something is known early."""
         states: States = ()
+        budget = self.budget.share(GREEDY_SHARE)
         while len(states) < len(self.assignments.order):
+            if budget.is_spent:
+                self.assignments.is_too_large = True
+                return
             states = min(self._children(-1.0, states))[1].states
+        self._offer(states)
+
+    def _guess(self) -> None:
+        """Take an assignment from a model of a simple form: where all is wide, little else is known early."""
+        found = self.assignments.guess(self.budget.share(GUESS_SHARE))
+        if found is not None:
+            self._offer(tuple(found[x] for x in self.assignments.order))
+
+    def _offer(self, states: States) -> None:
         for bound, node in self._judge(-1.0, _Node(states)):
             self.tree.push(bound, node)
 
@@ -391,6 +409,8 @@ class _BestFirst:
         """
         others: list[tuple[float, _Node]] = []
         while True:
+            if self._is_over():
+                return Explored(((bound, node), *others))
             children = self._treat(bound, node)
             if not children or children[0][0] > bound or len(children[0][1].states) == len(node.states):
                 return Explored((*children, *others))

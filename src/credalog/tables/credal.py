@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import comb, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ from credalog.network.polytopes import (
 )
 from credalog.network.relevance import ancestors, relevance
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import Endpoint
+from credalog.numbers.interval import End, Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.distribution import Distribution, Factor, observations
 from credalog.tables.elimination import MAX_CELLS, Potential
@@ -80,6 +80,10 @@ class Extreme:
 
     endpoint: Endpoint
     choices: tuple[Choice, ...] | None
+
+    def joined(self, other: Extreme, end: End) -> Extreme:
+        """Return the tighter bound, with the vertices of this one."""
+        return Extreme(self.endpoint.joined(other.endpoint, end), self.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +235,31 @@ class CredalNetwork:
         return replace(
             empty, vertices=np.array(padded, dtype=np.float64).reshape(*shape, longest, self.sizes[x])
         )
+
+    def ranges(self, x: int, observed: Mapping[int, int]) -> tuple[Array, Array]:
+        """Return the least and greatest probabilities of a family, its observed parents fixed, as floats.
+
+        Each is moved outwards: the true ones lie between.
+        """
+        if x not in self._ranges:
+            shape = [self.sizes[p] for p in self.parents[x]]
+            least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
+            for configuration, polytope in self.polytopes[x].items():
+                found = np.array(ranges(polytope), dtype=np.float64)
+                least[configuration], most[configuration] = found[:, 0], found[:, 1]
+            inner = (least < 1.0), (most > 0.0)
+            self._ranges[x] = (
+                np.where(inner[0], np.nextafter(least, 0.0), least),
+                np.where(inner[1], np.nextafter(most, 1.0), most),
+            )
+        fixed = (observed.get(p) for p in self.parents[x])
+        index: Any = tuple(slice(None) if state is None else state for state in fixed)
+        least, most = (np.asarray(ends[index]) for ends in self._ranges[x])
+        return least, most
+
+    @cached_property
+    def _ranges(self) -> dict[int, tuple[Array, Array]]:
+        return {}
 
     def central_table(self, x: int, observed: Mapping[int, int]) -> Potential[int]:
         """Return a distribution inside each credal set of a family, its observed parents fixed."""

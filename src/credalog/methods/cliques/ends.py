@@ -57,6 +57,16 @@ REMEMBERED = 8
 WIDE = 1 << 14
 """Where all tables together are larger than this, slices are tried first."""
 
+TRIED = {
+    Reading.LITERAL: "cliques",
+    Reading.OUTER: "cliques around components",
+    Reading.CHAIN: "cliques of the chain graph",
+    Reading.SLICED: "slices",
+    Reading.TIED: "cliques along the ties",
+    Reading.FREE: "cliques without independences",
+}
+"""What the search in each reading is called in an answer."""
+
 CLIMB = 0.7
 """The share of the time for slices in wide networks, and of that for models of simple forms."""
 
@@ -106,10 +116,13 @@ class Ends:
         self.budget = budget
         self.fragment = fragment
         self.models = models
+        # What stands for a model in one question need not in the next.
+        self.accepted: list[Distribution] = []
         self.jointly = jointly
         self.outside = outside
         self.lower_search: Search | None = None
         self.slices: dict[End, Search] = {}
+        self.tried: dict[str, None] = {}
         self.factorizations: dict[Reading, tuple[Factorization, dict[int, int]]] = {}
         self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
 
@@ -131,7 +144,8 @@ class Ends:
             raise self._nothing()
         is_interrupted = Ending.INTERRUPTED in (lower.ending, upper.ending)
         status = interval.status(self.options.tolerance)
-        return Answer(self.asked, interval, status, method, self.budget.elapsed, interrupted=is_interrupted)
+        seconds, tried = self.budget.elapsed, tuple(self.tried)
+        return Answer(self.asked, interval, status, method, seconds, is_interrupted, tried)
 
     def _resumed(self, lower: Finding) -> Finding:
         """Take up the search for the lower end where it stopped, if there is time left."""
@@ -179,10 +193,11 @@ class Ends:
 
     def _is_model(self, distribution: Distribution) -> bool:
         """Check a distribution against all that is said of the fragment; remember those that pass."""
-        if any(distribution is model for model in self.models.of(self.fragment)):
+        if any(distribution is model for model in self.accepted):
             return True
         passed = self.cliques.admits(distribution, self._said, self.asked.scope)
         if passed:
+            self.accepted.append(distribution)
             self.models.add(self.fragment, distribution)
         return passed
 
@@ -236,7 +251,10 @@ class Ends:
     @cached_property
     def _prior(self) -> Interval:
         """Return what another method bounds from outside, in little time."""
-        return VACUOUS if self.outside is None else self.outside(self.budget.share(OUTSIDE_SHARE))
+        if self.outside is None:
+            return VACUOUS
+        self.tried["sound propagation"] = None
+        return self.outside(self.budget.share(OUTSIDE_SHARE))
 
     @cached_property
     def _size(self) -> float:
@@ -269,6 +287,7 @@ class Ends:
                 limits = Limits(self.options.tolerance, share, True, False, self._report(end))
                 search = Search(*self._sliced(rung, share), limits, end, best.witness, self._is_model)
                 self.slices[end] = search
+                self.tried[f"slices up to {rung.variables} variables"] = None
                 best = search.run().joined(best, end)
             if rung is RUNGS[0] and best.ending is Ending.STOPPED:
                 best = self._simply_attained(best, budget.share(CLIMB), end)
@@ -279,21 +298,26 @@ class Ends:
 
     def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Look for models of a simple form, which are found at any width, as far out as the bound."""
+        self.tried["models of simple forms"] = None
         network, bound = self.cliques.compiled, found.bound
         found_models = find_models(
             self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
         )
         with suppress(ProblemTooLarge):
             for witness in found_models:
+                self.accepted.append(witness.distribution)
                 self.models.add(self.fragment, witness.distribution)
                 found = replace(found, witness=farther_witness(found.witness, witness, end))
         return found.closed_within(self.options.tolerance)
 
     def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Go on in the largest slice that was begun, by cutting."""
-        if found.ending is not Ending.STOPPED or end not in self.slices or budget.is_spent:
+        if found.ending is Ending.STOPPED and end in self.slices and not budget.is_spent:
+            found = self.slices[end].go_on(budget.share(0.5)).joined(found, end)
+            found = found.closed_within(self.options.tolerance)
+        if found.ending is not Ending.STOPPED or budget.is_spent:
             return found
-        return self.slices[end].go_on(budget).joined(found, end)
+        return self._simply_attained(found, budget, end)
 
     def _sliced(self, rung: Rung, budget: Budget) -> tuple[Encoding, Objective]:
         if rung not in self.encodings:
@@ -429,6 +453,7 @@ class Ends:
         floor: float | None = None,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
+        self.tried["one table" if jointly or self.jointly else TRIED[reading]] = None
         limits = Limits(self.options.tolerance, budget, root_only, report=self._report(end))
         found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
         if end is End.LOWER:

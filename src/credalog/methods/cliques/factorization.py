@@ -383,11 +383,11 @@ class _Elimination:
             near = ties.eliminate(x)
             scope = self._shown_with(x) | near | {x}
             others = tuple(sorted(scope - near - {x}))
-            conditions = (Condition((x,), others, tuple(sorted(near))),) if others else ()
+            conditions = [Condition((x,), others, tuple(sorted(near)))] if others else []
             if not (ties.is_chordal and ties.is_mutual):
                 fitting = self._fitting(component.intersection(scope), set(scope))
-                conditions += tuple(c for c in fitting if c not in conditions)
-            self._eliminate_tied(x, scope, conditions)
+                conditions += [c for c in fitting if c not in conditions]
+            self._eliminate_tied(x, scope, tuple(conditions))
             left.changed(scope | beyond)
         self.is_closed &= ties.is_chordal and ties.is_mutual
 

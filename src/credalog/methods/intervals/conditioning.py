@@ -162,7 +162,8 @@ class _Conditioning:
         """Bound each value in a window grown around a variable and its evidence."""
         if self.surroundings.worlds({v, *seen}) > MOST_OBSERVED_WORLDS:
             raise ProblemTooLarge("The evidence does not fit into one window.")
-        scope = self.surroundings.grow({v, *seen}, len(self.surroundings.graph.arrays.size))
+        near = self.surroundings.connect({v, *seen}, MOST_OBSERVED_WORLDS)
+        scope = self.surroundings.grow(near, len(self.surroundings.graph.arrays.size))
         size = self.surroundings.graph.arrays.size[list(scope)]
         slots = np.concatenate([np.arange(s.start, s.stop) for s in map(self.slots, scope)])
         box = box_rows(size, np.zeros(len(scope), dtype=np.bool_), self.lower[slots], self.upper[slots])

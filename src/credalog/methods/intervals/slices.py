@@ -213,12 +213,15 @@ class _Slice:
     budget: Budget
 
     def holds(self, asked: Query) -> bool:
-        """Tell whether a query fits into a window."""
-        return self._fits(self.around.most_worlds, asked.claim, asked.given)
+        """Tell whether a query fits into a window with all between its variables, or into none at all."""
+        _, largest = SIZES[-1]
+        numbers = set(self._numbers(asked.claim, asked.given))
+        worlds = self.around.worlds(self.around.connect(numbers, largest))
+        return not self.around.most_worlds < worlds <= largest
 
     def range(self, asked: Query) -> Range:
         """Bound a query by one window where it fits, and by its parts where it does not."""
-        if self.holds(asked) and not self.budget.is_spent:
+        if self._affords(self.around.most_worlds, asked.claim, asked.given):
             return self._in_window(asked.claim, asked.given)
         if not asked.is_conditional:
             return self._formula(asked.claim)
@@ -253,7 +256,7 @@ class _Slice:
 
     def _in_window(self, claim: Formula, given: Formula = TRUE) -> Range:
         """Bound P(claim | given) by a linear program over the worlds around it."""
-        numbers = set(self._numbers(claim, given))
+        numbers = self.around.connect(set(self._numbers(claim, given)), self.around.most_worlds)
         over = self.around.grow(numbers, len(self.around.graph.network.variables))
         variables = tuple(self.around.graph.network.variables[v] for v in over)
         event, condition = (truth_table(formula, variables).ravel() for formula in (claim, given))

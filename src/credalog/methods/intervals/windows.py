@@ -97,6 +97,34 @@ class Surroundings:
                 fits = [w for w in fits if w != best and self.worlds((*scope, w)) <= self.most_worlds]
         return tuple(sorted(scope))
 
+    def connect(self, scope: set[int], most_worlds: int) -> set[int]:
+        """Add the variables of shortest ways between those of a scope, as far as they fit."""
+        joined: set[int] = set()
+        for v in sorted(scope):
+            way = self._way(v, joined) if joined and v not in joined else [v]
+            joined |= {v, *way} if self.worlds(scope | joined | {*way}) <= most_worlds else {v}
+        return joined
+
+    def _way(self, start: int, ends: set[int]) -> list[int]:
+        """Return the variables on a shortest way through factors to any of some others, if there is one."""
+        found, frontier = {start: start}, [start]
+        # The list grows while it is walked: a breadth-first search.
+        for v in frontier:
+            for w in sorted({w for f in self.touching(v) for w in self.graph.factors[f].scope}):
+                if w not in found:
+                    found[w] = v
+                    frontier.append(w)
+                if w in ends:
+                    return self._traced(found, w)
+        return [start]
+
+    @staticmethod
+    def _traced(found: dict[int, int], end: int) -> list[int]:
+        way = [end]
+        while found[way[-1]] != way[-1]:
+            way.append(found[way[-1]])
+        return way
+
     def _completed(self, scope: set[int], extra: int) -> int:
         """Count the factors that would come to lie inside the window."""
         return sum(scope.issuperset(set(self.graph.factors[f].scope) - {extra}) for f in self.touching(extra))

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.vertices.branching import extremes
+from credalog.methods.vertices.greedy import bounded
 from credalog.methods.vertices.messages import (
     MAX_COMBINATIONS,
     Messages,
@@ -72,6 +73,9 @@ ADVANCE = 1e-12
 
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
+
+GREEDY = 0.4
+"""The share of the time for bounds without vertices: they may be the only ones."""
 
 Picks: TypeAlias = NDArray[np.intp]
 
@@ -296,13 +300,11 @@ def _solved(
         if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
             return reached.extremes(asked.event)
+    lower, upper = (Extreme(end, None) for end in bounded(credal, asked, budget=budget.share(GREEDY)))
     with suppress(OutOfTime, ProblemTooLarge):
-        return extremes(credal, asked, tolerance=tolerance, budget=budget)
-    return _unknown(End.LOWER), _unknown(End.UPPER)
-
-
-def _unknown(end: End) -> Extreme:
-    return Extreme(Endpoint.trivial(end), None)
+        searched = extremes(credal, asked, tolerance=tolerance, budget=budget)
+        return searched[0].joined(lower, End.LOWER), searched[1].joined(upper, End.UPPER)
+    return lower, upper
 
 
 def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:

@@ -47,7 +47,7 @@ WIDTHS = (1, 0, 1, 2, 3)
 What products miss tells which ties are worth keeping.
 """
 
-WORLD_SHARE, WALK_SHARE = 0.25, 0.5
+WORLD_SHARE, WALK_SHARE = 0.6, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
 
 CERTAIN = 1e-6
@@ -86,6 +86,17 @@ def find_models(
                 return
 
 
+def uncertain_models(
+    network: Network, graph: DependencyGraph, markov: Markov, *, budget: Budget
+) -> Iterator[Distribution]:
+    """Yield models in which no variable is certain from the start, with tables given ever more parents."""
+    search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
+    condition = None if markov is Markov.NONE else graph
+    for found in search.within({}):
+        if violation(found, network, condition) <= FEASIBILITY:
+            yield found
+
+
 def _is_enough(value: float, bound: float | None) -> bool:
     return bound is not None and abs(value - bound) <= allowed_gap(TOLERANCE, value)
 
@@ -106,7 +117,7 @@ class _Search:
             yield self._sparse(self.network, self.asked, WIDTHS[0], {}).central()
         for world in self._worlds(hints):
             if not self.budget.is_spent:
-                yield from self._within(world)
+                yield from self.within(world)
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
@@ -135,7 +146,7 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def _within(self, world: World) -> Iterator[Distribution]:
+    def within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
