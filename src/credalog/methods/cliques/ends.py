@@ -63,6 +63,7 @@ TRIED = {
     Reading.CHAIN: "cliques of the chain graph",
     Reading.SLICED: "slices",
     Reading.TIED: "cliques along the ties",
+    Reading.GLOBAL: "cliques of ties and their conditions",
     Reading.FREE: "cliques without independences",
 }
 """What the search in each reading is called in an answer."""

@@ -93,7 +93,7 @@ def uncertain_models(
     search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
     condition = None if markov is Markov.NONE else graph
     for found in search.within({}):
-        if violation(found, network, condition) <= FEASIBILITY:
+        if violation(found, network, condition, markov=markov) <= FEASIBILITY:
             yield found
 
 
