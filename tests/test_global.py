@@ -100,7 +100,9 @@ def around(rng: random.Random, what: str, value: float) -> str:
 def fitted(table: Floats, ties: tuple[tuple[int, int], ...], outside: tuple[tuple[int, int], ...]) -> Floats:
     """Return the limit of products along ties with a table's own probabilities of these, by fitting in turn."""
     parents = tuple(sorted({b for b, _ in outside}))
-    scopes = [*ties, *outside, parents] if parents else [*ties]
+    # An atom and its parents outside are tied to each other; no parent has two atoms.
+    families = [(i, *(b for b, j in outside if i == j)) for i in {j for _, j in outside}]
+    scopes = [*ties, *families, *([parents] if parents else [])]
     found = np.full(table.shape, 1.0 / table.size)
     for _ in range(3000):
         before = found
@@ -117,7 +119,7 @@ def ask(lcn: LCN, query: str, markov: str, method: str = "auto") -> Answer:
     return lcn.query(query, method=method, markov=markov, timeout=1.0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_members_are_inside_the_global_bounds_and_witnesses_are_members(seed: int) -> None:
     drawn = draw(seed)
     lcn = credalog.parse(drawn.text)
@@ -138,7 +140,7 @@ def test_members_are_inside_the_global_bounds_and_witnesses_are_members(seed: in
                         assert gap < 1e-3, (drawn.text, query, method)
 
 
-@pytest.mark.parametrize("seed", range(40, 60))
+@pytest.mark.parametrize("seed", range(40, 52))
 def test_global_lies_inside_local_and_a_question_inside_a_tie_is_the_same(seed: int) -> None:
     drawn = draw(seed)
     lcn = credalog.parse(drawn.text)
