@@ -1,12 +1,13 @@
-"""The global Markov condition: what factorizes along the ties is inside its bounds, and nothing else attains them.
+"""The global Markov condition: what factorizes along the ties is inside its bounds, and nothing else counts.
 
-Members of the reading are built here, as products of functions of ties; whether a witness is one is decided by
-iterative proportional fitting. Neither comes from the engine.
+Members of the reading are built here, as products of functions of ties; whether a witness is one is decided
+by iterative proportional fitting. Neither comes from the engine.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -26,7 +27,7 @@ Floats = NDArray[np.float64]
 GAP = 3e-4
 """Twice the tolerance of an EXACT answer, and a little."""
 
-TESTS = {
+TESTS: dict[str, Callable[[int, int], object]] = {
     "xor": lambda x, y: x != y,
     "or": lambda x, y: x or y,
     "and": lambda x, y: x and y,
@@ -98,7 +99,7 @@ def around(rng: random.Random, what: str, value: float) -> str:
 
 
 def fitted(table: Floats, ties: tuple[tuple[int, int], ...], outside: tuple[tuple[int, int], ...]) -> Floats:
-    """Return the limit of products along ties with a table's own probabilities of these, by fitting in turn."""
+    """Return the limit of products along ties with a table's own probabilities of these, fitted in turn."""
     parents = tuple(sorted({b for b, _ in outside}))
     # An atom and its parents outside are tied to each other; no parent has two atoms.
     families = [(i, *(b for b, j in outside if i == j)) for i in {j for _, j in outside}]
@@ -220,7 +221,7 @@ def test_copies_in_a_chain_of_four_have_nowhere_to_hide() -> None:
 
 
 def test_a_parity_along_a_ring_of_four_is_local_and_no_limit_of_products() -> None:
-    """s2 = s3 leaves a triangle of pairs s0, s1, s3, of which parity is no limit: its pairs are all uniform."""
+    """s2 = s3 leaves a triangle s0, s1, s3, of which parity is no limit: all its pairs are uniform."""
     parity = uniform(*(f"{x ^ y}{x}{y}{y}" for x in (0, 1) for y in (0, 1)))
     local, whole = verdicts(chain(4, is_ring=True), parity)
     assert local <= 1e-12
