@@ -485,7 +485,7 @@ class Assignments:
         fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
         scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
-        scopes += [(x,) for x in part.structure.core] if reading is Reading.TIED else []
+        scopes += [(x,) for x in part.structure.core] if reading.follows_ties else []
         if len(held) > len(self.observed) and self.given_scope:
             scopes.append(tuple(new[x] for x in self.given_scope))
         query, observed = [new[x] for x in members], frozenset(fixed)

@@ -135,9 +135,8 @@ class Bounding:
     @property
     def is_outer(self) -> bool:
         """Tell whether every model is a point of the program, so that its bounds hold for all of them."""
-        return (
-            self.encoding.factorization.reading is not Reading.CHAIN or self.problem.reading is Reading.CHAIN
-        )
+        reading = self.encoding.factorization.reading
+        return reading is not Reading.CHAIN or self.problem.reading is Reading.GLOBAL
 
     def with_mass_bounded(self, given: Formula, budget: Budget) -> Bounding:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
