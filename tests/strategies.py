@@ -86,21 +86,22 @@ def literals(over: tuple[Variable, ...]) -> st.SearchStrategy[Formula]:
     return st.one_of(atoms(over), atoms(over).map(Not))
 
 
+def grown(parts: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    """Draw a formula that joins others, by every connective."""
+    several = st.lists(parts, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        parts.map(Not),
+        several.map(And),
+        several.map(Or),
+        several.map(Xor),
+        st.builds(Implies, parts, parts),
+        st.builds(Iff, parts, parts),
+    )
+
+
 @cache
 def formulas(over: tuple[Variable, ...], *, most_leaves: int = 4) -> st.SearchStrategy[Formula]:
     """Draw a formula with every connective; constants do not occur."""
-
-    def grown(parts: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
-        several = st.lists(parts, min_size=2, max_size=3).map(tuple)
-        return st.one_of(
-            parts.map(Not),
-            several.map(And),
-            several.map(Or),
-            several.map(Xor),
-            st.builds(Implies, parts, parts),
-            st.builds(Iff, parts, parts),
-        )
-
     return st.recursive(literals(over), grown, max_leaves=most_leaves)
 
 

@@ -116,7 +116,9 @@ def test_with_one_vertex_in_each_block_the_relaxation_is_the_posterior(seed: int
     row = np.zeros(len(layout.start), dtype=np.bool_)
     for first, length in zip(layout.firsts, layout.lengths, strict=True):
         row[rng.choice(first + np.flatnonzero(layout.start[first : first + length]))] = True
-    passage = forward(layout, row[None], np.array(asked.event, dtype=np.float64), np.array([0.3]))
+    passage = forward(
+        layout, row[None], np.array(asked.event, dtype=np.float64), np.array([0.3]), Budget.of()
+    )
     model, query = distribution(credal, asked, layout.choices(row)), asked_query(credal, asked)
     expected = model.probability(query.claim, query.given)
     assert passage.inside[0] / (passage.inside[0] + passage.outside[0]) == pytest.approx(expected, abs=1e-12)
@@ -132,7 +134,7 @@ def test_no_block_gains_when_its_contexts_must_agree(seed: int, observed: int) -
     event = np.array(asked.event, dtype=np.float64)
     values, passage = bounds(layout, layout.start[None], event, np.zeros(1), Budget.of(60.0))
     found = contributions(layout, layout.start[None], passage)
-    least, most = evidence(layout, layout.start[None])
+    least, most = evidence(layout, layout.start[None], Budget.of())
     assert 0 <= values[0] <= 1 and 0 <= least[0] <= most[0]
     assert (found.losses >= -1e-12 * most[0]).all()
 

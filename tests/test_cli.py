@@ -647,7 +647,7 @@ def test_interrupted_marginals_show_those_that_were_finished(ask, monkeypatch: p
         return replace(finished(*words, **options), interrupted=len(asked) == 3)
 
     monkeypatch.setattr("credalog.lcn.LCN.query", third_is_cut_short)
-    code, out, _ = ask("marginals", str(EXAMPLES / "smokers.lcn"), "--json")
+    code, out, _ = ask("marginals", str(EXAMPLES / "appendix.lcn"), "--json")
     statuses = [one["status"] for one in json.loads(out)]
     assert (code, len(statuses), statuses[-1]) == (130, 3, "INTERRUPTED")
     assert "INTERRUPTED" not in statuses[:2]

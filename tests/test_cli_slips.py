@@ -110,7 +110,7 @@ def test_standard_input_is_a_file_called_minus(
         (("query", "P(a)", "--witnesses"), "--json"),
         (("map", "--alpha", "0.3"), "--criterion hurwicz"),
         (("query", "P(a)", "--method", "nilsson"), "--markov none"),
-        (("query", "P(a and b)", "--method", "sound"), "--method auto"),
+        (("query", "P(a and b)", "--method", "bp"), "--method auto"),
         (("explain", "P(a)", "--measure", "P(zz)"), "P(zz)"),
     ],
 )

@@ -257,7 +257,7 @@ def test_an_interrupted_comparison_searches_no_further(monkeypatch: pytest.Monke
         begun.append(search)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("credalog.questions.map._BestFirst.run", stop)
+    monkeypatch.setattr("credalog.questions.map._BestFirst._complete_greedily", stop)
     found = parse(CHAIN).map(criterion="dominance")
     assert len(begun) == 1
     assert found.is_interrupted and not found.is_proved

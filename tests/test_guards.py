@@ -189,7 +189,7 @@ def test_only_the_chain_graph_reading_leaves_models_out() -> None:
     part = engine.part(query)
     for reading in (Reading.CHAIN, Reading.OUTER, Reading.LITERAL):
         encoding, objective = part.encode(query, reading)
-        program = Bounding(engine, part.problem, encoding, objective, Solver(encoding.program))
+        program = Bounding(engine, query.scope, part.problem, encoding, objective, Solver(encoding.program))
         assert program.is_outer == (reading is not Reading.CHAIN)
 
 

@@ -18,7 +18,6 @@ from credalog.network.formulas import (
     Is,
     Not,
     Or,
-    Truth,
     Variable,
     Xor,
     atoms,
@@ -31,6 +30,8 @@ from credalog.network.formulas import (
     scope,
     truth_table,
 )
+from oracle import holds
+from strategies import grown
 
 COLOUR = Variable("Color", ("red", "green", "blue"))
 VARIABLES = (Variable("a"), COLOUR, Variable("b"), Variable("c"))
@@ -41,40 +42,7 @@ def leaves() -> st.SearchStrategy[Formula]:
     return st.sampled_from([TRUE, FALSE, *every])
 
 
-def grow(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
-    several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-    return st.one_of(
-        inner.map(Not),
-        several.map(And),
-        several.map(Or),
-        several.map(Xor),
-        st.builds(Implies, inner, inner),
-        st.builds(Iff, inner, inner),
-    )
-
-
-formulas = st.recursive(leaves(), grow, max_leaves=8)
-
-
-def holds(formula: Formula, world: dict[Variable, str]) -> bool:
-    """Say whether a formula is true in one world, by the schoolbook."""
-    match formula:
-        case Truth(value):
-            return value
-        case Is(variable, value):
-            return world[variable] == value
-        case Not(operand):
-            return not holds(operand, world)
-        case And(operands):
-            return all(holds(part, world) for part in operands)
-        case Or(operands):
-            return any(holds(part, world) for part in operands)
-        case Xor(operands):
-            return sum(holds(part, world) for part in operands) % 2 == 1
-        case Implies(premise, conclusion):
-            return holds(conclusion, world) or not holds(premise, world)
-        case Iff(left, right):
-            return holds(left, world) is holds(right, world)
+formulas = st.recursive(leaves(), grown, max_leaves=8)
 
 
 def worlds() -> list[dict[Variable, str]]:

@@ -123,11 +123,11 @@ def test_all_marginals_come_from_one_pass(seed: int) -> None:
     atoms = [x.is_(value) for x in tables for value in x.values]
     if _truth(tables, Query(atoms[0], given)) is None:
         with pytest.raises(ImpossibleEvidence):
-            engine.marginals(atoms, given, Options())
+            engine.at_once(atoms, given, Options())
         return
-    answers = engine.marginals(atoms, given, Options())
-    assert answers is not None
-    for answer in answers:
+    answers = engine.at_once(atoms, given, Options())
+    assert set(answers) == set(atoms)
+    for answer in answers.values():
         truth = _truth(tables, answer.query)
         assert truth is not None
         assert Fraction(answer.lower) <= truth <= Fraction(answer.upper) <= truth + Fraction(1, 10**12)

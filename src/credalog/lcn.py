@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf
@@ -22,11 +23,11 @@ from credalog.choices import (
     METHODS,
     PROPAGATIONS,
     CriterionName,
+    EndName,
     MarkovName,
     MethodName,
     ScheduleName,
     VariantName,
-    named,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.network import LIMIT, Grounder
@@ -34,6 +35,7 @@ from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
+from credalog.numbers.budget import Budget
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text.builder import (
     Expression,
@@ -54,6 +56,7 @@ from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 if TYPE_CHECKING:
     from credalog.methods.answer import Answer, Marginals, Options, Report
     from credalog.methods.automatic import Engine
+    from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
@@ -230,6 +233,21 @@ class LCN:
         """Return the LCN as text that reads back as the same."""
         return unparse(self.theory)
 
+    def widen(
+        self, *, by: Number | None = None, contaminate: Number | None = None, zeros: bool = False
+    ) -> LCN:
+        """Return the ground network with every probability an interval: off by so much, or by a share of it.
+
+        What is impossible or certain stays so, unless zeros are to be widened, too.
+        """
+        from credalog.network.imprecision import Imprecision, widened
+
+        amount = Imprecision.of(by=by, contaminate=contaminate, zeros=zeros)
+        network = widened(self.ground(), self.graph, amount)
+        if isinstance(self.stated, Network):
+            return LCN(network)
+        return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
+
     # ---- what can be asked ----------------------------------------------------------------------------
     #
     # A new kind of question is one more method here: it makes the options and the ground query, and
@@ -315,6 +333,23 @@ class LCN:
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
+    def explicit_model(self, answer: Answer, *, end: EndName = "upper", timeout: float = 30.0) -> Explicit:
+        """Return the model that a witness of an answer about ties stands for, with its residual.
+
+        The witness itself has the same probabilities of all that is said and asked, but not every
+        independence among tied variables; here every one holds (docs/proofs.md, proof 9).
+        """
+        from credalog.methods.cliques.models import explicit_model
+
+        is_upper = _named(end, get_args(EndName), "end") == "upper"
+        witness = answer.upper_witness if is_upper else answer.lower_witness
+        if witness is None:
+            raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
+        network = self._ground_with(answer.query)
+        said = network.about(v for factor in witness.factors for v in factor.block)
+        budget, graph = Budget.of(timeout), dependency_graph(network)
+        return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
+
     def marginals(
         self,
         *,
@@ -395,7 +430,7 @@ class LCN:
         self,
         *,
         variant: VariantName = "bp",
-        window: int = 0,
+        window: int | None = 0,
         given: GivenHere = None,
         schedule: ScheduleName = "residual",
         timeout: float = inf,
@@ -407,7 +442,7 @@ class LCN:
         """Propagate intervals, given the evidence, for as long as the timeout allows.
 
         "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
-        the one whose bounds hold.
+        the one whose bounds hold. With `window=None` its windows grow as long as time and gain allow.
         """
         from credalog.methods.intervals import propagate
 
@@ -449,7 +484,7 @@ class LCN:
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
         engine = self._engine(options.markov, Query(TRUE, observed))
-        rule = Criterion(named(criterion, get_args(CriterionName), what="criterion"))
+        rule = Criterion(_named(criterion, get_args(CriterionName), "criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
 
     def decide(
@@ -649,8 +684,16 @@ def _options(
     """Return options that make sense, or say which does not."""
     from credalog.methods.answer import Options
 
-    condition = Markov(named(markov, get_args(MarkovName), what="Markov condition"))
-    return Options(tolerance, timeout, named(method, METHODS, what="method"), condition, report).checked()
+    condition = Markov(_named(markov, get_args(MarkovName), "Markov condition"))
+    return Options(tolerance, timeout, _named(method, METHODS, "method"), condition, report).checked()
+
+
+def _named(chosen: object, known: tuple[str, ...], what: str) -> str:
+    """Return a name that is known, or that of a member of an enumeration, and complain of any other."""
+    name = chosen.value if isinstance(chosen, Enum) else chosen
+    if name not in known:
+        raise UnknownName(f"there is no {what} {name}", advice=f"Choose one of {', '.join(known)}.")
+    return str(name)
 
 
 def _count(number: int, name: str) -> int:

@@ -1,7 +1,7 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
 Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
-evidence, 130 interrupted. A user never meets a traceback.
+evidence, 5 consistency not decided, 130 interrupted. A user never meets a traceback.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
+from time import monotonic
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
@@ -30,7 +31,10 @@ BAD_INPUT = CredalogError.exit_code
 READER_LEFT = 141
 """What a shell reports of a program whose reader has closed the pipe."""
 
-CODES = "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, 130 interrupted"
+CODES = (
+    "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
+    "5 consistency not decided (check), 130 interrupted"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
+    began = monotonic()
     chosen, unknown = _parser().parse_known_args(words)
+    chosen.began = began
     if unknown:
         chosen.parser.refuse(unknown)
     before = times_written()

@@ -6,6 +6,7 @@ conflict and what would settle it; as text or JSON.
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -18,10 +19,13 @@ from credalog.cli.command import (
     MARKOV,
     MODEL,
     SECONDS,
+    SHORTEST,
+    UNDECIDED,
     Argument,
     Command,
     load_model,
     positive,
+    time_left,
 )
 from credalog.cli.output import write, write_json
 from credalog.errors import InconsistentNetwork
@@ -47,6 +51,11 @@ def check(arguments: Namespace) -> int:
     model = load_model(arguments)
     network = model.ground()
     found, tying, queries = summarize(network, model.graph), list(ties(network)), len(model.queries)
+    if not arguments.json:
+        # What is known at once is said at once.
+        write(f"{arguments.file} is well formed.\n")
+        _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_ties(tying)))
+        sys.stdout.flush()
     diagnosis = _diagnosis(model, arguments)
     if arguments.json:
         diagnosed = None if diagnosis is None else diagnosis.to_dict()
@@ -54,14 +63,21 @@ def check(arguments: Namespace) -> int:
         tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in tying]
         write_json({**counted, "ties": tied, "diagnosis": diagnosed})
     else:
-        write(f"{arguments.file} is well formed.\n")
-        lines = (*_facts(found), ("queries", f"{queries:,}"), *_ties(tying), *_verdict(diagnosis))
-        write("".join(f"  {word:<15}{fact}\n" for word, fact in lines))
+        _write_lines(_verdict(diagnosis))
         write("".join(f"{line}\n" for line in _findings(diagnosis)))
-    if diagnosis is not None and diagnosis.is_interrupted:
+    return _code(diagnosis)
+
+
+def _write_lines(lines: Iterable[tuple[str, str]]) -> None:
+    write("".join(f"  {word:<15}{fact}\n" for word, fact in lines))
+
+
+def _code(found: Diagnosis | None) -> int:
+    """Return the exit code that a diagnosis deserves; what nobody looked into is answered."""
+    if found is not None and found.is_interrupted:
         return INTERRUPTED
-    is_bad = diagnosis is not None and diagnosis.verdict.name == "INCONSISTENT"
-    return InconsistentNetwork.exit_code if is_bad else ANSWERED
+    codes = {"INCONSISTENT": InconsistentNetwork.exit_code, "UNDECIDED": UNDECIDED}
+    return ANSWERED if found is None else codes.get(found.verdict.name, ANSWERED)
 
 
 def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
@@ -69,7 +85,7 @@ def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
     if arguments.timeout is None and len(model.variables) > LARGE:
         return None
     return model.diagnose(
-        timeout=arguments.timeout or SECONDS,
+        timeout=min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments))),
         markov=arguments.markov,
         weights=dict(arguments.weight),
     )
@@ -122,7 +138,7 @@ def _verdict(found: Diagnosis | None) -> Iterator[tuple[str, str]]:
         "": "not looked into: the network is large (give --timeout to try)",
         "CONSISTENT": "yes: a model was found",
         "INCONSISTENT": "no: it is proved that there is no model",
-        "UNDECIDED": "undecided: no model was found within the limits, and none was excluded",
+        "UNDECIDED": "not decided: no world or sparse table tried is a model, no slice tried excludes one",
     }
     yield "consistent", verdicts["" if found is None else found.verdict.name]
 

@@ -59,24 +59,21 @@ class Watch:
         return monotonic() - self._began
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of a report, and show it.
-
-        A search that is interrupted ends with the bounds it has; the next one must not begin.
-        """
+        """Take note of a report, and show it."""
         self._latest[progress.task] = progress
-        if self.is_interrupted:
-            raise KeyboardInterrupt
-        if self._is_seen and monotonic() - self._drawn >= PAUSE:
-            self._drawn = monotonic()
-            self.say(_line(self.question, progress))
+        self._show(_line(self.question, progress))
 
     def round(self, done: Round) -> None:
         """Show a round of propagation."""
+        self._show(f"round {done.number}  largest change {done.largest_change:.1e}  {done.seconds:.1f} s")
+
+    def _show(self, line: str) -> None:
+        # A search that is interrupted ends with the bounds it has; the next one must not begin.
         if self.is_interrupted:
             raise KeyboardInterrupt
         if self._is_seen and monotonic() - self._drawn >= PAUSE:
             self._drawn = monotonic()
-            self.say(f"round {done.number}  largest change {done.largest_change:.1e}  {done.seconds:.1f} s")
+            self.say(line)
 
     def reached(self, end: str) -> tuple[float | None, float | None]:
         """Return the bound and the witnessed value of one end so far, None where unknown."""

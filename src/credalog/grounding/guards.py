@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied
+from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
     Application,
     Binder,
@@ -235,7 +235,7 @@ class Guards:
     def _quantified(self, pattern: Quantified, scope: Scope) -> Test:
         instances, inner = self.instances(pattern.prefix, scope)
         before, self.searched = self.searched, 0
-        body = _as_maker(self.test(pattern.body, inner))
+        body = as_maker(self.test(pattern.body, inner))
         self.searched = before + instances.most * max(1, self.searched)
         found = all if pattern.quantifier is Quantifier.FORALL else any
         return lambda environment: found(body(environment) for _ in instances.of(environment))
@@ -282,7 +282,7 @@ class Guards:
     def _level(self, name: str, binder: Binder, guards: list[_Guard], scope: Scope) -> Level:
         slot, sort = scope[name]
         ready = [guard.pattern for guard in guards if guard.slot == slot]
-        tests = tuple(_as_maker(self.test(pattern, scope)) for pattern in ready)
+        tests = tuple(as_maker(self.test(pattern, scope)) for pattern in ready)
         others = (
             tuple(s for s in (scope[n].slot for n in binder.names) if s < slot) if binder.distinct else ()
         )
@@ -311,8 +311,7 @@ class Guards:
     def _equal_to(self, term: Term, sort: str, scope: Scope) -> Maker[Iterable[str]]:
         ranks = self.terms.signature.ranks(sort)
         value = self.terms.term(term, scope, self.terms.sort_of(term, scope) or sort)
-        found = applied(lambda element: (element,) if element in ranks else (), [value])
-        return found if callable(found) else lambda _environment: found
+        return as_maker(applied(lambda element: (element,) if element in ranks else (), [value]))
 
     def _related(self, guard: Application, variable: str, scope: Scope) -> _Candidates:
         """Index a relation's facts by the arguments that are bound before the variable."""
@@ -323,8 +322,7 @@ class Guards:
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
         index = _index(relation.facts, position, bound, self.terms.signature.ranks(sort))
-        found = applied(lambda *key: index.get(key, ()), [values[i] for i in bound])
-        candidates = found if callable(found) else lambda _environment: found
+        candidates = as_maker(applied(lambda *key: index.get(key, ()), [values[i] for i in bound]))
         return candidates, max(map(len, index.values()), default=0)
 
 
@@ -343,12 +341,8 @@ def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
     # A truth value is an integer to Python, and would be taken for a slot.
     if not any(callable(part) for part in parts):
         return function(*parts)
-    makers = [_as_maker(part) for part in parts]
+    makers = [as_maker(part) for part in parts]
     return lambda environment: function(*[make(environment) for make in makers])
-
-
-def _as_maker(test: Test) -> Maker[bool]:
-    return test if callable(test) else lambda _environment: test
 
 
 def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeAlias, assert_never, overload
+from typing import Any, TypeAlias, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, Place, UnknownName
+from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
@@ -25,15 +25,10 @@ from credalog.network.formulas import (
     TRUE,
     And,
     Formula,
-    Iff,
-    Implies,
-    Is,
-    Not,
-    Or,
     Truth,
     Variable,
     World,
-    Xor,
+    canonical,
     conjunction,
     literals_of,
     scope,
@@ -204,12 +199,12 @@ class Grounder:
         with self._nothing_new():
             compiled = self._patterns.formula(pattern, inner)
         if self._patterns.expansion > LIMIT:
-            raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}", LIMIT)
+            raise _too_large(f"to ground the formula takes {_sized(self._patterns.expansion)}")
         return compiled
 
     def _check_count(self, instances: Instances) -> None:
         if instances.most > LIMIT:
-            raise _too_large(f"to ground the statement takes {instances.most:,} instances or more", LIMIT)
+            raise _too_large(f"to ground the statement takes {instances.most:,} instances or more")
 
     @contextmanager
     def _nothing_new(self) -> Iterator[None]:
@@ -248,8 +243,12 @@ class Grounder:
             more = _count(compiled, limit - count)
             if more is None or count + more > limit:
                 needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
-                place = self.theory.place(compiled.rule.source)
-                raise _too_large(f"to ground the theory takes {needed}", limit, place)
+                raise GroundingTooLarge(
+                    f"to ground the theory takes {needed}; the limit is {limit:,}",
+                    place=self.theory.place(compiled.rule.source),
+                    advice="Add guards, make the domains smaller, or raise the limit: {}.",
+                    remedies=(Option("limit", 10 * limit),),
+                )
             count += more
 
     def _sentences(self) -> Iterator[Sentence]:
@@ -326,13 +325,10 @@ def _sized(count: int) -> str:
     return f"{count:,} sentences and instances of quantifiers, or more"
 
 
-def _too_large(message: str, limit: int, place: Place | None = None) -> GroundingTooLarge:
-    return GroundingTooLarge(
-        f"{message}; the limit is {limit:,}",
-        place=place,
-        advice="Add guards, make the domains smaller, or raise the limit: {}.",
-        remedies=(Option("limit", 10 * limit),),
-    )
+def _too_large(message: str) -> GroundingTooLarge:
+    """Return the complaint about one formula or statement, whose limit is fixed."""
+    advice = "Add guards, or make the domains smaller."
+    return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
 
 
 def _search(compiled: _CompiledRule) -> int:
@@ -395,46 +391,18 @@ def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """
     seen: set[Hashable] = set()
     for sentence in sentences:
-        key = _sentence_key(sentence)
+        key = _key(sentence)
         if key not in seen:
             seen.add(key)
             yield sentence
 
 
-def _sentence_key(sentence: Sentence) -> Hashable:
+def _key(sentence: Sentence) -> Hashable:
     # The hash of a Fraction is dear, those of its two integers are not.
-    lower, upper = sentence.lower, sentence.upper
-    bounds = (lower.numerator, lower.denominator, upper.numerator, upper.denominator)
-    if sentence.is_linear:
-        weights: dict[Hashable, Fraction] = {}
-        for weight, claim in sentence.claims:
-            key = _key(claim)
-            weights[key] = weights.get(key, _ZERO) + weight
-        claims: Hashable = frozenset(weights.items())
-    else:
-        claims = _key(sentence.claims[0][1])
-    return (claims, _key(sentence.given), bounds, sentence.tau)
-
-
-def _key(formula: Formula) -> Hashable:
-    """Return a key that formulas share when they differ only in the order of commutative operands."""
-    match formula:
-        case Is(variable, value):
-            return variable.name if value == "true" else (variable.name, value)
-        case Truth(value):
-            return value
-        case Not(operand):
-            return ("not", _key(operand))
-        case And(operands):
-            return ("and", frozenset(map(_key, operands)))
-        case Or(operands):
-            return ("or", frozenset(map(_key, operands)))
-        case Xor(operands):
-            # An operand that occurs twice cancels, so a set would not do.
-            return ("xor", frozenset(Counter(map(_key, operands)).items()))
-        case Implies(premise, conclusion):
-            return ("implies", _key(premise), _key(conclusion))
-        case Iff(left, right):
-            return ("iff", frozenset((_key(left), _key(right))))
-        case _:
-            assert_never(formula)
+    bounds = (*sentence.lower.as_integer_ratio(), *sentence.upper.as_integer_ratio())
+    claims = sentence.claims
+    if len(claims) == 1:
+        return canonical(claims[0][1]), canonical(sentence.given), bounds
+    # A claim that occurs twice, in two spellings, counts twice.
+    counted = Counter((weight, canonical(claim)) for weight, claim in claims)
+    return frozenset(counted.items()), canonical(sentence.given), bounds

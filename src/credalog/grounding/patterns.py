@@ -8,7 +8,7 @@ checked here, once per pattern and not once per instance.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import TypeAlias, TypeVar, assert_never
 
@@ -22,6 +22,7 @@ from credalog.grounding.terms import (
     Terms,
     Value,
     applied,
+    as_maker,
     listed,
     nearest,
 )
@@ -91,9 +92,10 @@ class Patterns:
         self.assumed: set[str] = set()
         """The names taken for propositions without a declaration."""
         self._propositions: dict[str, Is] = {}
-        self._ground_variables: dict[str, dict[tuple[str | None, ...], Variable]] = {}
-        self._ground_atoms: dict[str, dict[tuple[str | None, ...], Is]] = {}
-        self._comparisons: dict[tuple[Order, Variable | str, Variable | str], Formula] = {}
+        # What is made of the same elements is made once, whichever pattern asks for it.
+        self._ground_variables: dict[str, Callable[..., Variable]] = {}
+        self._ground_atoms: dict[str, Callable[..., Is]] = {}
+        self._compare = cache(_compare)
 
     def forget_all_but(self, spoken_of: frozenset[str]) -> list[str]:
         """Take back the propositions assumed since then, and return their names."""
@@ -170,7 +172,7 @@ class Patterns:
         body = self.formula(pattern.body, inner)
         self.expansion = before + instances.most * max(1, self.expansion)
         build = _both if pattern.quantifier is Quantifier.FORALL else _either
-        make = _as_maker(body)
+        make: Maker[Formula] = as_maker(body)
 
         def maker(environment: Environment) -> Formula:
             try:
@@ -198,25 +200,13 @@ class Patterns:
     def _ground(
         self, declaration: Predicate | RandomFunction, term: Name | Application, scope: Scope
     ) -> Variable | Maker[Variable]:
-        known = self._ground_variables.setdefault(declaration.name, {})
-
-        def variable(*elements: str | None) -> Variable:
-            found = known.get(elements)
-            if found is None:
-                found = known[elements] = self._new_variable(declaration, elements)
-            return found
-
+        new = cache(partial(self._new_variable, declaration))
+        variable = self._ground_variables.setdefault(declaration.name, new)
         return _deferred(variable, self._arguments(declaration, term, scope))
 
     def _ground_atom(self, predicate: Predicate, term: Name | Application, scope: Scope) -> Compiled:
-        known = self._ground_atoms.setdefault(predicate.name, {})
-
-        def atom(*elements: str | None) -> Is:
-            found = known.get(elements)
-            if found is None:
-                found = known[elements] = self._proposition(self._new_variable(predicate, elements))
-            return found
-
+        new = cache(lambda *elements: self._proposition(self._new_variable(predicate, *elements)))
+        atom = self._ground_atoms.setdefault(predicate.name, new)
         return _deferred(atom, self._arguments(predicate, term, scope))
 
     def _arguments(
@@ -225,9 +215,7 @@ class Patterns:
         arguments = term.arguments if isinstance(term, Application) else ()
         return self.terms.arguments(declaration.name, declaration.sorts, arguments, scope)
 
-    def _new_variable(
-        self, declaration: Predicate | RandomFunction, elements: tuple[str | None, ...]
-    ) -> Variable:
+    def _new_variable(self, declaration: Predicate | RandomFunction, *elements: str | None) -> Variable:
         present = self._checked(declaration, elements)
         values: tuple[str, ...] = BOOLEAN
         if isinstance(declaration, RandomFunction):
@@ -335,12 +323,7 @@ class Patterns:
         )
 
     def _compared(self, order: Order, left: Variable | str | None, right: Variable | str | None) -> Formula:
-        if left is None or right is None:
-            return FALSE
-        key = (order, left, right)
-        if key not in self._comparisons:
-            self._comparisons[key] = _compare(order, left, right)
-        return self._comparisons[key]
+        return FALSE if left is None or right is None else self._compare(order, left, right)
 
 
 def _is_truth(term: Term) -> bool:
@@ -369,7 +352,7 @@ def _joined(build: Callable[..., Formula], parts: list[Compiled]) -> Compiled:
     """Join compiled formulas; one that is not defined does not matter where the others decide."""
     if not any(map(callable, parts)):
         return build(*parts)
-    makers = list(map(_as_maker, parts))
+    makers: list[Maker[Formula]] = [as_maker(part) for part in parts]
 
     def maker(environment: Environment) -> Formula:
         try:
@@ -378,10 +361,6 @@ def _joined(build: Callable[..., Formula], parts: list[Compiled]) -> Compiled:
             return _decided(build, (partial(make, environment) for make in makers))
 
     return maker
-
-
-def _as_maker(compiled: Compiled) -> Maker[Formula]:
-    return compiled if callable(compiled) else lambda _environment: compiled
 
 
 def _decided(build: Callable[..., Formula], attempts: Iterable[Callable[[], Formula]]) -> Formula:

@@ -207,7 +207,7 @@ def applied(function: Callable[..., T], parts: Sequence[Any]) -> T | Maker[T]:
         return function(*parts)
     if all(isinstance(part, int) for part in parts):
         return _applied_to_slots(function, parts)
-    makers = [_maker(part) for part in parts]
+    makers = [itemgetter(part) if isinstance(part, int) else as_maker(part) for part in parts]
     return lambda environment: function(*[make(environment) for make in makers])
 
 
@@ -219,9 +219,8 @@ def _applied_to_slots(function: Callable[..., T], slots: Sequence[int]) -> Maker
     return lambda environment: function(*elements(environment))
 
 
-def _maker(part: Any) -> Maker[Any]:
-    if isinstance(part, int):
-        return itemgetter(part)
+def as_maker(part: T | Maker[T]) -> Maker[T]:
+    """Return what depends on the instance, or what does not, as if it did."""
     return part if callable(part) else lambda _environment: part
 
 

@@ -17,6 +17,7 @@ from credalog.network.sentences import Network, Query
 from credalog.numbers.interval import Interval, Status
 from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE
+from credalog.show.html import Bar, as_html
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Answer", "Marginals", "Options", "Progress", "Report", "last_of", "marginal_atoms"]
@@ -77,6 +78,8 @@ class Answer(Printed):
     method: str
     seconds: float = field(compare=False)
     interrupted: bool = False
+    tried: tuple[str, ...] = field(default=(), compare=False)
+    """What was done to find the answer, in order."""
 
     @property
     def lower_witness(self) -> Distribution | None:
@@ -110,17 +113,26 @@ class Answer(Printed):
         """Return the greatest value that a checked model attains."""
         return self.interval.upper.witnessed
 
+    @property
+    def ending(self) -> str:
+        """Say how the work ended: by its status, or because the user stopped it."""
+        return "INTERRUPTED" if self.interrupted else self.status.name
+
     def __str__(self) -> str:
-        ending = "interrupted" if self.interrupted else self.status.name.lower()
-        return f"{self.query} in {self.interval} ({ending}, {self.method}, {self.seconds:.2f} s)"
+        return f"{self.query} in {self.interval} ({self._remark})"
+
+    @property
+    def _remark(self) -> str:
+        return f"{self.ending.lower()}, {self.method}, {self.seconds:.2f} s"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` writes."""
         return {
             "query": str(self.query),
             **self.interval.to_dict(),
-            "status": "INTERRUPTED" if self.interrupted else self.status.name,
+            "status": self.ending,
             "method": self.method,
+            "tried": list(self.tried),
             "seconds": self.seconds,
         }
 
@@ -206,13 +218,7 @@ class Marginals:
         return f"<marginals: {len(self.answers):,} answers>"
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
-        remarks = (f"{a.status.name.lower()}, {a.method}, {a.seconds:.2f} s" for a in self.answers)
-        bars = [
-            Bar(str(a.query), a.interval, remark) for a, remark in zip(self.answers, remarks, strict=True)
-        ]
-        return as_html(bars)
+        return as_html([Bar(str(a.query), a.interval, a._remark) for a in self])
 
 
 def marginal_atoms(network: Network) -> tuple[Is, ...]:

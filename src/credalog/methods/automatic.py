@@ -6,6 +6,7 @@ Input: a network and a query. Output: an `Answer`, by the method asked for or th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,13 +17,14 @@ from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.compiled import Compiled
+from credalog.methods.gates import gated
 from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
-from credalog.network.relevance import is_polytree, relevance
+from credalog.network.relevance import Relevance, is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
@@ -30,6 +32,9 @@ from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
+
+MOST_FAMILIES = 60
+"""Where more tables of a credal network may bear on a query, programs on cliques come to nothing in time."""
 
 
 def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
@@ -94,6 +99,10 @@ class Engine:
         if method is None:
             names = ", ".join(method.name for method in METHODS)
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
+        wide = gated(self.network, asked) if method.name in GATED and self.frame is None else None
+        if wide is not None:
+            engine = Engine(wide.network, self.markov)
+            return wide.restored(engine.query(wide.query, options), asked)
         return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
 
     def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
@@ -103,7 +112,7 @@ class Engine:
         if credal is not None and options.method in ("auto", "points"):
             found = points.marginals(credal, atoms, given, options) or ()
             return dict(zip(atoms, found, strict=False))
-        if given != TRUE or options.method != "auto" or self.compiled.markov is not Markov.LOCAL:
+        if given != TRUE or options.method != "auto" or self.compiled.markov is Markov.NONE:
             return {}
         return self._tied_at_once(atoms, options)
 
@@ -127,7 +136,12 @@ class Engine:
         return self.cliques.fragment(asked)
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget | None = None) -> bool | None:
-        """Tell whether models of a part extend to the whole network; None where that is not known."""
+        """Tell whether models of a part extend to the whole network; None where that is not known.
+
+        Those of a credal network do: none of its local sets is empty.
+        """
+        if self.compiled.credal is not None:
+            return True
         return self.cliques.extends(kept, options, budget or Budget.of(options.timeout))
 
     def is_consistent(self, options: Options, budget: Budget | None = None) -> bool | None:
@@ -156,15 +170,30 @@ class _Asked:
             return self._free()
         if (found := self._pointwise()) is not None:
             return found
-        if not self._suits_sets():
+        if self._as_credal is None:
             return self._folded()
-        first = self._by_sets(self.options.timeout / 2.0)
-        if first.status is Status.EXACT or first.interrupted:
-            return first
-        second = self.factorized()
-        interval = first.interval.joined(second.interval)
-        status = interval.status(self.options.tolerance)
-        return replace(second, interval=interval, status=status, seconds=self.budget.elapsed)
+        if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
+            return self._by_sets(self.budget.remaining)
+        ways = (self._by_sets, self._by_cliques)
+        return self._in_turn(ways if self._suits_sets() else ways[::-1])
+
+    def _in_turn(self, ways: Sequence[Callable[[float], Answer]]) -> Answer:
+        """Try one way for half of the time, then the other on what is left open; join what both find."""
+        best: Answer | None = None
+        for way, part in zip(ways, (0.5, 1.0), strict=True):
+            with suppress(ProblemTooLarge):
+                found = way(part * self.budget.remaining)
+                interval = found.interval if best is None else best.interval.joined(found.interval)
+                status = interval.status(self.options.tolerance)
+                best = replace(found, interval=interval, status=status, seconds=self.budget.elapsed)
+                if status is Status.EXACT or found.interrupted:
+                    return best
+        assert best is not None, "bounds without vertices are never too large"
+        return best
+
+    def _by_cliques(self, seconds: float) -> Answer:
+        limited = _Asked(self.engine, self.asked, self._with_timeout(seconds), self.models)
+        return limited.factorized()
 
     def factorized(self) -> Answer:
         """Search on cliques."""
@@ -231,9 +260,19 @@ class _Asked:
             variant=self.options.method,
             evidence=self.asked.given,
             markov=self.compiled.markov,
+            timeout=self.budget.remaining,
         )
         atom = Is(claimed[0], event[claimed[0]])
         return found.answer(atom, self.asked)
+
+    def by_slices(self) -> Answer:
+        """Bound any query by intervals."""
+        from credalog.methods.intervals import Slices, sound_answer
+
+        compiled = self.compiled
+        return sound_answer(
+            Slices(compiled.network, compiled.graph, compiled.markov), self.asked, self.budget
+        )
 
     def _free(self) -> Answer:
         """Answer in Nilsson's logic: on a junction tree, or by columns where its tables are too large."""
@@ -286,20 +325,23 @@ class _Asked:
 
     def _pointwise(self) -> Answer | None:
         """Return the answer where only points bear on the query."""
-        credal = self.compiled.credal
-        return None if credal is None else points.query(credal, self.asked, self.options)
+        credal, limited = self.compiled.credal, self._with_timeout(self.budget.remaining)
+        return None if credal is None else points.query(credal, self.asked, limited)
 
     @cached_property
     def _as_credal(self) -> tuple[credal.CredalNetwork, credal.Question] | None:
         return None if self.compiled.credal is None else credal.ask(self.compiled.credal, self.asked)
 
     def _suits_sets(self) -> bool:
-        """Tell whether set propagation is the better start: a credal network, a posterior or a polytree."""
-        if self._as_credal is None:
-            return False
+        """Tell whether set propagation is the better start in a credal network: a posterior or a polytree."""
+        return self.asked.is_conditional or is_polytree(self._relevant)
+
+    @cached_property
+    def _relevant(self) -> Relevance:
+        """Return the families of a credal network that bear on the query."""
+        assert self._as_credal is not None
         network, question = self._as_credal
-        relevant = relevance(network.parents, [question.target], question.observed)
-        return self.asked.is_conditional or is_polytree(relevant)
+        return relevance(network.parents, [question.target], question.observed)
 
 
 ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
@@ -311,10 +353,13 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "nilsson": _Asked.by_columns,
     "scip": _Asked.by_solver,
     "ipopt": _Asked.by_solver,
-    "sound": _Asked.by_propagation,
+    "sound": _Asked.by_slices,
     "bp": _Asked.by_propagation,
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+GATED = ("auto", "points", "factorized", "sets")
+"""The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}

@@ -73,8 +73,6 @@ METHODS: tuple[Method, ...] = (
         _PROVED,
         False,
         _ANY,
-        "one variable, given literals",
-        "propagation",
     ),
     Method(
         "bp",

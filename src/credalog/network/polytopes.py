@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from credalog.network.formulas import Variable, literals_of, truth_table
+from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
 
 __all__ = [
@@ -345,33 +345,40 @@ def _places(
     sentence: Sentence, variables: Sequence[Variable], graph: Parents, index: Mapping[Variable, int]
 ) -> tuple[Place, ...]:
     """Return the variable and the parent configurations that a sentence is local to."""
-    if len(sentence.claim_scope) != 1:
+    claimed = sentence.claim_scope
+    if len(claimed) != 1:
         return ()
-    child = index[sentence.claim_scope[0]]
+    child = index[claimed[0]]
     parents = [variables[i] for i in graph.parent_indices[child]]
-    if not set(sentence.given_scope) <= set(parents):
-        return ()
-    configurations = _configurations(sentence, parents)
-    decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
-    if len(configurations) == 1 or decides:
-        return tuple((child, configuration) for configuration in configurations)
-    return ()
-
-
-def _configurations(sentence: Sentence, parents: Sequence[Variable]) -> Sequence[Configuration]:
-    """Return the parent configurations in which the condition holds; none where they are too many."""
     literals = literals_of(sentence.given)
+    if not set(sentence.given_scope if literals is None else literals).issubset(parents):
+        return ()
+    decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
+    most = MAX_CONDITION_WORLDS if decides else 1
+    return tuple((child, found) for found in _configurations(sentence.given, parents, literals, most))
+
+
+def _configurations(
+    given: Formula, parents: Sequence[Variable], literals: Mapping[Variable, str] | None, most: int
+) -> Sequence[Configuration]:
+    """Return the parent configurations in which a condition holds; none where they are too many."""
     if literals is not None and all(p in literals for p in parents):
         return (tuple(p.values.index(literals[p]) for p in parents),)
+    if most == 1 and literals is not None and any(len(p.values) > 1 for p in parents if p not in literals):
+        return ()
     if prod(len(p.values) for p in parents) > MAX_CONDITION_WORLDS:
         return ()
-    return [tuple(map(int, states)) for states in np.argwhere(truth_table(sentence.given, parents))]
+    holds = truth_table(given, parents)
+    return [tuple(map(int, states)) for states in np.argwhere(holds)] if holds.sum() <= most else ()
 
 
 def local_row(sentence: Sentence, x: Variable) -> Row:
     """Write the claims of a sentence about x alone as a row on the values of x."""
     coefficients = [Fraction(0)] * len(x.values)
     for weight, claim in sentence.claims:
+        if isinstance(claim, Is):
+            coefficients[x.values.index(claim.value)] += weight
+            continue
         for state in np.flatnonzero(truth_table(claim, (x,))):
             coefficients[state] += weight
     return Row(tuple(coefficients), sentence.lower, sentence.upper)

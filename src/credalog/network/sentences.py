@@ -56,6 +56,7 @@ class Sentence:
     tau: bool = True
     label: str = ""
     source: Source | None = field(default=None, compare=False)
+    _scope: tuple[Variable, ...] | None = field(default=None, init=False, compare=False)
 
     @classmethod
     def of(
@@ -99,8 +100,12 @@ class Sentence:
 
     @property
     def scope(self) -> tuple[Variable, ...]:
-        """Return all variables of the sentence."""
-        return scope(*(formula for _, formula in self.claims), self.given)
+        """Return all variables of the sentence, which are looked for once."""
+        if self._scope is None:
+            found = scope(*(formula for _, formula in self.claims), self.given)
+            object.__setattr__(self, "_scope", found)
+            return found
+        return self._scope
 
     @property
     def is_vacuous(self) -> bool:

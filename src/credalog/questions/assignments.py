@@ -28,11 +28,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
+from credalog.methods import intervals
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.encoding import Encoding, above, below, encode
+from credalog.methods.cliques.encoding import Encoding, above, below
 from credalog.methods.cliques.factorization import factorize
 from credalog.methods.cliques.fragment import entangled_in
+from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.network.formulas import (
     TRUE,
@@ -44,7 +46,7 @@ from credalog.network.formulas import (
     scope,
     truth_table,
 )
-from credalog.network.polytopes import vacuous, vertices
+from credalog.network.polytopes import ranges, vacuous
 from credalog.network.problem import Problem, relevant_part
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading, ancestors
@@ -52,6 +54,7 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint
 from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
+from credalog.questions.models import encode_in_time
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
 from credalog.trusted.certify import Checker
@@ -63,8 +66,8 @@ Assigned: TypeAlias = Mapping[int, int]
 MOST_AXES = 60
 """A table has no more variables than this: numpy ends at 64 axes."""
 
-RELAXATION_SECONDS = 5.0
-"""How long the linear relaxation of one partial assignment may take."""
+RELAXATION_SECONDS, RELAXATION_SHARE = 5.0, 0.25
+"""How long the linear relaxation of one partial assignment may take, and the share of the time left."""
 
 LARGEST_FAMILY = 1 << 14
 """Upper thetas of a family with more entries are taken to be one."""
@@ -75,8 +78,15 @@ TABLED = 1 << 10
 QUICKLY_TABLED = 1 << 4
 """The same where only a quick bound is wanted, of one partial assignment among many."""
 
+SEARCH_SHARE = 0.6
+"""The share of the time that one search may take; the rest is for asking in any other way."""
+
+ENCODING_SHARE = 0.3
+"""The share of the time left that writing down one program may take."""
+
 PROPAGATED = 1 << 12
-"""Set propagation makes an assignment a variable of its own, whose table may have this many rows."""
+"""An assignment with more alternatives is not asked for as one formula: set propagation, for one, makes it a
+variable of its own, with so many rows."""
 
 PROPAGATION_SHARE = 0.7
 """The share of the time that set propagation may take before the search on cliques."""
@@ -119,6 +129,8 @@ class Assignments:
         self._relaxed: dict[_States, float] = {}
         self._found: dict[_Key, Endpoint] = {}
         self._witnesses: dict[_Key, Witness] = {}
+        self.is_too_large = False
+        """Whether some program could not be written down in time."""
 
     # ---- which variables need optimization ------------------------------------------------------------
 
@@ -154,7 +166,8 @@ class Assignments:
         try:
             encoded = self._encode((), self.observed, bounding_reading(self.problem))
         except ProblemTooLarge:
-            return 0.0
+            self.is_too_large = True
+            return self._outer_bound(Query(self.given), end=End.LOWER)
         objective = self._unconditional(encoded, {})
         return encoded.solver.bound(objective, self._for_relaxation, end=End.LOWER)[0].bound
 
@@ -183,8 +196,9 @@ class Assignments:
         values: Floats = np.empty((*sizes, structure.sizes[x]))
         for configuration in product(*map(range, sizes)):
             polytope = self.problem.polytopes[x].get(configuration) or vacuous(structure.sizes[x])
-            states = list(zip(*vertices(polytope), strict=True))
-            values[configuration] = [above(max(s)) if end is End.UPPER else below(min(s)) for s in states]
+            values[configuration] = [
+                above(high) if end is End.UPPER else below(low) for low, high in ranges(polytope)
+            ]
         return (*parents, x), values
 
     def upper(self, assigned: Assigned) -> float:
@@ -209,7 +223,7 @@ class Assignments:
 
     @property
     def _for_relaxation(self) -> Budget:
-        return self.budget.at_most(RELAXATION_SECONDS)
+        return self.budget.share(RELAXATION_SHARE).at_most(RELAXATION_SECONDS)
 
     def relax(self, assigned: Assigned) -> None:
         """Sharpen the bounds of a partial assignment by the linear relaxation of P(y_A | e)."""
@@ -222,8 +236,20 @@ class Assignments:
         try:
             bounding = self._bounding(prefix, bounding_reading(self.problem), QUICKLY_TABLED)
         except ProblemTooLarge:
-            return 1.0
+            self.is_too_large = True
+            return self._outer_bound(self._query(prefix), end=End.UPPER)
         return bounding.relaxed(self._for_relaxation, end=End.UPPER).bound
+
+    def _query(self, prefix: Assigned) -> Query:
+        return Query(conjunction(self._atoms(prefix)), self.given)
+
+    def _outer_bound(self, asked: Query, *, end: End) -> float:
+        """Bound a probability by propagation in a slice of the network, whatever its size."""
+        engine, budget = self.engine, self._for_relaxation
+        found = intervals.bounds(
+            engine.network, asked, markov=engine.markov, budget=budget, graph=engine.graph
+        )
+        return found[end].bound
 
     def end(self, assigned: Assigned, limits: Limits, *, end: End) -> Endpoint:
         """Find one end of P(y | e) for a complete assignment; what is found is remembered.
@@ -253,15 +279,21 @@ class Assignments:
         return replace(proved, witnessed=witnessed, warrant=found.warrant)
 
     def _find_end(self, prefix: Assigned, limits: Limits, *, end: End) -> None:
-        """Find one end of P(y_A | e): by set propagation in a credal network, else by search."""
+        """Find one end of P(y_A | e): by set propagation in a credal network, else by search.
+
+        What that leaves open, because its tables are too large, say, is asked as any probability is.
+        """
         key = (tuple(prefix.items()), end)
         if self._may_propagate(prefix):
             if not self._suffices(key, limits):
-                self._propagate(prefix, limits)
+                seconds = limits.budget.share(PROPAGATION_SHARE).for_solver
+                self._ask(prefix, Options(limits.tolerance, seconds, "sets"))
         elif key not in self._found:
             self._glance(prefix, end)
         if not self._suffices(key, limits):
-            self._search(prefix, limits, end)
+            self._search(prefix, replace(limits, budget=limits.budget.share(SEARCH_SHARE)), end)
+        if self._is_short(prefix) and not self._suffices(key, limits) and not limits.budget.is_spent:
+            self._ask(prefix, Options(limits.tolerance, limits.budget.for_solver))
 
     def _suffices(self, key: _Key, limits: Limits) -> bool:
         end = self._found.get(key)
@@ -279,10 +311,12 @@ class Assignments:
     def _may_propagate(self, prefix: Assigned) -> bool:
         """Tell whether everything said is local and the graph acyclic, and the assignment not too long."""
         problem = self.problem
-        states = prod(problem.structure.sizes[x] for x in prefix)
-        if problem.reading is Reading.FREE or self.engine.frame is not None or states > PROPAGATED:
+        if problem.reading is Reading.FREE or self.engine.frame is not None or not self._is_short(prefix):
             return False
         return not any(problem.all_statements) and not problem.declared and not problem.structure.core
+
+    def _is_short(self, prefix: Assigned) -> bool:
+        return prod(self.problem.structure.sizes[x] for x in prefix) <= PROPAGATED
 
     def _glance(self, prefix: Assigned, end: End) -> None:
         """Solve one linear program, whose point may be the model that is looked for already."""
@@ -291,14 +325,14 @@ class Assignments:
             try:
                 bounding = self._bounding(prefix, reading)
             except ProblemTooLarge:
+                self.is_too_large = True
                 return
             bound, witness = bounding.glance(self._for_relaxation, end=end)
             self._remember(key, replace(bound, witnessed=self._witnessed(key, witness, prefix)))
 
-    def _propagate(self, prefix: Assigned, limits: Limits) -> None:
-        seconds = limits.budget.share(PROPAGATION_SHARE).for_solver
-        options = Options(limits.tolerance, seconds, method="sets")
-        answer = self.engine.query(Query(conjunction(self._atoms(prefix)), self.given), options)
+    def _ask(self, prefix: Assigned, options: Options) -> None:
+        """Ask for P(y_A | e) as for any other probability."""
+        answer = self.engine.query(self._query(prefix), options)
         key = tuple(prefix.items())
         for end in End:
             self._remember((key, end), answer.interval[end])
@@ -307,17 +341,13 @@ class Assignments:
 
     def _search(self, prefix: Assigned, limits: Limits, end: End) -> None:
         key = (tuple(prefix.items()), end)
-        try:
-            finding = search_in_turn(
-                readings_of(self.problem),
-                lambda reading: self._bounding(prefix, reading),
-                limits,
-                end=end,
-                known=self._witnesses.get(key),
-            )
-        except ProblemTooLarge:
-            self._remember(key, Endpoint.trivial(end))
-            return
+        finding = search_in_turn(
+            readings_of(self.problem),
+            lambda reading: self._bounding(prefix, reading),
+            limits,
+            end=end,
+            known=self._witnesses.get(key),
+        )
         if finding.ending is Ending.EMPTY:
             if finding.warrant is Checker.warrant:
                 raise self._nothing()
@@ -347,13 +377,35 @@ class Assignments:
         if not prefix or not self.is_consistent:
             return
         witness = self._witnesses.get((tuple(prefix.items()), End.LOWER))
-        if witness is None:
+        if witness is None and not self.is_too_large:
             bounding = self._bounding(prefix, bounding_reading(self.problem))
             _, witness = bounding.glance(self._for_relaxation, end=End.LOWER)
         if witness is not None:
             products, mass = self._as_model(witness.distribution)
             tables = (*products.tables, *self._loose[End.LOWER].tables)
             self.models.append((Products(tables, self.chosen), mass))
+
+    def guess(self, budget: Budget) -> dict[int, int] | None:
+        """Return the values that are likeliest in a model that allows the evidence; keep what it attains."""
+        engine, asked = self.engine, Query(self.given)
+        chosen = [self.problem.variables[x] for x in sorted(self.chosen)]
+        about = tuple(dict.fromkeys((*chosen, *asked.scope)))
+        for witness in find_models(engine.network, engine.graph, engine.markov, asked, budget=budget):
+            model = witness.distribution
+            if witness.value > 0.0 and engine.cliques.admits(model, engine.network, about):
+                tables = model.marginals([(v,) for v in chosen])
+                states = {self.number[v]: int(np.argmax(t)) for v, t in zip(chosen, tables, strict=True)}
+                self._attain(self._prefix(states), model)
+                return states
+        return None
+
+    def _attain(self, prefix: Assigned, model: Distribution) -> None:
+        """Take note of what a model gives an assignment."""
+        self.is_consistent = True
+        asked = self._query(prefix)
+        value = model.probability(asked.claim, asked.given)
+        found = replace(Endpoint.trivial(End.UPPER), witnessed=value, model=model)
+        self._remember((tuple(prefix.items()), End.UPPER), found)
 
     def _as_model(self, distribution: Distribution) -> tuple[Products, float]:
         """Return a model's tables, by numbers, and its probability of the evidence."""
@@ -379,7 +431,7 @@ class Assignments:
         encoded = self._tables[key]
         objective = encoded.encoding.objective(conjunction(self._atoms(prefix)), self.given)
         bounds = np.minimum(objective.mass_bounds, self._most_mass)
-        return self._as_bounding(encoded, replace(objective, mass_bounds=bounds))
+        return self._as_bounding(encoded, replace(objective, mass_bounds=bounds), prefix)
 
     def _held(self, prefix: Assigned, reading: Reading) -> Bounding:
         """Hold everything assigned at its state, and show P(e) in a table of its own."""
@@ -389,10 +441,12 @@ class Assignments:
             number = {v: i for i, v in enumerate(encoded.part.variables)}
             evidence = tuple(number[v] for v in scope(self.given))
             objective = self._conditioned(objective, encoded.encoding, evidence)
-        return self._as_bounding(encoded, objective)
+        return self._as_bounding(encoded, objective, prefix)
 
-    def _as_bounding(self, encoded: _Encoded, objective: Objective) -> Bounding:
-        return Bounding(self.engine, encoded.part, encoded.encoding, objective, encoded.solver)
+    def _as_bounding(self, encoded: _Encoded, objective: Objective, prefix: Assigned) -> Bounding:
+        members = dict.fromkeys((*prefix, *self.given_scope))
+        asked = tuple(self.problem.variables[x] for x in members)
+        return Bounding(self.engine, asked, encoded.part, encoded.encoding, objective, encoded.solver)
 
     def _unconditional(self, encoded: _Encoded, prefix: Assigned) -> Objective:
         """Return P(y_A, e); what is held needs not be said again."""
@@ -425,20 +479,21 @@ class Assignments:
         evidence gets a table in which nothing is.
         """
         members = dict.fromkeys((*asked, *self.given_scope))
-        if len(members) > MOST_AXES:
-            raise ProblemTooLarge(f"{len(members)} variables are to be assigned at once")
         part, kept = relevant_part(self.problem, members)
         new = {old: i for i, old in enumerate(kept)}
         several = entangled_in(part, reading)
         fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
         scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
+        scopes += [(x,) for x in part.structure.core] if reading.follows_ties else []
         if len(held) > len(self.observed) and self.given_scope:
             scopes.append(tuple(new[x] for x in self.given_scope))
         query, observed = [new[x] for x in members], frozenset(fixed)
-        factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
         free = frozenset(v for x, v in enumerate(part.variables) if x not in fixed)
-        encoding = encode(part, factorization, fixed)
+        if len(members) > MOST_AXES:
+            raise ProblemTooLarge(f"{len(members)} variables are to be assigned at once")
+        factorization = factorize(part.structure, scopes, query=query, observed=observed, reading=reading)
+        encoding = encode_in_time(part, factorization, fixed, self.budget.share(ENCODING_SHARE))
         return _Encoded(part, encoding, free, Solver(encoding.program))
 
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:

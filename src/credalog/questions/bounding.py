@@ -4,7 +4,8 @@ Input: an engine, a part of its network, its encoding and an objective. Output: 
 model, and witnesses that the independent checker has accepted.
 
 Where components of several variables share ancestors, several readings take turns, as in `exact`: the inner
-one attains, the outer one bounds, and the literal core is formed only on a gap that is left.
+one attains, the outer one bounds, and the literal core is formed only on a gap that is left. Where that is
+large, tables that follow the ties are tried last; a reading whose tables are too large is left out.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from math import prod
 
 import numpy as np
 
+from credalog.errors import ProblemTooLarge
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.ends import CORE_LIMIT
 from credalog.methods.cliques.rational import exact_bound
 from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
 from credalog.methods.cliques.witness import WitnessSearch
-from credalog.network.formulas import Formula
+from credalog.network.formulas import Formula, Variable
 from credalog.network.problem import Problem
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
@@ -46,12 +48,13 @@ def readings_of(problem: Problem) -> tuple[Reading, ...]:
     if small and tuple(sorted(structure.core)) in structure.components:
         return (Reading.LITERAL,)
     sandwich = (Reading.CHAIN, Reading.OUTER)
-    return (*sandwich, Reading.LITERAL) if small else sandwich
+    return (*sandwich, Reading.LITERAL) if small else (*sandwich, Reading.TIED)
 
 
 def bounding_reading(problem: Problem) -> Reading:
     """Return the cheapest reading whose bounds hold for every model."""
-    return readings_of(problem)[:2][-1]
+    readings = readings_of(problem)
+    return Reading.TIED if Reading.TIED in readings else readings[:2][-1]
 
 
 def search_in_turn(
@@ -67,7 +70,10 @@ def search_in_turn(
     for turn, reading in enumerate(readings, 1):
         if best is not None and limits.budget.is_spent:
             break
-        program = program_of(reading)
+        try:
+            program = program_of(reading)
+        except ProblemTooLarge:
+            continue
         finding = program.search(_share(limits, len(readings) - turn), end=end, known=known)
         if not program.is_outer and finding.ending is Ending.INTERRUPTED:
             return finding.without_bound(end)
@@ -78,8 +84,7 @@ def search_in_turn(
         known = best.witness
         if finding.ending in (Ending.CLOSED, Ending.EMPTY, Ending.INTERRUPTED):
             break
-    assert best is not None
-    return best
+    return best or Finding(end.trivial, known, Ending.STOPPED, Checker.warrant, 0, None)
 
 
 def _share(limits: Limits, later: int) -> Limits:
@@ -118,9 +123,10 @@ class Solver:
 
 @dataclass(frozen=True, slots=True)
 class Bounding:
-    """A probability as the objective of one program."""
+    """A probability as the objective of one program; `asked` are the variables that it is about."""
 
     engine: Engine
+    asked: tuple[Variable, ...]
     problem: Problem
     encoding: Encoding
     objective: Objective
@@ -129,9 +135,8 @@ class Bounding:
     @property
     def is_outer(self) -> bool:
         """Tell whether every model is a point of the program, so that its bounds hold for all of them."""
-        return (
-            self.encoding.factorization.reading is not Reading.CHAIN or self.problem.reading is Reading.CHAIN
-        )
+        reading = self.encoding.factorization.reading
+        return reading is not Reading.CHAIN or self.problem.reading is Reading.GLOBAL
 
     def with_mass_bounded(self, given: Formula, budget: Budget) -> Bounding:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""
@@ -180,4 +185,5 @@ class Bounding:
         return finding if is_model else replace(finding, witness=known)
 
     def _is_model(self, distribution: Distribution) -> bool:
-        return self.engine.admits(distribution, self.engine.network.about(self.problem.variables))
+        said = self.engine.network.about(self.problem.variables)
+        return self.engine.cliques.admits(distribution, said, self.asked)

@@ -42,6 +42,8 @@ from credalog.questions.bounding import (
     readings_of,
     search_in_turn,
 )
+from credalog.questions.models import encode_in_time
+from credalog.show.html import Bar, as_html
 from credalog.text.unparse import said, unparse_number
 from credalog.trusted.check import LENIENCE
 
@@ -108,8 +110,6 @@ class Decision(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
         bar = Bar(self.statement, self.interval, self.verdict.value, float(self.threshold))
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
@@ -173,7 +173,7 @@ class _Comparison:
             ("rational arithmetic", self._prove_exactly),
             ("set propagation", self._propagate),
             ("search", self._search),
-            ("exact bounds", self._exact),
+            ("exact bounds", lambda: self._ask(self.options)),
         )
         reached = ""
         try:
@@ -258,14 +258,15 @@ class _Comparison:
             return
         for end in End:
             if self._verdict is Verdict.UNDECIDED:
-                bound, witness = program.glance(self.budget, end=end)
+                bound, witness = program.glance(self.budget.share(SEARCH_SHARE), end=end)
                 self.interval = self.interval.learning(bound, end)
                 self._attain(witness)
 
     def _prove_exactly(self) -> None:
         """Prove in rational arithmetic the bounds of relaxations that end at the threshold."""
+        budget = self.budget.share(SEARCH_SHARE)
         for end in End:
-            proved = [p.exactly(self.threshold, self.budget, end=end) for p in self.programs.values()]
+            proved = [p.exactly(self.threshold, budget, end=end) for p in self.programs.values()]
             if abs(self.interval[end].bound - self.threshold) <= NEAR:
                 proved += self._stated(end)
             found = [bound for bound in proved if bound is not None]
@@ -292,12 +293,9 @@ class _Comparison:
     def _search(self) -> None:
         """Search each end until a bound or a witness answers what is asked of it."""
         budget, first = self.budget.share(SEARCH_SHARE), self._nearer_end
-        try:
-            self._search_end(budget.share(0.5), end=first)
-            if self._verdict is Verdict.UNDECIDED and not budget.is_spent:
-                self._search_end(budget, end=first.opposite)
-        except ProblemTooLarge:
-            return
+        self._search_end(budget.share(0.5), end=first)
+        if self._verdict is Verdict.UNDECIDED and not budget.is_spent:
+            self._search_end(budget, end=first.opposite)
 
     @property
     def _nearer_end(self) -> End:
@@ -329,11 +327,8 @@ class _Comparison:
 
         return decided
 
-    def _exact(self) -> None:
-        """Ask for the interval itself, by whatever method suits it."""
-        self._ask(self.options)
-
     def _ask(self, options: Options) -> None:
+        """Ask for the interval itself."""
         answer = self.engine.query(self.asked, replace(options, timeout=self.budget.for_solver))
         self.interval = self.interval.joined(answer.interval)
         if answer.interrupted:
@@ -346,7 +341,10 @@ class _Comparison:
     def _program(self, reading: Reading) -> Bounding:
         """Encode the query in one reading, once."""
         if reading not in self.programs:
-            encoding, objective = self.part.encode(self.asked, reading)
-            program = Bounding(self.engine, self.part.problem, encoding, objective, Solver(encoding.program))
-            self.programs[reading] = program.with_mass_bounded(self.asked.given, self.budget)
+            problem, asked = self.part.problem, self.asked
+            cliques, evidence = self.part.factorize(asked, reading)
+            encoding = encode_in_time(problem, cliques, evidence, self.budget.share(SEARCH_SHARE))
+            objective, solver = encoding.objective(asked.claim, asked.given), Solver(encoding.program)
+            program = Bounding(self.engine, asked.scope, problem, encoding, objective, solver)
+            self.programs[reading] = program.with_mass_bounded(asked.given, self.budget)
         return self.programs[reading]

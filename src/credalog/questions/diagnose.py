@@ -11,7 +11,9 @@ could add independences, a subset of a consistent set could be inconsistent, and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -19,24 +21,30 @@ from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from credalog.errors import CredalogError, UnknownName
+from credalog.errors import CredalogError, ProblemTooLarge, UnknownName
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
-from credalog.network.formulas import TRUE, Formula
-from credalog.network.sentences import Network, Sentence
-from credalog.numbers.budget import Budget
+from credalog.methods.cliques.search import Ending, Limits, search
+from credalog.methods.cliques.slices import RUNGS
+from credalog.network.formulas import TRUE, Formula, conjunction
+from credalog.network.sentences import Network, Query, Sentence, Source
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End
 from credalog.numbers.printed import Printed
-from credalog.program.program import Outcome
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.program.program import Claim, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened_for
 from credalog.questions.widening import POSSIBLE, Priced, silenced
+from credalog.show.html import as_words
 from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution
 from credalog.text.unparse import said, unparse_formula
 from credalog.theory import span
+from credalog.trusted.certify import Checker
 
 Numbered: TypeAlias = tuple[int, Sentence]
 
@@ -61,7 +69,7 @@ class Consistency(Enum):
 
     CONSISTENT = "a model was found and checked"
     INCONSISTENT = "it is proved that there is no model"
-    UNDECIDED = "within the limits no model was found, and none was excluded"
+    UNDECIDED = "not decided: no world or sparse table tried is a model, and no slice tried excludes one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +128,6 @@ class Conflict(Printed):
         return {"is_minimal": self.is_minimal, "sentences": sentences}
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import as_words
-
         rows = [(culprit.sentence.name, said(culprit.bound)) for culprit in self.culprits]
         return as_words(("sentence", "bound"), rows, heading=f"{self.summary}:")
 
@@ -188,8 +194,6 @@ class Repair(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import as_words
-
         rows = [
             (one.before.name, said(one.before), said(one.after), f"{float(one.widening):.6g}")
             for one in self.changes
@@ -257,6 +261,8 @@ def _diagnoses(
     """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
     engine = Engine(network, options.markov)
     has_model = engine.is_consistent(options, budget.share(VERDICT_SHARE))
+    if has_model is None and any(_is_empty(one, budget) for one in _windows(engine, budget.share(0.8))):
+        has_model = False
     if has_model is None:
         yield Diagnosis(Consistency.UNDECIDED)
     elif has_model:
@@ -326,8 +332,11 @@ class _Checks:
         """Drop groups, the last first; return what is needed, and which of it may not be."""
         doubtful = list[Numbered]()
         while groups:
+            if self.budget.is_spent:
+                return needed, needed
             group = groups.pop()
-            rest = [one for one in needed if one not in group]
+            dropped = set(map(id, group))
+            rest = [one for one in needed if id(one) not in dropped]
             verdict = self.verdict(rest) if rest else True
             if verdict is False:
                 needed = rest
@@ -342,24 +351,53 @@ class _Checks:
         """Return the sentences on which a linear proof of inconsistency rests, if there is one."""
         engine = Engine(self.network, self.options.markov)
         attribution = Attribution(engine)
-        for part in parts_of(engine.problem):
-            encoding = encode_tables(part) if part.statements else None
-            budget = self.budget.at_most(ROOT_SECONDS)
-            used = frozenset() if encoding is None else _support(encoding, attribution, budget)
+        budget = self.budget.share(VERDICT_SHARE)
+        for encoding in _outer_programs(engine, budget):
+            claim = _relaxed(encoding, budget.at_most(ROOT_SECONDS))
+            is_empty = claim.outcome is Outcome.INFEASIBLE
+            used = attribution.weights(encoding, claim.multipliers) if is_empty else {}
             hint = [(number, sentence) for number, sentence in numbered if number in used]
             if hint and self.verdict(hint) is False:
                 return hint
         return numbered
 
 
-def _support(encoding: Encoding, attribution: Attribution, budget: Budget) -> frozenset[int]:
-    """Return the sentences that a proof of infeasibility at the root uses, none without such a proof."""
-    objective = encoding.objective(TRUE, TRUE)
-    relaxation = Relaxation(encoding.program)
-    claim, _ = relaxation.minimize(objective, encoding.program.ratios.box, timeout=budget.for_solver)
-    if claim.outcome is not Outcome.INFEASIBLE:
-        return frozenset()
-    return frozenset(attribution.weights(encoding, claim.multipliers))
+def _outer_programs(engine: Engine, budget: Budget) -> Iterator[Encoding]:
+    """Yield programs that hold every model: the tables of each part where they are small, then windows."""
+    for part in parts_of(engine.problem):
+        with suppress(ProblemTooLarge):
+            if part.statements:
+                yield encode_tables(part, budget=budget)
+    yield from _windows(engine, budget)
+
+
+def _windows(engine: Engine, budget: Budget) -> Iterator[Encoding]:
+    """Yield a small slice around each sentence while there is time, at first one of each rule."""
+    alike = Counter[Source | None]()
+    ranked = list[tuple[int, int]]()
+    for number, sentence in enumerate(engine.network.sentences):
+        ranked.append((alike[sentence.source], number))
+        alike[sentence.source] += 1
+    for _, number in sorted(ranked):
+        if budget.is_spent:
+            return
+        sentence = engine.network.sentences[number]
+        asked = Query(conjunction(claim for _, claim in sentence.claims), sentence.given)
+        with suppress(ProblemTooLarge, OutOfTime):
+            yield engine.part(asked).encode_slice(asked, RUNGS[0], budget)[0]
+
+
+def _relaxed(encoding: Encoding, budget: Budget) -> Claim:
+    """Solve the linear relaxation of a program, whatever the objective."""
+    box, objective = encoding.program.ratios.box, encoding.objective(TRUE, TRUE)
+    return Relaxation(encoding.program).minimize(objective, box, timeout=budget.for_solver)[0]
+
+
+def _is_empty(encoding: Encoding, budget: Budget) -> bool:
+    """Tell whether it is proved that a program has no point."""
+    limits = Limits(TOLERANCE, budget, root_only=True, attains=False)
+    found = search(encoding, encoding.objective(TRUE, TRUE), limits, end=End.UPPER)
+    return found.ending is Ending.EMPTY and found.warrant is Checker.warrant
 
 
 def _sides(numbered: Sequence[Numbered]) -> Iterator[Numbered]:

@@ -16,6 +16,7 @@ narrows the gap, and what is left of it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import floor, inf, log10, sqrt
 from typing import Any, TypeAlias
@@ -28,14 +29,16 @@ from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, 
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
-from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.encoding import Encoding, encode
+from credalog.methods.cliques.models import explicit_model, uncertain_models
 from credalog.methods.cliques.newton import polished
+from credalog.methods.cliques.slices import RUNGS, Rung, Slices
 from credalog.methods.cliques.witness import distribution_at
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
 from credalog.numbers.printed import Printed
@@ -43,16 +46,27 @@ from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation
 from credalog.program.solvers.ipopt import spread
-from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of
-from credalog.tables.conditional import as_tables
+from credalog.questions.models import encode_tables, is_model, model_of_part, parts_of, simple_model
+from credalog.show.html import as_chances
+from credalog.tables.conditional import as_tables, chances
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.builder import query_of
 from credalog.trusted.certify import Checker
+from credalog.trusted.rounding import round_up
 
 Columns: TypeAlias = NDArray[np.intp]
 
 CONSISTENCY_SHARE = 0.25
 """The share of the time that may go into asking whether there is a model at all."""
+
+ENCODING_SHARE, RELAXATION_SHARE, CLIMBING_SHARE = 0.3, 0.5, 0.6
+"""The shares of the time left for writing down a program, for its relaxation, and for climbing from there."""
+
+SMALLEST, EMPTY = Rung(1, 1 << 4), Rung(1, 1)
+"""Slices for when time is short: small tables, and none at all."""
+
+CONTEXTS_PER_SECOND = 500
+"""How many products a program may have for each second that is left: one step of IPOPT cannot be stopped."""
 
 STARTS = 6
 """From how many points the search begins at most, where the first leaves a gap."""
@@ -135,13 +149,9 @@ class MaximumEntropy(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import as_chances
-        from credalog.tables.conditional import chances
-        from credalog.text.unparse import unparse_query
-
         if self.distribution is None:
             return f"<p>{self}</p>"
-        rows = [(unparse_query(query), chance) for query, chance in chances(self.distribution)]
+        rows = [(str(query), chance) for query, chance in chances(self.distribution)]
         is_best = self.status is Status.EXACT
         heading = "The model of greatest entropy" if is_best else "The model of greatest entropy found"
         return as_chances(rows, heading=heading, note=str(self))
@@ -154,7 +164,11 @@ def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEn
     if engine.is_consistent(options, budget.share(CONSISTENCY_SHARE)) is False:
         raise no_model()
     numbered = list(parts_of(engine.problem))
-    parts = [_Part(engine, part, options.tolerance / len(numbered)) for part in numbered]
+    shares = (budget.share(ENCODING_SHARE / left) for left in range(len(numbered), 0, -1))
+    parts = [
+        _Part(engine, part, options.tolerance / len(numbered), share)
+        for part, share in zip(numbered, shares, strict=True)
+    ]
     at_most, is_interrupted = last_of(_bounds(engine, parts, options.tolerance, budget), inf)
     found = _together(parts, at_most, options.tolerance)
     return replace(found, seconds=budget.elapsed, is_interrupted=is_interrupted)
@@ -185,11 +199,8 @@ def _together(parts: Sequence[_Part], at_most: float, tolerance: float) -> Maxim
 def _without_independences(engine: Engine, tolerance: float, budget: Budget) -> float:
     """Bound the entropy in Nilsson's logic, where it is a convex program; every model is one there too."""
     free = Engine(engine.network, Markov.NONE)
-    try:
-        parts = [_Part(free, part, tolerance) for part in parts_of(free.problem)]
-    except ProblemTooLarge:
-        return inf
-    return sum(part.relax(budget).bound for part in parts)
+    parts = [_Part(free, part, tolerance, budget.share(ENCODING_SHARE)) for part in parts_of(free.problem)]
+    return sum(part.relaxed_bound(budget) for part in parts)
 
 
 def entropy_of(distribution: Distribution) -> float:
@@ -216,14 +227,20 @@ class _Leaf:
 class _Part:
     """The search for the greatest entropy in one part of a network.
 
-    `best` is the best model found so far and `entropy` its entropy.
+    `best` is the best model found so far and `entropy` its entropy. Where the part is too wide, its tables
+    are those of a slice: by the chain rule no model's entropy passes the sum of what each variable has given
+    some that are eliminated later, and a variable that no table shows has at most that of equal chances.
     """
 
-    def __init__(self, engine: Engine, problem: Problem, tolerance: float) -> None:
+    def __init__(self, engine: Engine, problem: Problem, tolerance: float, budget: Budget) -> None:
         self.engine = engine
-        self.encoding = encode_tables(problem)
+        self.encoding = _encoded(problem, budget)
+        self.is_slice = self.encoding.factorization.is_slice
         self.tolerance = tolerance
         self.groups = tuple(_groups(self.encoding))
+        shown = {x for block in self.encoding.factorization.blocks for x in block}
+        hidden = (size for x, size in enumerate(problem.structure.sizes) if x not in shown)
+        self.hidden = float(sum(np.log(size) for size in hidden))
         self.objective = self.encoding.objective(TRUE, TRUE)
         self.relaxation = Relaxation(self.encoding.program)
         self.checker = Checker(self.encoding.program)
@@ -250,24 +267,37 @@ class _Part:
         """Solve the convex relaxation of the whole part."""
         self.budget = budget
         box = self.encoding.program.ratios.box
-        center = self.relaxation.center(self.objective, box, budget.for_solver)
+        center = self.relaxation.center(self.objective, box, budget.share(0.5).for_solver)
         start = np.ones(self.encoding.program.columns) if center is None else center
         return self._leaf(box, start, self.uniform)
+
+    def relaxed_bound(self, budget: Budget) -> float:
+        """Return what the convex relaxation alone proves."""
+        return self.uniform if budget.is_spent else self.relax(budget).bound
 
     def begin(self, budget: Budget) -> None:
         """Bound the entropy by the relaxation, and climb to a model from several starts."""
         if budget.is_spent:
             return
-        root = self.relax(budget)
+        root = self.relax(budget.share(RELAXATION_SHARE))
         self.tree = BranchAndBound(root, -root.bound)
-        for point in self._points(root.point):
+        self.budget = budget.share(CLIMBING_SHARE)
+        for point in () if self.is_slice else self._points(root.point):
             self._offer(point)
             if self._is_over():
                 break
         if self.best is None:
-            found = model_of_part(self.engine, self.encoding.problem, budget)
-            if found is not None:
-                self._consider(found)
+            self._seek(budget)
+
+    def _seek(self, budget: Budget) -> None:
+        """Look for models elsewhere: in which nothing is certain from the start; failing that, for any."""
+        problem, engine = self.encoding.problem, self.engine
+        said = engine.network.about(problem.variables)
+        for found in uncertain_models(said, engine.graph, engine.markov, budget=budget.share(0.6)):
+            self._consider(found)
+        if self.best is None:
+            seek = simple_model if self.is_slice else model_of_part
+            self._consider(seek(engine, problem, budget))
 
     def close(self, budget: Budget) -> None:
         """Cut the ranges of ratios until bound and model meet, or the time is up."""
@@ -298,7 +328,10 @@ class _Part:
     def _points(self, relaxed: Floats) -> Iterator[Floats]:
         """Yield the relaxed optimum itself, then where climbing from each start ends."""
         yield relaxed
+        contexts = len(self.encoding.program.ratios.of)
         for start in self._starts(relaxed):
+            if contexts > CONTEXTS_PER_SECOND * self.budget.remaining:
+                return
             climbed = spread(self.encoding.program, self.groups, start, timeout=self.budget.for_solver)
             if climbed is not None:
                 yield climbed
@@ -325,20 +358,39 @@ class _Part:
         claim, _ = self.relaxation.maximize(tangent, box, timeout=self.budget.for_solver)
         match claim.outcome:
             case Outcome.OPTIMAL:
-                return self.checker.upper_bound(tangent, box, claim.multipliers)
+                proved = self.checker.upper_bound(tangent, box, claim.multipliers)
+                return round_up(proved + self.hidden)
             case Outcome.INFEASIBLE if self.checker.proves_empty(tangent, box, claim.multipliers):
                 return -inf
             case _:
                 return inf
 
     def _offer(self, point: Floats) -> None:
-        """Read a distribution off a point, and keep it if it is a better model."""
+        """Read a distribution off a point, and keep it if it is a better model; a slice shows none."""
+        if self.is_slice:
+            return
         self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
 
-    def _consider(self, distribution: Distribution) -> None:
-        entropy = entropy_of(distribution)
-        if entropy > self.entropy and is_model(distribution, self.engine):
-            self.best, self.entropy = distribution, entropy
+    def _consider(self, found: Distribution | None) -> None:
+        """Keep a model, or the one that a distribution stands for, if it has more entropy."""
+        if found is not None and entropy_of(found) > self.entropy and not is_model(found, self.engine):
+            network, graph = self.engine.network.about(self.encoding.problem.variables), self.engine.graph
+            with suppress(CredalogError, OutOfTime):
+                found = explicit_model(found, network, graph, budget=self.budget).distribution
+        entropy = -inf if found is None else entropy_of(found)
+        if found is not None and entropy > self.entropy and is_model(found, self.engine):
+            self.best, self.entropy = found, entropy
+
+
+def _encoded(problem: Problem, budget: Budget) -> Encoding:
+    """Encode all tables of a part, or those of a slice where they are too large."""
+    with suppress(ProblemTooLarge):
+        return encode_tables(problem, budget=budget.share(0.5))
+    slices = Slices(problem, ())
+    for rung in (RUNGS[0], SMALLEST):
+        with suppress(OutOfTime):
+            return encode(problem, slices.factorization(rung), {}, budget)
+    return encode(problem, slices.factorization(EMPTY), {})
 
 
 def _groups(encoding: Encoding) -> Iterator[Columns]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -26,17 +27,22 @@ from typing import Any
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.slices import RUNGS
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status
 from credalog.numbers.printed import Printed
-from credalog.program.program import Outcome
+from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.bounding import bounding_reading
+from credalog.questions.models import encode_in_time
 from credalog.questions.widening import silenced
+from credalog.show.html import Bar, as_html
 from credalog.tables.credal import ask, credal_network
 
 MOST = 20
@@ -47,6 +53,9 @@ POSITIONS = 9
 
 FIRST_SHARE = 0.4
 """The share of the time for the interval of the whole network; the others share what is left evenly."""
+
+PROMISE_SHARE = 0.3
+"""The share of the time left for a program that tells which sentences are worth a trial, and for each end."""
 
 FINEST = 10**9
 """The largest denominator of a place where a measurement is imagined."""
@@ -136,10 +145,7 @@ class Explanation(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-        from credalog.text.unparse import unparse_query
-
-        bars = [Bar(unparse_query(self.answer.query), self.answer.interval, "as it stands")]
+        bars = [Bar(str(self.answer.query), self.answer.interval, "as it stands")]
         moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
         moving.sort(key=lambda one: -max(one.lower_move, one.upper_move))
         remarks = ("only bounded" if one.is_bounded else "" for one in moving)
@@ -209,9 +215,10 @@ class Measurement(Printed):
             if self.widths
             else "cannot be foretold: no model was found with the measurement at any of the places tried"
         )
+        doubt = f". {self.doubt}".removesuffix(".") if self.doubt else ""
         return (
             f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
-            f"the width of {self.before.query}, now {now:.6f}, {outlook}"
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}{doubt}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,6 +230,7 @@ class Measurement(Printed):
             "width_best": self.best if self.widths else None,
             "width_worst": self.worst if self.widths else None,
             "width_at_most": self.at_most,
+            "doubt": self.doubt,
             "scenarios": [
                 {"value": s.value, "answer": None if s.answer is None else s.answer.to_dict()}
                 for s in self.scenarios
@@ -230,8 +238,6 @@ class Measurement(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
         bars = [Bar(str(self.before.query), self.before.interval, "as it stands")]
         bars += [
             Bar(f"{self.known.query} = {s.value:.4g}", s.answer.interval)
@@ -261,7 +267,11 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
     silent = tuple(s for n, s in enumerate(network.sentences) if n not in weights)
     untried = tuple(s for n, s in enumerate(network.sentences) if n in weights and n not in without)
     influences = tuple(
-        _influence(network.sentences[number], other, answer, options.tolerance)
+        Influence(
+            network.sentences[number],
+            other,
+            *(_move(answer, other, end, options.tolerance) for end in End),
+        )
         for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
@@ -276,18 +286,17 @@ def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -
 
     Where the relaxation falls short of an end, or that is not attained, all that bears on it may matter.
     """
-    part = engine.part(answer.query)
     bearing = dict.fromkeys(_bearing(engine, answer.query), 0.0)
-    try:
-        encoding, objective = part.encode(answer.query, bounding_reading(part.problem))
-    except ProblemTooLarge:
+    encoded = _outer_program(engine.part(answer.query), answer.query, budget.share(PROMISE_SHARE))
+    if encoded is None:
         return bearing
+    encoding, objective = encoded
     relaxation, attribution = Relaxation(encoding.program), Attribution(engine)
     box = encoding.program.ratios.box
     found: dict[int, float] = defaultdict(float)
     for end in End:
         solve = relaxation.minimize if end is End.LOWER else relaxation.maximize
-        claim, _ = solve(objective, box, timeout=budget.for_solver)
+        claim, _ = solve(objective, box, timeout=budget.share(PROMISE_SHARE).for_solver)
         used = attribution.weights(encoding, claim.multipliers).items()
         attained = answer.interval[end].witnessed
         value = claim.value if claim.outcome is Outcome.OPTIMAL else inf
@@ -296,6 +305,18 @@ def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -
             if number in bearing:
                 found[number] += weight
     return found
+
+
+def _outer_program(part: Fragment, asked: Query, budget: Budget) -> tuple[Encoding, Objective] | None:
+    """Encode what bears on a query, or else a slice of it, in a program that holds every model."""
+    with suppress(ProblemTooLarge):
+        cliques, evidence = part.factorize(asked, bounding_reading(part.problem))
+        encoding = encode_in_time(part.problem, cliques, evidence, budget.share(0.5))
+        return encoding, encoding.objective(asked.claim, asked.given)
+    for rung in (RUNGS[1], RUNGS[0]):
+        with suppress(ProblemTooLarge, OutOfTime):
+            return part.encode_slice(asked, rung, budget.share(0.7))
+    return None
 
 
 def _bearing(engine: Engine, asked: Query) -> list[int]:
@@ -327,10 +348,6 @@ def _without_each(
         without = Engine(replace(engine.network, sentences=tuple(sentences)), engine.markov)
         share = budget.share(1.0 / (len(numbers) - tried))
         yield number, _finished(without.query(asked, _within(options, share)))
-
-
-def _influence(sentence: Sentence, without: Answer, answer: Answer, tolerance: float) -> Influence:
-    return Influence(sentence, without, *(_move(answer, without, end, tolerance) for end in End))
 
 
 def _move(answer: Answer, without: Answer, end: End, tolerance: float) -> float:

@@ -12,7 +12,7 @@ as soon as they cannot be the best. With the heap empty or below the best score,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
@@ -30,6 +30,7 @@ from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.questions.assignments import Assigned, Assignments
+from credalog.show.html import Bar, as_html
 
 States: TypeAlias = tuple[int, ...]
 """The states of the first variables to be assigned."""
@@ -42,6 +43,9 @@ NEGLIGIBLE = 1e-12
 
 FIRST_SECONDS = 0.5
 """How long a complete assignment is worked on at first; four times longer whenever it comes up again."""
+
+GREEDY_SHARE, GUESS_SHARE = 0.2, 0.3
+"""The shares of the time for a first assignment: completed greedily, and read off a model."""
 
 OPENING_SHARE = 0.2
 """The share of the time that may go into asking whether there is a model at all."""
@@ -157,8 +161,6 @@ class BestAssignments(Printed):
         }
 
     def _repr_html_(self) -> str:
-        from credalog.show.html import Bar, as_html
-
         bars = [Bar(str(one), one.interval, f"score {one.score_lower:.6g}") for one in self.ranked]
         return as_html(bars, heading=f"Best assignments by {self.criterion.value}", note=f"{self.summary}.")
 
@@ -203,13 +205,27 @@ def best_assignments(
         raise no_model()
     numbers = [engine.network.variables.index(v) for v in chosen]
     assignments = Assignments(engine, numbers, given, budget, is_consistent=bool(consistent))
-    ranking = _Ranking(assignments, options, budget)
     if criterion is Criterion.DOMINANCE:
-        found = ranking.undominated(top)
+        search = _undominated(assignments, options, budget, top)
     else:
         weight = {Criterion.MAXIMAX: 1.0, Criterion.MAXIMIN: 0.0}.get(criterion, alpha)
-        found = ranking.best(weight, top)
-    return replace(found, variables=chosen, criterion=criterion, seconds=budget.elapsed)
+        search = _BestFirst(assignments, options, budget, alpha=weight, top=top)
+        search.run()
+    listed = tuple(search.listed())
+    is_whole = search.is_complete and not search.is_interrupted
+    return BestAssignments(
+        variables=chosen,
+        given=given,
+        criterion=criterion,
+        alpha=search.alpha,
+        ranked=listed,
+        bound=search.bound,
+        is_proved=is_whole if criterion is Criterion.DOMINANCE else search.is_proved,
+        is_complete=search.is_complete,
+        is_interrupted=search.is_interrupted,
+        nodes=search.nodes,
+        seconds=budget.elapsed,
+    )
 
 
 def _chosen(engine: Engine, variables: Iterable[Variable] | None, given: Formula) -> tuple[Variable, ...]:
@@ -257,100 +273,38 @@ class _Candidate:
     high: float
 
 
-class _Ranking:
-    """One question for best assignments under way."""
-
-    def __init__(self, assignments: Assignments, options: Options, budget: Budget) -> None:
-        self.assignments = assignments
-        self.options = options
-        self.budget = budget
-        self.nodes = 0
-        self.is_interrupted = False
-
-    def best(self, alpha: float, top: int) -> BestAssignments:
-        """Find the best assignments and those that tie with the last of them."""
-        search = _BestFirst(self, alpha, top)
-        self._run(search)
-        return self._result(search, search.ranked())
-
-    def undominated(self, top: int) -> BestAssignments:
-        """List the assignments whose upper end reaches the greatest lower end of all."""
-        cautious = _BestFirst(self, 0.0, 1)
-        self._run(cautious)
-        floor = max((c.low for c in cautious.candidates.values()), default=0.0)
-        search = _BestFirst(self, 1.0, top, floor=floor)
-        self._run(search)
-        result = self._result(search, search.ranked())
-        proved = result.is_complete and not self.is_interrupted
-        return replace(result, is_proved=proved)
-
-    def _run(self, search: _BestFirst) -> None:
-        if self.is_interrupted:
-            return
-        try:
-            search.run()
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-
-    @property
-    def is_over(self) -> bool:
-        """Tell whether the time is up."""
-        return self.is_interrupted or self.budget.is_spent
-
-    def report(self, bound: float, best: float | None) -> None:
-        """Tell whoever listens how far the search has come."""
-        if self.options.report is not None:
-            self.options.report(Progress("map", bound, best, self.budget.elapsed))
-
-    def _result(self, search: _BestFirst, ranked: list[_Candidate]) -> BestAssignments:
-        budget = Budget.of(max(LISTING_SECONDS, self.budget.remaining))
-        listed = tuple(self._ranked(candidate, budget) for candidate in ranked)
-        return BestAssignments(
-            variables=(),
-            given=self.assignments.given,
-            criterion=Criterion.HURWICZ,
-            alpha=search.alpha,
-            ranked=listed,
-            bound=search.bound,
-            is_proved=search.is_proved,
-            is_complete=search.is_complete,
-            is_interrupted=self.is_interrupted,
-            nodes=self.nodes,
-            seconds=0.0,
-        )
-
-    def _ranked(self, candidate: _Candidate, budget: Budget) -> RankedAssignment:
-        """Complete the interval of an assignment, as exactly as the time that is left allows."""
-        assigned = self.assigned(candidate.states)
-        tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
-        ends = [self._end(assigned, tolerance, budget, end=end) for end in End]
-        variables = self.assignments.problem.variables
-        atoms = tuple(Is(variables[x], variables[x].values[s]) for x, s in sorted(assigned.items()))
-        return RankedAssignment(atoms, Interval(*ends), candidate.low, candidate.high)
-
-    def _end(self, assigned: Assigned, tolerance: float, budget: Budget, *, end: End) -> Endpoint:
-        if not self.is_interrupted and not budget.is_spent:
-            try:
-                limits = Limits(tolerance, budget.share(0.5), gap=absolute_gap)
-                return self.assignments.end(assigned, limits, end=end)
-            except KeyboardInterrupt:
-                self.is_interrupted = True
-        return self.assignments.known_end(assigned, end=end)
-
-    def assigned(self, states: States) -> dict[int, int]:
-        """Return the states of the first variables, by number."""
-        return dict(zip(self.assignments.order, states, strict=False))
+def _undominated(assignments: Assignments, options: Options, budget: Budget, top: int) -> _BestFirst:
+    """Look for the assignments whose upper end reaches the greatest lower end of all."""
+    cautious = _BestFirst(assignments, options, budget, alpha=0.0, top=1)
+    cautious.run()
+    floor = max((c.low for c in cautious.candidates.values()), default=0.0)
+    search = _BestFirst(assignments, options, budget, alpha=1.0, top=top, floor=floor)
+    search.nodes, search.is_interrupted = cautious.nodes, cautious.is_interrupted
+    search.run()
+    return search
 
 
 class _BestFirst:
     """Best-first search for the assignments of greatest score; with a floor, for all that reach it."""
 
-    def __init__(self, ranking: _Ranking, alpha: float, top: int, *, floor: float | None = None) -> None:
-        self.ranking = ranking
-        self.assignments = ranking.assignments
+    def __init__(
+        self,
+        assignments: Assignments,
+        options: Options,
+        budget: Budget,
+        *,
+        alpha: float,
+        top: int,
+        floor: float | None = None,
+    ) -> None:
+        self.assignments = assignments
+        self.options = options
+        self.budget = budget
         self.alpha = alpha
         self.top = top
         self.floor = floor
+        self.nodes = 0
+        self.is_interrupted = False
         self.candidates: dict[States, _Candidate] = {}
         self.tree = BranchAndBound(_Node(()), -1.0)
 
@@ -392,7 +346,7 @@ class _BestFirst:
         return lows[self.top - 1] if len(lows) >= self.top else 0.0
 
     def _slack(self) -> float:
-        return max(NEGLIGIBLE, self.ranking.options.tolerance * self._highest())
+        return max(NEGLIGIBLE, self.options.tolerance * self._highest())
 
     def _threshold(self) -> float:
         """Return the score below which an assignment is of no interest."""
@@ -411,20 +365,42 @@ class _BestFirst:
 
     def run(self) -> None:
         """Take the most promising assignment until none can be better than what is known."""
-        self._complete_greedily()
-        self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
+        if self.is_interrupted:
+            return
+        try:
+            self._complete_greedily()
+            if self.assignments.is_too_large and self._highest() <= 0.0:
+                self._guess()
+            self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
 
     def _complete_greedily(self) -> None:
         """Complete one assignment greedily, so that something is known early."""
         states: States = ()
+        budget = self.budget.share(GREEDY_SHARE)
         while len(states) < len(self.assignments.order):
+            if budget.is_spent:
+                self.assignments.is_too_large = True
+                return
             states = min(self._children(-1.0, states))[1].states
+        self._offer(states)
+
+    def _guess(self) -> None:
+        """Take an assignment from a model of a simple form: where all is wide, little else is known early."""
+        found = self.assignments.guess(self.budget.share(GUESS_SHARE))
+        if found is not None:
+            self._offer(tuple(found[x] for x in self.assignments.order))
+
+    def _offer(self, states: States) -> None:
         for bound, node in self._judge(-1.0, _Node(states)):
             self.tree.push(bound, node)
 
     def _is_over(self) -> bool:
-        self.ranking.report(self.bound, self._highest() if self.candidates else None)
-        return self.ranking.is_over or self._is_finished(-self.tree.bound)
+        if self.options.report is not None:
+            best = self._highest() if self.candidates else None
+            self.options.report(Progress("map", self.bound, best, self.budget.elapsed))
+        return self.budget.is_spent or self._is_finished(-self.tree.bound)
 
     def _explore(self, bound: float, node: _Node) -> Explored[_Node]:
         """Sharpen the bound of a node and complete it by one variable, and go on with a child as good as it.
@@ -433,6 +409,8 @@ class _BestFirst:
         """
         others: list[tuple[float, _Node]] = []
         while True:
+            if self.budget.is_spent:
+                return Explored(((bound, node), *others))
             children = self._treat(bound, node)
             if not children or children[0][0] > bound or len(children[0][1].states) == len(node.states):
                 return Explored((*children, *others))
@@ -441,10 +419,10 @@ class _BestFirst:
 
     def _treat(self, bound: float, node: _Node) -> list[tuple[float, _Node]]:
         """Return what takes the place of a node, the best first: itself, if its bound is sharper now."""
-        self.ranking.nodes += 1
+        self.nodes += 1
         if node.states in self.candidates and node.visits == 0:
             return []
-        self.assignments.relax(self.ranking.assigned(node.states))
+        self.assignments.relax(self._assigned(node.states))
         sharper = max(bound, -self._score_bound(node.states))
         if (known := self.candidates.get(node.states)) is not None:
             self.candidates[node.states] = replace(known, high=max(known.low, min(known.high, -sharper)))
@@ -460,7 +438,7 @@ class _BestFirst:
         return [(max(bound, -self._score_bound(child)), _Node(child)) for child in below]
 
     def _score_bound(self, states: States) -> float:
-        assigned = self.ranking.assigned(states)
+        assigned = self._assigned(states)
         upper = self.assignments.upper(assigned)
         lower = self.assignments.lower(assigned) if self.alpha < 1.0 else 0.0
         return self.alpha * upper + (1.0 - self.alpha) * lower
@@ -469,12 +447,12 @@ class _BestFirst:
 
     def _judge(self, bound: float, node: _Node) -> list[tuple[float, _Node]]:
         """Find the score of a complete assignment; come back to it later if the time was too short."""
-        budget = self.ranking.budget.at_most(FIRST_SECONDS * 4.0**node.visits)
+        budget = self.budget.at_most(FIRST_SECONDS * 4.0**node.visits)
         cap = min(-bound, self._score_bound(node.states))
-        low, high = self._score(self.ranking.assigned(node.states), budget)
+        low, high = self._score(self._assigned(node.states), budget)
         high = max(low, min(high, cap))
         self.candidates[node.states] = _Candidate(node.states, low, high)
-        was_short = budget.is_spent and not self.ranking.is_over
+        was_short = budget.is_spent and not self.budget.is_spent
         is_worth_more = was_short and high - low > self._slack() and high >= self._threshold()
         return [(-high, _Node(node.states, node.visits + 1))] if is_worth_more else []
 
@@ -502,6 +480,32 @@ class _BestFirst:
         if end is End.LOWER:
             self.assignments.learn(assigned)
         return found
+
+    def _assigned(self, states: States) -> dict[int, int]:
+        """Return the states of the first variables, by number."""
+        return dict(zip(self.assignments.order, states, strict=False))
+
+    # ---- the list -------------------------------------------------------------------------------------
+
+    def listed(self) -> Iterator[RankedAssignment]:
+        """Yield the candidates that count, their intervals completed as exactly as the time left allows."""
+        budget = Budget.of(max(LISTING_SECONDS, self.budget.remaining))
+        variables = self.assignments.problem.variables
+        for candidate in self.ranked():
+            assigned = self._assigned(candidate.states)
+            tolerance = max(NEGLIGIBLE, self.options.tolerance * candidate.high)
+            ends = [self._completed(assigned, tolerance, budget, end=end) for end in End]
+            atoms = tuple(Is(variables[x], variables[x].values[s]) for x, s in sorted(assigned.items()))
+            yield RankedAssignment(atoms, Interval(*ends), candidate.low, candidate.high)
+
+    def _completed(self, assigned: Assigned, tolerance: float, budget: Budget, *, end: End) -> Endpoint:
+        if not self.is_interrupted and not budget.is_spent:
+            try:
+                limits = Limits(tolerance, budget.share(0.5), gap=absolute_gap)
+                return self.assignments.end(assigned, limits, end=end)
+            except KeyboardInterrupt:
+                self.is_interrupted = True
+        return self.assignments.known_end(assigned, end=end)
 
 
 def _range(found: Endpoint, end: End) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from math import ceil, inf
 
 import numpy as np
 
-from credalog.errors import InconsistentNetwork
+from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
@@ -36,7 +36,7 @@ from credalog.numbers.interval import End
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Outcome
 from credalog.program.solvers.highs import Linearization
-from credalog.questions.models import encode_tables, is_model
+from credalog.questions.models import encode_tables, stands_for_model
 from credalog.questions.widening import POSSIBLE, Priced, Widening, widenings_of
 from credalog.tables.distribution import Distribution
 from credalog.theory import span
@@ -121,7 +121,11 @@ def cheapest(
     budget: Budget,
 ) -> Cheapest:
     """Find the cheapest widening of some sentences beside others that are kept, all conditions possible."""
-    return _RepairSearch(engine, priced, kept, conditions, tolerance, budget).run()
+    search = _RepairSearch(engine, priced, kept, conditions, tolerance, budget)
+    try:
+        return search.run()
+    except ProblemTooLarge:
+        return Cheapest(search.best, search.price, 0.0)
 
 
 class _RepairSearch:
@@ -162,7 +166,8 @@ class _RepairSearch:
         problem = self._problem(most)
         numbers = {v: i for i, v in enumerate(problem.variables)}
         shown = [*(one.sentence.scope for one in self.priced), *map(scope, self.conditions)]
-        encoding = encode_tables(problem, [[numbers[v] for v in variables] for variables in shown])
+        scopes = [[numbers[v] for v in variables] for variables in shown]
+        encoding = encode_tables(problem, scopes, budget=self.budget)
         return work(_PricedProgram(Widening(encoding, self.priced, self.conditions, most), most, self.budget))
 
     def _problem(self, most: float) -> Problem:
@@ -171,12 +176,8 @@ class _RepairSearch:
         whole = replace(self.engine.network, sentences=(*self.kept, *loose))
         everything = problem_of(whole, self.engine.graph, self.engine.markov)
         index = {v: i for i, v in enumerate(everything.variables)}
-        asked = {index[v] for s in self._sentences for v in s.scope}
+        asked = {index[v] for s in (*self.kept, *(one.sentence for one in self.priced)) for v in s.scope}
         return relevant_part(everything, asked)[0]
-
-    @property
-    def _sentences(self) -> list[Sentence]:
-        return [*self.kept, *(one.sentence for one in self.priced)]
 
     def _descend_from(self, program: _PricedProgram) -> float:
         """Bound a program; go downhill from where its relaxation ends, and would end at other prices."""
@@ -219,7 +220,7 @@ class _RepairSearch:
     def _is_admitted(self, distribution: Distribution) -> bool:
         """Check that the sentences, once widened, and all independences hold."""
         loose = [widened_for(distribution, one.sentence) for one in self.priced]
-        return is_model(distribution, self.engine, [*self.kept, *loose])
+        return stands_for_model(distribution, self.engine, [*self.kept, *loose])
 
     def _prove(self, program: _PricedProgram) -> float:
         """Cut the range of ratios until no leaf leaves room for a cheaper repair."""

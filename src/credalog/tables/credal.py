@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import comb, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +76,14 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """A proved end of an interval, and the vertices that come closest to it, if any give the evidence."""
+    """A proved end of an interval, and the vertices that come closest to it, if any give the evidence.
+
+    Where there are no vertices, whole tables may come close to it instead.
+    """
 
     endpoint: Endpoint
     choices: tuple[Choice, ...] | None
+    tables: Mapping[int, Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,10 @@ class CredalNetwork:
             return np.asarray(np.array(self.vertices(x, configuration), dtype=np.float64).mean(axis=0))
         return np.array(interval_centre(*bounds), dtype=np.float64)
 
+    def central_model(self) -> Distribution:
+        """Return the model in which every distribution is at the centre of its credal set."""
+        return Distribution(tuple(_chosen_factor(self, x, {}, False) for x in self.order))
+
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
         mentioned = scope(formula)
@@ -203,13 +211,17 @@ class CredalNetwork:
             for states, holds in np.ndenumerate(truth_table(formula, mentioned))
         }
         variables = (*self.network.variables, Variable(f"indicator {len(self.sizes)}"))
-        return CredalNetwork(
+        extended = CredalNetwork(
             Network(variables, self.network.sentences),
             self.graph,
             (*self.parents, tuple(index[x] for x in mentioned)),
             (*self.polytopes, polytopes),
             self.indicators + 1,
         )
+        holds = truth_table(formula, mentioned).astype(np.float64)
+        # What is known of all others need not be found out once more.
+        vars(extended)["points"] = (*self.points, np.stack([1.0 - holds, holds], axis=-1))
+        return extended
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
         """Lay out the vertices of a family, its observed parents fixed."""
@@ -223,6 +235,31 @@ class CredalNetwork:
         return replace(
             empty, vertices=np.array(padded, dtype=np.float64).reshape(*shape, longest, self.sizes[x])
         )
+
+    def ranges(self, x: int, observed: Mapping[int, int]) -> tuple[Array, Array]:
+        """Return the least and greatest probabilities of a family, its observed parents fixed, as floats.
+
+        Each is moved outwards: the true ones lie between.
+        """
+        if x not in self._ranges:
+            shape = [self.sizes[p] for p in self.parents[x]]
+            least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
+            for configuration, polytope in self.polytopes[x].items():
+                found = np.array(ranges(polytope), dtype=np.float64)
+                least[configuration], most[configuration] = found[:, 0], found[:, 1]
+            inner = (least < 1.0), (most > 0.0)
+            self._ranges[x] = (
+                np.where(inner[0], np.nextafter(least, 0.0), least),
+                np.where(inner[1], np.nextafter(most, 1.0), most),
+            )
+        fixed = (observed.get(p) for p in self.parents[x])
+        index: Any = tuple(slice(None) if state is None else state for state in fixed)
+        least, most = (np.asarray(ends[index]) for ends in self._ranges[x])
+        return least, most
+
+    @cached_property
+    def _ranges(self) -> dict[int, tuple[Array, Array]]:
+        return {}
 
     def central_table(self, x: int, observed: Mapping[int, int]) -> Potential[int]:
         """Return a distribution inside each credal set of a family, its observed parents fixed."""
@@ -293,8 +330,10 @@ def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] |
     return credal, Question(simple.target, simple.event, observed)
 
 
-def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choice]) -> Distribution:
-    """Return the model that a choice of vertices selects, over all ancestors of the query and the evidence.
+def distribution(
+    credal: CredalNetwork, asked: Question, choices: Iterable[Choice], tables: Mapping[int, Array] = {}
+) -> Distribution:
+    """Return the model that a choice of vertices, or of tables, selects, over all ancestors that matter.
 
     Variables that take no part are at the centre of their credal sets, which leaves the evidence possible.
     """
@@ -303,13 +342,25 @@ def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choic
     known = len(credal.network.variables) - credal.indicators
     wanted = ancestors(credal.parents, [asked.target, *asked.observed])
     order = (x for x in credal.order if x in wanted and x < known)
-    return Distribution(tuple(_chosen_factor(credal, x, chosen, x in families) for x in order))
+    return Distribution(
+        tuple(
+            _factor(credal, x, tables[x]) if x in tables else _chosen_factor(credal, x, chosen, x in families)
+            for x in order
+        )
+    )
+
+
+def _factor(credal: CredalNetwork, x: int, table: Array) -> Factor:
+    variables = credal.network.variables
+    return Factor((variables[x],), tuple(variables[p] for p in credal.parents[x]), table)
 
 
 def _chosen_factor(
     credal: CredalNetwork, x: int, chosen: Mapping[tuple[int, Configuration], int], takes_part: bool
 ) -> Factor:
-    variables = credal.network.variables
+    point = credal.points[x]
+    if point is not None:
+        return _factor(credal, x, point)
     shape = [credal.sizes[p] for p in credal.parents[x]]
     table = np.empty((*shape, credal.sizes[x]))
     for configuration in np.ndindex(*shape):
@@ -317,5 +368,4 @@ def _chosen_factor(
         table[configuration] = (
             credal.centre(x, configuration) if vertex is None else credal.vertices(x, configuration)[vertex]
         )
-    parents = tuple(variables[p] for p in credal.parents[x])
-    return Factor((variables[x],), parents, table)
+    return _factor(credal, x, table)

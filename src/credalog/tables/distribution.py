@@ -24,6 +24,7 @@ from credalog.network.formulas import (
     scope,
     truth_table,
 )
+from credalog.numbers.budget import Budget
 from credalog.tables.elimination import Potential, combined, eliminate, restricted
 
 __all__ = ["Distribution", "Factor", "Floats", "observations"]
@@ -75,15 +76,33 @@ class Distribution:
     def probability(self, claim: Formula, given: Formula = TRUE) -> float:
         """Return P(claim | given); not a number where P(given) = 0.
 
-        What the condition observes is fixed first, so that any number of observations is no obstacle.
+        What the condition observes is fixed first, so that any number of observations is no obstacle. So is
+        what a claim about many variables says of single ones.
         """
         world, formulas = observations(given)
         observed = {x: x.values.index(value) for x, value in world.items()}
         over = tuple(x for x in scope(claim, *formulas) if x not in observed)
+        if _states(over) > FRONTIER_LIMIT:
+            return self._probability_of_many(claim, given)
         joint, _ = self._joint(over, observed)
         event = _truth(conjunction(formulas), over, observed)
         mass = float(joint[event].sum())
         return float(joint[event & _truth(claim, over, observed)].sum()) / mass if mass > 0.0 else nan
+
+    def _probability_of_many(self, claim: Formula, given: Formula) -> float:
+        mass, exponent = self._mass(given)
+        if mass <= 0.0:
+            return nan
+        both, more = self._mass(conjunction((claim, given)))
+        return float(np.ldexp(both / mass, more - exponent))
+
+    def _mass(self, event: Formula) -> tuple[float, int]:
+        """Return the probability of a formula divided by 2**n, and n."""
+        world, formulas = observations(event)
+        observed = {x: x.values.index(value) for x, value in world.items()}
+        over = tuple(x for x in scope(*formulas) if x not in observed)
+        joint, exponent = self._joint(over, observed)
+        return float(joint[_truth(conjunction(formulas), over, observed)].sum()), exponent
 
     def marginal(self, over: Sequence[Variable]) -> Floats:
         """Return the joint table of some variables, by variable elimination among their ancestors."""
@@ -95,10 +114,14 @@ class Distribution:
         potentials = (restricted(Potential(f.parents + f.block, f.table), observed) for f in factors)
         return eliminate(potentials, tuple(over), most=MOST_STATES)
 
-    def marginals(self, scopes: Sequence[tuple[Variable, ...]]) -> list[Floats]:
+    def marginals(self, scopes: Sequence[tuple[Variable, ...]], budget: Budget | None = None) -> list[Floats]:
         """Return the joint tables of many scopes, most of them found in one pass where that is cheap."""
-        found = _sweep(self.factors, scopes)
-        return [found[n] if n in found else self.marginal(over) for n, over in enumerate(scopes)]
+        found, tables = _sweep(self.factors, scopes), list[Floats]()
+        for n, over in enumerate(scopes):
+            if budget is not None:
+                budget.require_time()
+            tables.append(found[n] if n in found else self.marginal(over))
+        return tables
 
     def _ancestral(self, over: Iterable[Variable]) -> list[Factor]:
         """Return the factors of some variables and all their ancestors, children first."""

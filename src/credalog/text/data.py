@@ -24,7 +24,6 @@ from credalog.theory import (
     Declaration,
     Domain,
     Function,
-    Misstatement,
     Predicate,
     RandomFunction,
     Relation,
@@ -70,7 +69,11 @@ def _offset(text: str, line: int) -> int:
 
 def extended(theory: Theory, data: Data) -> Theory:
     """Return the theory with the data added to its domains, relations and functions."""
-    additions = _mapped(data) if isinstance(data, Mapping) else _files(data)
+    if isinstance(data, Mapping):
+        additions = [_Addition(name, rows) for name, rows in data.items()]
+    else:
+        paths = [data] if isinstance(data, str | Path) else data
+        additions = [addition for path in paths for addition in _file(Path(path))]
     declarations = {declaration.name: declaration for declaration in theory.declarations}
     for addition in additions:
         if addition.name not in declarations:
@@ -144,20 +147,8 @@ def _cells(row: Row, addition: _Addition) -> tuple[str, ...]:
     return tuple(map(str, cells))
 
 
-def _mapped(data: Mapping[str, Rows]) -> list[_Addition]:
-    return [_Addition(name, rows) for name, rows in data.items()]
-
-
-def _files(paths: str | Path | Sequence[str | Path]) -> list[_Addition]:
-    listed = [paths] if isinstance(paths, str | Path) else paths
-    return [addition for path in listed for addition in _file(Path(path))]
-
-
 def _file(path: Path) -> list[_Addition]:
-    try:
-        text = text_of(path)
-    except Misstatement as error:
-        raise error.at(None) from None
+    text = text_of(path)
     source = Source(str(path), 1)
     if path.suffix.lower() == ".csv":
         return [_Addition(path.stem, _csv(text, source), text, source, has_heading=True)]

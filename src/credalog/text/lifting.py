@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from credalog.errors import LanguageError
 from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, scope
-from credalog.network.sentences import Independence, Network, Query, Sentence
+from credalog.network.sentences import Network, Query, Sentence
 from credalog.text.builder import check_depth
 from credalog.theory import (
     Application,
@@ -88,7 +88,9 @@ def theory_of(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Q
     return Theory(
         declarations=tuple(_needed(network, mentioned)),
         rules=tuple(map(rule_of, network.sentences)),
-        independences=tuple(map(_independence_rule, network.independences)),
+        independences=tuple(
+            IndependenceRule(_terms(i.left), _terms(i.right), _terms(i.given)) for i in network.independences
+        ),
         queries=tuple(QueryRule(lifted(query.claim), lifted(query.given)) for query in asked),
         evidence=() if evidence == TRUE else (Evidence(lifted(evidence)),),
     )
@@ -110,10 +112,6 @@ def _needed(network: Network, mentioned: Iterable[Variable]) -> Iterator[Declara
     for declaration in declarations_of(dict.fromkeys((*variables, *occurring))):
         if all_needed or isinstance(declaration, RandomFunction):
             yield declaration
-
-
-def _independence_rule(independence: Independence) -> IndependenceRule:
-    return IndependenceRule(_terms(independence.left), _terms(independence.right), _terms(independence.given))
 
 
 def _terms(variables: Iterable[Variable]) -> tuple[Term, ...]:

@@ -7,7 +7,7 @@ declarations as a whole (unknown names, sorts, arities) is checked when the theo
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, assert_never
 
 from lark.exceptions import UnexpectedInput
 
+from credalog.errors import CredalogError
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
@@ -77,10 +78,7 @@ def _joined(theory: Theory, more: Theory) -> Theory:
 def read_file(path: str | Path) -> Theory:
     """Read a file and all files it includes."""
     reader = _Reader()
-    try:
-        reader.read_file(Path(path))
-    except Misstatement as error:
-        raise error.at(None) from None
+    reader.read_file(Path(path))
     return reader.theory(str(Path(path)))
 
 
@@ -126,10 +124,8 @@ class _Reader:
     reading: _Reading = field(default_factory=_Reading)
     declarations: dict[str, Declaration] = field(default_factory=dict)
     facts: dict[str, list[Fact]] = field(default_factory=dict)
-    rules: list[Rule] = field(default_factory=list)
-    independences: list[IndependenceRule] = field(default_factory=list)
-    queries: list[QueryRule] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
+    stated: dict[type, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    """Rules, independences, queries and evidence, in the order written."""
     texts: dict[str, str] = field(default_factory=dict)
     labels: set[tuple[str, str]] = field(default_factory=set)
     open_files: list[Path] = field(default_factory=list)
@@ -139,16 +135,18 @@ class _Reader:
         """Return all that was read."""
         return Theory(
             declarations=tuple(_completed(d, self.facts.get(n, [])) for n, d in self.declarations.items()),
-            rules=tuple(_told_apart(self.rules, main_file)),
-            independences=tuple(self.independences),
-            queries=tuple(self.queries),
-            evidence=tuple(self.evidence),
+            rules=tuple(_told_apart(self.stated[Rule], main_file)),
+            independences=tuple(self.stated[IndependenceRule]),
+            queries=tuple(self.stated[QueryRule]),
+            evidence=tuple(self.stated[Evidence]),
             texts=tuple(self.texts.items()),
         )
 
     def read_file(self, path: Path) -> None:
         """Read one file; a file that was read already is not read again."""
-        text = text_of(path)
+        self._read(path, text_of(path))
+
+    def _read(self, path: Path, text: str) -> None:
         whole = path.resolve()
         if whole in self.read_files:
             return
@@ -173,14 +171,9 @@ class _Reader:
 
     def _file_away(self, value: Any, folder: Path) -> None:
         match value:
-            case Rule():
-                self._add_rule(value)
-            case IndependenceRule():
-                self.independences.append(value)
-            case QueryRule():
-                self.queries.append(value)
-            case Evidence():
-                self.evidence.append(value)
+            case Rule() | IndependenceRule() | QueryRule() | Evidence():
+                self._check_label(value)
+                self.stated[type(value)].append(value)
             case Include(path):
                 self._include(folder / path)
             case Fact():
@@ -193,17 +186,16 @@ class _Reader:
             case _:
                 assert_never(value)
 
-    def _add_rule(self, rule: Rule) -> None:
-        if rule.label:
-            key = (rule.source.file if rule.source else "", rule.label)
+    def _check_label(self, stated: Rule | IndependenceRule | QueryRule | Evidence) -> None:
+        if isinstance(stated, Rule) and stated.label:
+            key = (stated.source.file if stated.source else "", stated.label)
             if key in self.labels:
                 raise Misstatement(
-                    f"the label {rule.label} is used twice",
-                    lexeme=rule.label,
+                    f"the label {stated.label} is used twice",
+                    lexeme=stated.label,
                     advice="Give each sentence of a file its own label, or none.",
                 )
             self.labels.add(key)
-        self.rules.append(rule)
 
     def _declare(self, declaration: Declaration) -> None:
         known = self.declarations.setdefault(declaration.name, declaration)
@@ -232,7 +224,11 @@ class _Reader:
                 lexeme=path.name,
                 advice="Take one of the include lines out of the circle.",
             )
-        self.read_file(path)
+        try:
+            text = text_of(path)
+        except CredalogError as error:
+            raise Misstatement(error.message, lexeme=path.name, kind=type(error)) from None
+        self._read(path, text)
 
 
 def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:

@@ -12,7 +12,6 @@ from credalog.network.sentences import Network
 from credalog.text.bif import read_bif
 from credalog.text.statements import text_of
 from credalog.text.uai import KINDS, read_uai
-from credalog.theory import Misstatement
 
 __all__ = ["read", "read_bif", "read_uai"]
 
@@ -20,10 +19,7 @@ __all__ = ["read", "read_bif", "read_uai"]
 def read(path: str | Path) -> Network:
     """Read a credal or Bayesian network from a .uai or .bif file."""
     path = Path(path)
-    try:
-        text = text_of(path)
-    except Misstatement as error:
-        raise error.at(None) from None
+    text = text_of(path)
     first = next(iter(text.split(maxsplit=1)), "")
     suffix = path.suffix.lower()
     if suffix == ".uai" or first in KINDS:

@@ -35,20 +35,16 @@ BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 def text_of(path: Path) -> str:
     """Return the text of a file."""
     if "\0" in str(path):
-        raise _unusable(path, "the name of a file cannot contain a NUL character")
+        raise LanguageError("the name of a file cannot contain a NUL character")
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise Misstatement(f"there is no file {path}", lexeme=path.name, kind=UnknownName) from None
+        raise UnknownName(f"there is no file {path}") from None
     except UnicodeDecodeError:
-        raise _unusable(path, f"{path} is not a text file in UTF-8") from None
+        raise LanguageError(f"{path} is not a text file in UTF-8") from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise _unusable(path, f"{path} cannot be read: {why}") from None
-
-
-def _unusable(path: Path, message: str) -> Misstatement:
-    return Misstatement(message, lexeme=path.name, kind=LanguageError)
+        raise LanguageError(f"{path} cannot be read: {why}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,24 +47,16 @@ from credalog.theory import (
     written,
 )
 
-_WORDS = {
-    Connective.AND: " and ",
-    Connective.NAND: " nand ",
-    Connective.XOR: " xor ",
-    Connective.OR: " or ",
-    Connective.IMPLIES: " -> ",
-    Connective.IFF: " <-> ",
+_CONNECTIVES = {
+    Connective.IFF: (1, " <-> "),
+    Connective.IMPLIES: (2, " -> "),
+    Connective.OR: (3, " or "),
+    Connective.XOR: (4, " xor "),
+    Connective.AND: (5, " and "),
+    Connective.NAND: (6, " nand "),
+    Connective.NOT: (7, "!"),
 }
-
-_TIGHTNESS = {
-    Connective.IFF: 1,
-    Connective.IMPLIES: 2,
-    Connective.OR: 3,
-    Connective.XOR: 4,
-    Connective.AND: 5,
-    Connective.NAND: 6,
-    Connective.NOT: 7,
-}
+"""How tightly each connective binds, and how it is written."""
 
 _ATOM = 8
 _PLAIN_LABEL = re.compile(r"[^\W\d]\w*'*(\.\w+)*(\[[\w', -]*\])?")
@@ -226,7 +218,7 @@ def _pattern(pattern: Pattern) -> str:
         case Compound(Connective.NOT, (operand,)):
             return f"!{_inside(operand, Connective.NOT)}"
         case Compound(connective, operands):
-            return _WORDS[connective].join(_inside(operand, connective) for operand in operands)
+            return _CONNECTIVES[connective][1].join(_inside(operand, connective) for operand in operands)
         case Quantified(quantifier, prefix, body):
             return f"{quantifier.value} {_prefix(prefix)}: {_pattern(body)}"
         case _:
@@ -239,7 +231,7 @@ def _inside(operand: Pattern, connective: Connective) -> str:
         case Compound(Connective.NOT):
             tightness = _ATOM
         case Compound(inner):
-            tightness = _TIGHTNESS[inner]
+            tightness = _CONNECTIVES[inner][0]
         case Quantified():
             tightness = 0
         case Comparison() if connective is Connective.NOT:
@@ -247,7 +239,7 @@ def _inside(operand: Pattern, connective: Connective) -> str:
         case _:
             tightness = _ATOM
     text = _pattern(operand)
-    return text if tightness > _TIGHTNESS[connective] else f"({text})"
+    return text if tightness > _CONNECTIVES[connective][0] else f"({text})"
 
 
 def _random(term: Term) -> str:

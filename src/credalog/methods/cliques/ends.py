@@ -46,7 +46,7 @@ from credalog.trusted.rounding import relative_error, round_down, round_up
 if TYPE_CHECKING:
     from credalog.methods.cliques.engine import Cliques
 
-__all__ = ["CORE_LIMIT", "Ends", "Models"]
+__all__ = ["CORE_LIMIT", "PER_SECOND", "Ends", "Models"]
 
 RARE = 1e3
 """Evidence that may be less probable than one over this is handled with scaled programs."""
@@ -56,6 +56,20 @@ REMEMBERED = 8
 
 WIDE = 1 << 14
 """Where all tables together are larger than this, slices are tried first."""
+
+TRIED = {
+    Reading.LITERAL: "cliques",
+    Reading.OUTER: "cliques around components",
+    Reading.CHAIN: "cliques of the chain graph",
+    Reading.SLICED: "slices",
+    Reading.TIED: "cliques along the ties",
+    Reading.GLOBAL: "cliques of ties and their conditions",
+    Reading.FREE: "cliques without independences",
+}
+"""What the search in each reading is called in an answer."""
+
+CLIMB = 0.7
+"""The share of the time for slices in wide networks, and of that for models of simple forms."""
 
 OUTSIDE_SHARE = 0.1
 """The share of the time for the bounds of another method."""
@@ -103,10 +117,13 @@ class Ends:
         self.budget = budget
         self.fragment = fragment
         self.models = models
+        # What stands for a model in one question need not in the next.
+        self.accepted: list[Distribution] = []
         self.jointly = jointly
         self.outside = outside
         self.lower_search: Search | None = None
         self.slices: dict[End, Search] = {}
+        self.tried: dict[str, None] = {}
         self.factorizations: dict[Reading, tuple[Factorization, dict[int, int]]] = {}
         self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
 
@@ -128,7 +145,8 @@ class Ends:
             raise self._nothing()
         is_interrupted = Ending.INTERRUPTED in (lower.ending, upper.ending)
         status = interval.status(self.options.tolerance)
-        return Answer(self.asked, interval, status, method, self.budget.elapsed, interrupted=is_interrupted)
+        seconds, tried = self.budget.elapsed, tuple(self.tried)
+        return Answer(self.asked, interval, status, method, seconds, is_interrupted, tried)
 
     def _resumed(self, lower: Finding) -> Finding:
         """Take up the search for the lower end where it stopped, if there is time left."""
@@ -176,10 +194,11 @@ class Ends:
 
     def _is_model(self, distribution: Distribution) -> bool:
         """Check a distribution against all that is said of the fragment; remember those that pass."""
-        if any(distribution is model for model in self.models.of(self.fragment)):
+        if any(distribution is model for model in self.accepted):
             return True
-        passed = self.cliques.admits(distribution, self._said, self.asked.scope)
+        passed = self.cliques.admits(distribution, self._said, self.asked.scope, self.budget)
         if passed:
+            self.accepted.append(distribution)
             self.models.add(self.fragment, distribution)
         return passed
 
@@ -194,14 +213,17 @@ class Ends:
     # ---- the ways to one end --------------------------------------------------------------------------
 
     def any_model(self) -> Finding:
-        """Look for any model of the fragment."""
-        return self.by_search(self.budget, End.UPPER)
+        """Look for any model of the fragment; where it is wide, for one of a simple form first."""
+        found = Finding(End.UPPER.trivial, None, Ending.STOPPED, Checker.warrant, 0, None)
+        if self._is_wide:
+            found = self._simply_attained(found, self.budget.share(0.5), End.UPPER)
+        return found if found.ending is Ending.CLOSED else self.by_search(self.budget, End.UPPER)
 
     def by_solver(self, name: str, budget: Budget, end: End) -> Finding:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.fragment.problem.reading, jointly=True)
         limits = Limits(self.options.tolerance, budget)
-        return other_solvers.find(name, encoding, objective, limits, end=end)
+        return other_solvers.find(name, encoding, objective, limits, end=end, accepts=self._is_model)
 
     def by_search(self, budget: Budget, end: End) -> Finding:
         """Search on cliques: as they are, or first on slices where they are large."""
@@ -217,7 +239,7 @@ class Ends:
 
     def _widely(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Climb first; then search all cliques if these can be written down in time, or the last slice."""
-        climbed = self._climbed(budget.share(0.5), end, known)
+        climbed = self._climbed(budget.share(CLIMB), end, known)
         if climbed.ending is not Ending.STOPPED:
             return climbed
         if self._size > PER_SECOND * budget.remaining:
@@ -230,19 +252,21 @@ class Ends:
     @cached_property
     def _prior(self) -> Interval:
         """Return what another method bounds from outside, in little time."""
-        return VACUOUS if self.outside is None else self.outside(self.budget.share(OUTSIDE_SHARE))
+        if self.outside is None:
+            return VACUOUS
+        self.tried["sound propagation"] = None
+        return self.outside(self.budget.share(OUTSIDE_SHARE))
 
     @cached_property
     def _size(self) -> float:
-        """Return how large all tables are together, counted once more for each condition."""
+        """Return how large all tables are together."""
         problem = self.fragment.problem
         has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
         try:
             found, _ = self._factorized(Reading.TIED if has_core else problem.reading)
         except ProblemTooLarge:
             return inf
-        sizes = problem.structure.sizes
-        return sum(prod(sizes[x] for x in c.shown) * (1 + len(c.conditions)) for c in found.cliques)
+        return found.entries(problem.structure.sizes)
 
     def _factorized(self, reading: Reading) -> tuple[Factorization, dict[int, int]]:
         if reading not in self.factorizations:
@@ -264,9 +288,10 @@ class Ends:
                 limits = Limits(self.options.tolerance, share, True, False, self._report(end))
                 search = Search(*self._sliced(rung, share), limits, end, best.witness, self._is_model)
                 self.slices[end] = search
+                self.tried[f"slices up to {rung.variables} variables"] = None
                 best = search.run().joined(best, end)
             if rung is RUNGS[0] and best.ending is Ending.STOPPED:
-                best = self._simply_attained(best, budget.share(0.5), end)
+                best = self._simply_attained(best, budget.share(CLIMB), end)
             is_whole = rung.variables >= len(self.fragment.problem.variables)
             if best.ending is not Ending.STOPPED or is_whole or budget.is_spent:
                 break
@@ -274,21 +299,26 @@ class Ends:
 
     def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Look for models of a simple form, which are found at any width, as far out as the bound."""
+        self.tried["models of simple forms"] = None
         network, bound = self.cliques.compiled, found.bound
         found_models = find_models(
             self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
         )
         with suppress(ProblemTooLarge):
             for witness in found_models:
+                self.accepted.append(witness.distribution)
                 self.models.add(self.fragment, witness.distribution)
                 found = replace(found, witness=farther_witness(found.witness, witness, end))
         return found.closed_within(self.options.tolerance)
 
     def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Go on in the largest slice that was begun, by cutting."""
-        if found.ending is not Ending.STOPPED or end not in self.slices or budget.is_spent:
+        if found.ending is Ending.STOPPED and end in self.slices and not budget.is_spent:
+            found = self.slices[end].go_on(budget.share(0.5)).joined(found, end)
+            found = found.closed_within(self.options.tolerance)
+        if found.ending is not Ending.STOPPED or budget.is_spent:
             return found
-        return self.slices[end].go_on(budget).joined(found, end)
+        return self._simply_attained(found, budget, end)
 
     def _sliced(self, rung: Rung, budget: Budget) -> tuple[Encoding, Objective]:
         if rung not in self.encodings:
@@ -303,6 +333,8 @@ class Ends:
             return self._searched(Reading.TIED, budget, end, known)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
             return self._open(budget, end, known)
+        if problem.reading is Reading.GLOBAL and problem.structure.core:
+            return self._globally(budget, end, known)
         return self._searched(problem.reading, budget, end, known, jointly=self._suits_one_table)
 
     @cached_property
@@ -318,6 +350,31 @@ class Ends:
             return self._encoded(Reading.TIED, jointly=False)[0].factorization
         except ProblemTooLarge:
             return None
+
+    def _globally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Search along the ties; where these are no junction tree, in one table per component as well."""
+        try:
+            along = self._encoded(Reading.GLOBAL, jointly=False)[0].factorization
+        except ProblemTooLarge:
+            return self._loosely(Reading.TIED, budget, end, known)
+        if along.is_closed and not self.fragment.problem.declared:
+            return self._searched(Reading.GLOBAL, budget, end, known)
+        if self._suits_one_table:
+            return self._searched(Reading.GLOBAL, budget, end, known, jointly=True)
+        known = self._log_linear_witness(known, budget, end)
+        outer = self._loosely(Reading.GLOBAL, budget.share(0.5), end, known)
+        if outer.ending is not Ending.STOPPED:
+            return outer
+        try:
+            inner = self._searched(Reading.CHAIN, budget, end, outer.witness, floor=outer.bound)
+        except ProblemTooLarge:
+            return outer
+        return inner.joined(outer, end)
+
+    def _loosely(self, reading: Reading, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Bound from outside in a reading that every model fits; models of simple forms may attain that."""
+        outer = self._searched(reading, budget.share(0.5), end, known, floor=self._prior[end].bound)
+        return self._simply_attained(outer, budget, end) if outer.ending is Ending.STOPPED else outer
 
     def _open(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""
@@ -397,6 +454,7 @@ class Ends:
         floor: float | None = None,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
+        self.tried["one table" if jointly or self.jointly else TRIED[reading]] = None
         limits = Limits(self.options.tolerance, budget, root_only, report=self._report(end))
         found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
         if end is End.LOWER:

@@ -5,7 +5,7 @@ Input: a `Problem` and a query. Output: a program and an objective, in cliques o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -67,8 +67,13 @@ class Fragment:
         encoding = encode(self.problem, factorization, evidence, budget)
         return encoding, encoding.objective(asked.claim, asked.given)
 
-    def factorize(self, asked: Query, reading: Reading) -> tuple[Factorization, dict[int, int]]:
-        """Choose the cliques for one query; return them with the evidence that is kept out of them."""
+    def factorize(
+        self, asked: Query, reading: Reading, *, shown: Iterable[int] = ()
+    ) -> tuple[Factorization, dict[int, int]]:
+        """Choose the cliques for one query; return them with the evidence that is kept out of them.
+
+        Each variable of `shown` will be in some clique, too.
+        """
         number = {v: i for i, v in enumerate(self.problem.variables)}
         literals = literals_of(asked.given) or {}
         entangled = entangled_in(self.problem, reading)
@@ -77,7 +82,8 @@ class Fragment:
         }
         scopes = [s.scope for s in self.problem.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
-        if reading is Reading.TIED:
+        scopes += [(x,) for x in shown]
+        if reading.follows_ties:
             scopes += [
                 (x,) for component in self.problem.structure.components for x in component[1:] and component
             ]
@@ -110,7 +116,7 @@ def entangled_in(problem: Problem, reading: Reading) -> frozenset[int]:
     """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
     if reading is Reading.FREE:
         return frozenset(range(len(problem.variables)))
-    if reading in (Reading.LITERAL, Reading.TIED):
+    if reading is Reading.LITERAL or reading.follows_ties:
         return problem.structure.core
     components = problem.structure.components
     return frozenset(x for component in components if len(component) > 1 for x in component)

@@ -6,30 +6,46 @@ witness is a candidate until somebody checks it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.search import Ending, Finding, Limits, Witness
+from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, farther_witness
 from credalog.methods.cliques.witness import STEPS, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Warrant
-from credalog.program.program import Floats, Objective
+from credalog.program.program import Floats, Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
+from credalog.tables.distribution import Distribution
 
 __all__ = ["find"]
 
 
-def find(name: str, encoding: Encoding, objective: Objective, limits: Limits, *, end: End) -> Finding:
-    """Find one end of an interval by SCIP or by IPOPT; its point is polished into a candidate."""
-    bound, point, ending = end.trivial, None, Ending.STOPPED
+def find(
+    name: str,
+    encoding: Encoding,
+    objective: Objective,
+    limits: Limits,
+    *,
+    end: End,
+    accepts: Callable[[Distribution], bool],
+) -> Finding:
+    """Find one end of an interval by SCIP or by IPOPT; of its points the best that is a model is kept."""
+    bound, ending = end.trivial, Ending.STOPPED
+    points: Iterable[Floats]
     if name == "scip":
         bound, point, ending = _by_scip(encoding, objective, limits, end)
+        points = () if point is None else (point,)
     else:
-        point = _by_ipopt(encoding, objective, limits, end)
+        points = _by_ipopt(encoding, objective, limits, end)
     # That a probability is at least 0 and at most 1 needs nobody's word.
     warrant = Endpoint.trivial(end).warrant if bound == end.trivial else Warrant.CLAIMED
-    witness = None if point is None else _polished(encoding, objective, limits, point, end)
-    return Finding(bound, witness, ending, warrant, 0, None)
+    best: Witness | None = None
+    for point in points:
+        found = _polished(encoding, objective, limits, point, end=end, accepts=accepts)
+        best = best if found is None else farther_witness(best, found, end)
+    return Finding(bound, best, ending, warrant, 0, None)
 
 
 def _by_scip(
@@ -44,21 +60,39 @@ def _by_scip(
     return claim.bound if is_worth_something else end.trivial, claim.point, ending
 
 
-def _by_ipopt(encoding: Encoding, objective: Objective, limits: Limits, end: End) -> Floats | None:
+def _by_ipopt(encoding: Encoding, objective: Objective, limits: Limits, end: End) -> Iterator[Floats]:
+    """Climb from the middle of the relaxation, and from where its optimum is."""
     from credalog.program.solvers import ipopt
 
-    program = encoding.program
-    center = Relaxation(program).center(objective, program.ratios.box, limits.budget.for_solver)
-    if center is None:
-        return None
-    seconds = limits.budget.for_solver
-    return ipopt.improve(program, objective, center, end=end, timeout=seconds)
+    program, budget = encoding.program, limits.budget
+    relaxation, box = Relaxation(program), program.ratios.box
+    center = relaxation.center(objective, box, budget.for_solver)
+    starts = [] if center is None else [center]
+    solve = relaxation.minimize if end is End.LOWER else relaxation.maximize
+    claim, _ = solve(objective, box, timeout=budget.for_solver)
+    if claim.outcome is Outcome.OPTIMAL:
+        starts.append(claim.point)
+    for number, start in enumerate(starts):
+        if number == 0 or not budget.is_spent:
+            seconds = budget.share(0.5 if number + 1 < len(starts) else 1.0).for_solver
+            found = ipopt.improve(program, objective, start, end=end, timeout=seconds)
+            yield start if found is None else found
 
 
 def _polished(
-    encoding: Encoding, objective: Objective, limits: Limits, point: Floats, end: End
+    encoding: Encoding,
+    objective: Objective,
+    limits: Limits,
+    point: Floats,
+    *,
+    end: End,
+    accepts: Callable[[Distribution], bool],
 ) -> Witness | None:
     # A solver that used up its time has left none for this; a second is little beside it.
     walk = WitnessSearch(encoding, objective, end, Budget.of(max(limits.budget.remaining, 1.0)))
     found = walk.from_point(point, steps=STEPS)
-    return None if found is None else Witness(found.distribution, found.value)
+    if found is not None and not accepts(found.distribution):
+        found = walk.without_traces(found)
+    if found is None or not found.is_feasible or not accepts(found.distribution):
+        return None
+    return Witness(found.distribution, found.value)

@@ -3,7 +3,7 @@
 Input: a `Problem` and the variables of a query. Output: `Factorization`s of growing slices, the reading
 `SLICED`. A slice keeps the families and sentences among some variables, and inside each of its cliques the
 condition of every variable whose parents the clique shows. Each model, seen on these variables, satisfies all
-of that, so what the slice proves holds for every model (docs/proofs.md, proof 10).
+of that, so what the slice proves holds for every model (docs/proofs.md, proof 13).
 
 Cliques come from elimination by mini-buckets (Dechter and Rish, 2003): the tables that show a variable are
 gathered in groups no larger than a limit, each group is a clique of its own, and those of one variable agree
@@ -89,6 +89,9 @@ class Slices:
     def _window(self, rung: Rung) -> list[frozenset[int]]:
         """Gather scopes outwards from the query, while they fit; then all that lie among their variables."""
         sizes = self.problem.structure.sizes
+        if not self.query:
+            # Whether there is a model is asked of all variables alike.
+            return [s for s in self._scopes if prod(sizes[x] for x in s) <= rung.states]
         inside, frontier = set(self.query), deque(self.query)
         while frontier:
             for scope in self._about.get(frontier.popleft(), ()):

@@ -56,7 +56,9 @@ def _closed_in(
     cliques: Cliques, fragment: Fragment, bounds: Marginals, tolerance: float, budget: Budget
 ) -> Marginals:
     try:
-        encoding, _ = fragment.encode(Query(TRUE), Reading.TIED, budget)
+        everything = range(len(fragment.problem.variables))
+        found = fragment.factorize(Query(TRUE), Reading.TIED, shown=everything)
+        encoding, _ = fragment.encode_cliques(Query(TRUE), *found, budget)
     except (ProblemTooLarge, OutOfTime):
         return {}
     if not encoding.factorization.is_closed or fragment.problem.declared:

@@ -6,6 +6,6 @@ sound bounds on any one query.
 
 from credalog.methods.intervals.flow import Schedule, propagate
 from credalog.methods.intervals.result import Propagation, Round, Variant
-from credalog.methods.intervals.slices import Slices, bounds
+from credalog.methods.intervals.slices import Slices, bounds, sound_answer
 
-__all__ = ["Propagation", "Round", "Schedule", "Slices", "Variant", "bounds", "propagate"]
+__all__ = ["Propagation", "Round", "Schedule", "Slices", "Variant", "bounds", "propagate", "sound_answer"]

@@ -12,7 +12,7 @@ the bounds are [0, 1], with a note.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,10 +56,14 @@ def sound_posterior(
     upper: Floats,
     evidence: World,
     *,
+    asked: Collection[Variable] | None,
     implied: bool,
     budget: Budget,
 ) -> Posteriors:
-    """Bound P(x | e) for every variable; `implied` says whether the Markov condition may be used."""
+    """Bound P(x | e) for every variable, or for those asked: the others are undecided.
+
+    `implied` says whether the Markov condition may be used.
+    """
     variables = surroundings.graph.network.variables
     index = {v: i for i, v in enumerate(variables)}
     observed = {index[v]: v.values.index(value) for v, value in evidence.items()}
@@ -68,11 +72,9 @@ def sound_posterior(
     low, high = lower.copy(), upper.copy()
     undecided = []
     for v, variable in enumerate(variables):
-        slots = task.slots(v)
-        try:
-            low[slots], high[slots] = task.bounds(v)
-        except (OutOfTime, ProblemTooLarge):
-            low[slots], high[slots] = 0.0, 1.0
+        found = task.attempt(v) if asked is None or variable in asked else None
+        low[task.slots(v)], high[task.slots(v)] = (0.0, 1.0) if found is None else found
+        if found is None:
             undecided.append(variable)
     return Posteriors(low, high, tuple(undecided))
 
@@ -103,6 +105,13 @@ class _Conditioning:
     def values(self, v: int) -> range:
         """Return the values that the slots of a variable bound."""
         return slot_values(int(self.surroundings.graph.arrays.size[v]))
+
+    def attempt(self, v: int) -> tuple[Floats, Floats] | None:
+        """Bound the posterior of each value of a variable; None where size or time do not allow it."""
+        try:
+            return self.bounds(v)
+        except (OutOfTime, ProblemTooLarge):
+            return None
 
     def bounds(self, v: int) -> tuple[Floats, Floats]:
         """Bound the posterior of each value of a variable, by the best means that apply."""
@@ -153,7 +162,8 @@ class _Conditioning:
         """Bound each value in a window grown around a variable and its evidence."""
         if self.surroundings.worlds({v, *seen}) > MOST_OBSERVED_WORLDS:
             raise ProblemTooLarge("The evidence does not fit into one window.")
-        scope = self.surroundings.grow({v, *seen}, len(self.surroundings.graph.arrays.size))
+        near = self.surroundings.connect({v, *seen}, MOST_OBSERVED_WORLDS)
+        scope = self.surroundings.grow(near, len(self.surroundings.graph.arrays.size))
         size = self.surroundings.graph.arrays.size[list(scope)]
         slots = np.concatenate([np.arange(s.start, s.stop) for s in map(self.slots, scope)])
         box = box_rows(size, np.zeros(len(scope), dtype=np.bool_), self.lower[slots], self.upper[slots])

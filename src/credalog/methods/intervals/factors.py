@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from credalog.errors import InconsistentNetwork, ProblemTooLarge
 from credalog.network.formulas import Formula, Is, Not, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.budget import Budget
 from credalog.trusted.rounding import round_down, round_up
 
 __all__ = [
@@ -152,27 +153,37 @@ class _Reading(NamedTuple):
     upper: float
 
 
-def factor_graph(network: Network, *, families: bool = True, silent: bool = False) -> FactorGraph:
+def factor_graph(
+    network: Network, *, families: bool = True, silent: bool = False, budget: Budget | None = None
+) -> FactorGraph:
     """Group the sentences over the same variables and write the factor graph as arrays.
 
     Without `families`, every factor over three or more variables keeps all its worlds, as the printed
     algorithm needs. Where a factor is too large, it falls silent if that is allowed, and is an error
-    otherwise.
+    otherwise; if it is allowed, so do the sentences that nobody has read when the time is up.
     """
     index = {v: i for i, v in enumerate(network.variables)}
     groups: dict[tuple[int, ...], list[tuple[int, _Reading | None]]] = {}
     for i, sentence in enumerate(network.sentences):
+        if silent and _is_late(i, budget):
+            break
         reading = _read(sentence)
         key = tuple(sorted(index[v] for v in _scope(sentence, reading)))
         if key:
             groups.setdefault(key, []).append((i, reading))
         else:
             _check_constant(sentence)
-    encoded = [
-        _encode(network, index, key, group, families=families or len(key) < 3, silent=silent)
-        for key, group in groups.items()
-    ]
+    encoded = []
+    for i, (key, group) in enumerate(groups.items()):
+        if silent and _is_late(i, budget):
+            break
+        encoded.append(_encode(network, index, key, group, families=families or len(key) < 3, silent=silent))
     return assemble(network, encoded)
+
+
+def _is_late(number: int, budget: Budget | None) -> bool:
+    """Look at the clock now and then."""
+    return budget is not None and number % 256 == 255 and budget.is_spent
 
 
 def assemble(network: Network, encoded: list[Encoded]) -> FactorGraph:

@@ -6,7 +6,8 @@ the intervals and messages reached; or the proof that the network is inconsisten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from math import inf
@@ -35,11 +36,11 @@ from credalog.methods.intervals.rounds import (
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
 from credalog.methods.intervals.wide import wide_messages
 from credalog.methods.intervals.windows import Surroundings, widen
-from credalog.network.formulas import TRUE, Formula, Is, Not, World, conjunction, literals_of
+from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, conjunction, literals_of
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget
-from credalog.numbers.jit import interpreted
+from credalog.numbers.jit import interpreted, is_ready
 
 __all__ = ["Schedule", "propagate", "slice_intervals"]
 
@@ -52,8 +53,18 @@ MOST_ITERATIONS = 10_000
 """When propagation gives up on convergence."""
 CROSSING = 1e-7
 """How far the paper's messages may cross before they count as contradictory: they carry solver tolerances."""
-WIDE = 32
-"""The number of worlds beyond which a sound local program is left to HiGHS."""
+WIDE, WIDE_UNCOMPILED = 32, 8
+"""The number of worlds beyond which a sound program is left to HiGHS: where ours is compiled, or not."""
+SMALL = 20_000
+"""The work, in cubes of worlds, that is done sooner than the compiled functions are loaded."""
+COMPILING = 60.0
+"""The seconds that must be left for functions to be compiled that never were on this machine."""
+MOST_RADIUS, MOST_WINDOWED = 3, 2000
+"""How far windows grow by themselves, and how many factors a network may have for that."""
+GAIN = 1e-6
+"""By how much wider windows have to narrow some interval for still wider ones to be tried."""
+AT_ONCE, AT_ONCE_UNCOMPILED = 4096, 8
+"""How many factors are asked between two looks at the clock."""
 WIDE_NEWS = 1e-6
 """The change below which a wide factor is not asked again: its programs are the costly ones."""
 MOST_NAMED = 20
@@ -81,6 +92,10 @@ class _Plan:
     budget: Budget
     report: Report | None
     markov: Markov
+    dependencies: DependencyGraph
+    wide: int = WIDE
+    at_once: int = AT_ONCE
+    compiles: bool = True
 
     @property
     def sound(self) -> bool:
@@ -102,8 +117,9 @@ def propagate(
     network: Network,
     *,
     variant: Variant | str = Variant.BP,
-    window: int = 0,
+    window: int | None = 0,
     evidence: Formula | World = TRUE,
+    asked: Collection[Variable] | None = None,
     schedule: Schedule | str = Schedule.RESIDUAL,
     markov: Markov = Markov.LOCAL,
     tolerance: float = TOLERANCE,
@@ -111,34 +127,78 @@ def propagate(
     timeout: float = inf,
     start: Propagation | None = None,
     report: Report | None = None,
+    dependencies: DependencyGraph | None = None,
 ) -> Propagation:
     """Propagate intervals through a network until no message changes by more than the tolerance.
 
-    `window` widens the local programs of the sound variant. With `evidence`, a conjunction of literals, the
-    intervals are those of P(x | evidence). `start` resumes from an earlier result, whose network this one
-    may only tighten. When `timeout` seconds have passed, the intervals are those reached so far; the sound
-    variant's hold even so. `report` is called after every round.
+    `window` widens the local programs of the sound variant; with None they grow while there is time and
+    something to gain. With `evidence`, a conjunction of literals, the intervals are those of P(x | evidence),
+    where some variables are `asked` of these alone. `start` resumes from an earlier result, whose network
+    this one may only tighten. When `timeout` seconds have passed, the intervals are those reached so far; the
+    sound variant's hold even so. `report` is called after every round. `dependencies` is the graph whose
+    independences count, by default the network's own.
     """
-    if window < 0:
+    if window is not None and window < 0:
         raise CredalogError(f"a window cannot reach {window} steps", advice="Give 0, 1, 2 or a little more.")
     which, order = _chosen(Variant, variant), _chosen(Schedule, schedule)
-    plan = _Plan(which, order, tolerance, max_iterations, Budget.of(timeout), report, markov)
+    budget = Budget.of(timeout)
+    around = dependency_graph(network) if dependencies is None else dependencies
+    plan = _Plan(which, order, tolerance, max_iterations, budget, report, markov, around)
     observed = _observed(network, evidence)
-    if observed and not plan.sound:
-        return _belief_posterior(network, plan, observed)
-    if not plan.sound:
-        graph = factor_graph(network, families=plan.variant is Variant.BP)
-        if plan.variant is Variant.BP:
-            graph = mark_parents(graph)
+    is_printed = plan.variant is Variant.PRINTED
+    families = not is_printed or bool(observed)
+    graph = factor_graph(network, families=families, silent=plan.sound, budget=budget)
+    plan = _paced(graph, plan, window or 0)
+    with nullcontext() if plan.compiles else interpreted():
+        if plan.sound:
+            return _sound(graph, plan, window, start, (observed, asked))
+        if observed:
+            return _belief_posterior(graph, plan, observed)
+        graph = graph if is_printed else mark_parents(graph)
         return _propagation(graph, plan, _resumed(graph, plan, start))
-    dependencies = dependency_graph(network)
-    graph = _sound_graph(network, dependencies, window, markov)
-    found = _propagation(graph, plan, _resumed(graph, plan, start))
+
+
+def _paced(graph: FactorGraph, plan: _Plan, window: int) -> _Plan:
+    """Decide whether to compile: not what is done before, nor in less time than that takes."""
+    a = graph.arrays
+    worlds = np.multiply.reduceat(a.size[a.edge_variable], a.edge_start[:-1]) if len(a.kind) else a.kind
+    work = (worlds[a.kind != Kind.SILENT].astype(np.float64) ** 3).sum()
+    # The paper's local programs are solved to optimality, by many times as many boxes.
+    if not window and work <= (SMALL if plan.sound else SMALL / 25.0):
+        return replace(plan, compiles=False, at_once=AT_ONCE_UNCOMPILED)
+    needed = (ask_families, ask_programs) if (worlds > 4).any() else (ask_families,)
+    if plan.budget.remaining >= COMPILING or all(is_ready(function) for function in needed):
+        return plan
+    return replace(plan, compiles=False, at_once=AT_ONCE_UNCOMPILED, wide=WIDE_UNCOMPILED)
+
+
+def _sound(
+    plain: FactorGraph,
+    plan: _Plan,
+    window: int | None,
+    start: Propagation | None,
+    question: tuple[World, Collection[Variable] | None],
+) -> Propagation:
+    """Propagate soundly, then take in what was observed."""
+    found, before = None, start
+    for radius in range(MOST_RADIUS + 1) if window is None else (window,):
+        graph = _marked(plain, radius, plan)
+        found = _propagation(graph, plan, _resumed(graph, plan, before))
+        gained = before is None or _gained(before, found)
+        if plan.budget.is_spent or len(plain.factors) > MOST_WINDOWED or not gained:
+            break
+        before = found
+        # Uncompiled, windows are HiGHS's.
+        plan = plan if plan.compiles else replace(plan, wide=WIDE_UNCOMPILED)
+    assert found is not None
+    observed, asked = question
     if not observed:
         return found
-    implied = markov is not Markov.NONE
-    around = Surroundings.of(graph, dependencies, MOST_OBSERVED_WORLDS, implied=implied)
-    given = sound_posterior(around, found.lower, found.upper, observed, implied=implied, budget=plan.budget)
+    implied = plan.markov is not Markov.NONE
+    around = Surroundings.of(found.graph, plan.dependencies, MOST_OBSERVED_WORLDS, implied=implied)
+    given = sound_posterior(
+        around, found.lower, found.upper, observed, asked=asked, implied=implied, budget=plan.budget
+    )
     return replace(
         found,
         evidence=_formula(observed),
@@ -150,9 +210,29 @@ def propagate(
     )
 
 
-def slice_intervals(graph: FactorGraph, budget: Budget) -> tuple[Floats, Floats]:
+def _gained(before: Propagation, after: Propagation) -> bool:
+    """Tell whether some interval is narrower than it was."""
+    moved = max((after.lower - before.lower).max(initial=0.0), (before.upper - after.upper).max(initial=0.0))
+    return bool(moved > GAIN)
+
+
+def slice_intervals(
+    graph: FactorGraph, dependencies: DependencyGraph, budget: Budget
+) -> tuple[Floats, Floats]:
     """Propagate soundly through a few factors, before anything is compiled; return the bounds by slot."""
-    plan = _Plan(Variant.SOUND, Schedule.RESIDUAL, TOLERANCE, MOST_ITERATIONS, budget, None, Markov.LOCAL)
+    plan = _Plan(
+        Variant.SOUND,
+        Schedule.RESIDUAL,
+        TOLERANCE,
+        MOST_ITERATIONS,
+        budget,
+        None,
+        Markov.LOCAL,
+        dependencies,
+        wide=WIDE_UNCOMPILED,
+        at_once=AT_ONCE_UNCOMPILED,
+        compiles=False,
+    )
     with interpreted():
         found = _propagation(graph, plan, empty(graph.arrays))
     return found.lower, found.upper
@@ -189,23 +269,22 @@ def _formula(observed: World) -> Formula:
     )
 
 
-def _sound_graph(network: Network, dependencies: DependencyGraph, window: int, markov: Markov) -> FactorGraph:
-    """Write the factor graph with windows and with the independences that are implied or declared."""
-    implied = markov is not Markov.NONE
-    graph = factor_graph(network, silent=True)
+def _marked(graph: FactorGraph, window: int, plan: _Plan) -> FactorGraph:
+    """Add windows, and mark the independences that are implied or declared."""
+    # To mark nothing is sound as well.
+    implied = plan.markov is not Markov.NONE and not plan.budget.is_spent
     if window:
-        graph = widen(graph, dependencies, window, implied=implied)
+        graph = widen(graph, plan.dependencies, window, implied=implied, budget=plan.budget)
     if implied:
-        graph = mark_independent(graph, dependencies)
-    return mark_declared(graph) if network.independences else graph
+        graph = mark_independent(graph, plan.dependencies)
+    return mark_declared(graph)
 
 
-def _belief_posterior(network: Network, plan: _Plan, observed: World) -> Propagation:
+def _belief_posterior(graph: FactorGraph, plan: _Plan, observed: World) -> Propagation:
     """Propagate evidence by the messages of 2U."""
-    graph = factor_graph(network)
     found = posterior(
         graph,
-        dependency_graph(network),
+        plan.dependencies,
         observed,
         tolerance=plan.tolerance,
         max_iterations=plan.max_iterations,
@@ -250,7 +329,7 @@ def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
     """Ask factors whose inputs changed, round after round, until there are none left."""
     change, crossed, number = 0.0, -1, 0
     variables = np.unique(graph.arrays.edge_variable)
-    groups = _groups(graph, plan.sound)
+    groups = _groups(graph, plan)
     active = _active(messages, plan.tolerance)
     while len(active) and crossed < 0 and number < plan.max_iterations and not plan.budget.is_spent:
         number += 1
@@ -259,7 +338,9 @@ def _rounds(graph: FactorGraph, plan: _Plan, messages: Messages) -> _Run:
         if plan.report is not None:
             plan.report(Round(number, change, len(active), plan.budget.elapsed))
         active = _active(messages, plan.tolerance)
-    return _Run(number, not len(active) and crossed < 0, change, crossed)
+    # A factor that was asked when the time was up may have said less than it could.
+    ended = not len(active) and crossed < 0 and not plan.budget.is_spent
+    return _Run(number, ended, change, crossed)
 
 
 class _Group(IntEnum):
@@ -278,13 +359,13 @@ class _Group(IntEnum):
     """The factor is silent."""
 
 
-def _groups(graph: FactorGraph, sound: bool) -> NDArray[np.int8]:
+def _groups(graph: FactorGraph, plan: _Plan) -> NDArray[np.int8]:
     """Assign every factor to those who answer for it."""
     a = graph.arrays
-    groups = np.where(closed_forms(a, sound=sound), _Group.CLOSED, _Group.PROGRAM)
-    if sound:
+    groups = np.where(closed_forms(a, sound=plan.sound), _Group.CLOSED, _Group.PROGRAM)
+    if plan.sound:
         worlds = np.multiply.reduceat(a.size[a.edge_variable], a.edge_start[:-1]) if len(groups) else groups
-        wide = worlds // np.where(a.kind == Kind.FAMILY, 2, 1) > WIDE
+        wide = worlds // np.where(a.kind == Kind.FAMILY, 2, 1) > plan.wide
         groups[wide & (groups == _Group.PROGRAM)] = _Group.WIDE
     groups[a.kind == Kind.SILENT] = _Group.NOBODY
     return groups.astype(np.int8)
@@ -295,10 +376,13 @@ def _round(a: Arrays, plan: _Plan, messages: Messages, groups: NDArray[np.int8],
     at_once = plan.schedule is Schedule.RESIDUAL
     dirty = np.zeros(len(a.size), dtype=np.bool_)
     messages.change[active[groups == _Group.NOBODY]] = 0.0
-    change = ask_families(a, messages, active[groups == _Group.CLOSED], plan.sound, at_once, dirty)
-    programs = active[groups == _Group.PROGRAM]
-    if len(programs) and messages.refuted[0] < 0:
-        change = max(change, ask_programs(a, messages, programs, plan.sound, at_once, dirty))
+    change = 0.0
+    for ask, group in ((ask_families, _Group.CLOSED), (ask_programs, _Group.PROGRAM)):
+        asked = active[groups == group]
+        for start in range(0, len(asked), plan.at_once):
+            if messages.refuted[0] < 0 and not plan.budget.is_spent:
+                some = asked[start : start + plan.at_once]
+                change = max(change, ask(a, messages, some, plan.sound, at_once, dirty))
     for f in active[groups == _Group.WIDE]:
         if messages.refuted[0] < 0 and not plan.budget.is_spent:
             change = max(change, _ask_wide(a, messages, int(f), at_once, dirty, plan.budget))

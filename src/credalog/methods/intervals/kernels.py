@@ -24,7 +24,6 @@ from credalog.trusted.rounding import UNIT
 
 __all__ = [
     "Table",
-    "all_rows",
     "copy_box",
     "corner_range",
     "corner_weight",
@@ -278,13 +277,6 @@ def _rows(t: Table, lower: Floats, upper: Floats, G: Floats) -> int:
             # Not `above + below`: uncompiled, the sum of two of numpy's truth values is a truth value.
             count += contexts * above + contexts * below
     return count
-
-
-@compiled
-def all_rows(t: Table, lower: Floats, upper: Floats, worlds: int) -> Floats:
-    """Return all rows of a table under a box."""
-    G = np.empty((_most_rows(t), worlds))
-    return G[: _rows(t, lower, upper, G)]
 
 
 @compiled

@@ -22,7 +22,7 @@ from credalog.methods.intervals.factors import Floats
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Objective, Outcome, Program, Ratios
-from credalog.program.solvers.highs import Relaxation
+from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.trusted.certify import Checker
 from credalog.trusted.rounding import round_up
 
@@ -40,6 +40,7 @@ class LinearProgram:
         program = _program(rows)
         self._box = program.ratios.box
         self._relaxation, self._checker = Relaxation(program), Checker(program)
+        self._basis: Basis = None
 
     def greatest(self, worth: Floats) -> float:
         """Bound the greatest value of worth @ p."""
@@ -72,9 +73,11 @@ class LinearProgram:
         return sp.csr_array(self._rows[kept][:, given])
 
     def _end(self, objective: Objective, end: End) -> float:
-        """Prove one end; infinity where nothing is proved."""
+        """Prove one end; infinity where nothing is proved, or the time is up."""
+        if self._budget.is_spent:
+            return -end.sign * inf
         solve = self._relaxation.minimize if end is End.LOWER else self._relaxation.maximize
-        claim, _ = solve(objective, self._box, timeout=self._budget.for_solver)
+        claim, self._basis = solve(objective, self._box, basis=self._basis, timeout=self._budget.for_solver)
         if claim.outcome is Outcome.INFEASIBLE:
             if self._checker.proves_empty(objective, self._box, claim.multipliers):
                 raise _impossible() if (objective.denominator == 0.0).any() else _inconsistent()

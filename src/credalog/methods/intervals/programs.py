@@ -20,14 +20,7 @@ from credalog.methods.intervals.kernels import (
 )
 from credalog.numbers.jit import compiled
 
-__all__ = [
-    "aim_at",
-    "aim_at_head",
-    "closed_form_messages",
-    "program_messages",
-    "program_of",
-    "restrict_head",
-]
+__all__ = ["closed_form_messages", "program_messages"]
 
 SOUND_NODES = 24
 """How many boxes sound propagation may branch into, where a local program has independent variables."""
@@ -58,7 +51,7 @@ def closed_form_messages(a: Arrays, f: int, box: Floats, out: Floats) -> bool:
 
 
 @compiled
-def program_of(a: Arrays, f: int, count: int) -> Table:
+def _program_of(a: Arrays, f: int, count: int) -> Table:
     """Read the table of a factor over its first neighbours, with those that the network makes independent."""
     first = a.edge_start[f]
     size = np.empty(count, dtype=np.int64)
@@ -72,14 +65,14 @@ def program_of(a: Arrays, f: int, count: int) -> Table:
 
 
 @compiled
-def aim_at_head(below: Floats, above: Floats, objective: Floats) -> None:
+def _aim_at_head(below: Floats, above: Floats, objective: Floats) -> None:
     """Set up the message of a family to its head: P(x) ranges between two linear functions of the parents."""
     for w in range(len(below)):
         objective[0, w], objective[1, w] = -below[w], above[w]
 
 
 @compiled
-def aim_at(t: Table, i: int, value: int, objective: Floats) -> None:
+def _aim_at(t: Table, i: int, value: int, objective: Floats) -> None:
     """Set up the message to a variable of the table, about one of its values."""
     for w in range(objective.shape[1]):
         holds = (w // t.stride[i]) % t.size[i] == value
@@ -87,7 +80,7 @@ def aim_at(t: Table, i: int, value: int, objective: Floats) -> None:
 
 
 @compiled
-def restrict_head(t: Table, below: Floats, above: Floats, lower: float, upper: float) -> None:
+def _restrict_head(t: Table, below: Floats, above: Floats, lower: float, upper: float) -> None:
     """Turn the interval of a family's head into two rows over its parents."""
     for w in range(len(below)):
         # Two operations on numbers up to 1: pulling the row down by their error only weakens it.
@@ -104,20 +97,20 @@ def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -
     itself has received.
     """
     family = a.kind[f] == Kind.FAMILY
-    t = program_of(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)
+    t = _program_of(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)
     objective = np.empty((2, t.fixed.shape[1]))
     # A table may have no row at all; only a family has these two.
     below, above = (t.fixed[0].copy(), t.fixed[1].copy()) if family else (objective[0], objective[1])
     if family:
-        restrict_head(t, below, above, box[0, -1], box[1, -1])
+        _restrict_head(t, below, above, box[0, -1], box[1, -1])
     inner, marked = box.copy(), t.product.any()
     i, feasible = 0, True
     for target in range(box.shape[1]):
         if target == t.slot[-1]:
-            aim_at_head(below, above, objective)
+            _aim_at_head(below, above, objective)
         else:
             i += target == t.slot[i + 1]
-            aim_at(t, i, 1 if t.size[i] == 2 else target - t.slot[i], objective)
+            _aim_at(t, i, 1 if t.size[i] == 2 else target - t.slot[i], objective)
             if not sound:
                 copy_box(box, inner)
                 inner[0, t.slot[i] : t.slot[i + 1]] = 0.0

@@ -13,20 +13,22 @@ and something to gain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from time import monotonic
 from typing import assert_never
 
 import numpy as np
 import scipy.sparse as sp
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.methods.answer import Answer
 from credalog.methods.intervals.conditioning import requisite
 from credalog.methods.intervals.factors import Floats, factor_graph
-from credalog.methods.intervals.flow import slice_intervals
+from credalog.methods.intervals.flow import propagate, slice_intervals
 from credalog.methods.intervals.frechet import Range, both, complement, independent, parity, share
 from credalog.methods.intervals.linear import LinearProgram
-from credalog.methods.intervals.result import of_value
+from credalog.methods.intervals.result import Variant, of_value
 from credalog.methods.intervals.separation import Ancestry, mark_declared
 from credalog.methods.intervals.windows import Surroundings, box_rows, local_sentences
 from credalog.network.formulas import (
@@ -41,6 +43,7 @@ from credalog.network.formulas import (
     Truth,
     Variable,
     Xor,
+    canonical,
     conjunction,
     literals_of,
     scope,
@@ -49,16 +52,19 @@ from credalog.network.formulas import (
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import VACUOUS, End, Interval
-from credalog.trusted.rounding import enclosed
+from credalog.numbers.interval import VACUOUS, End, Interval, Status
+from credalog.trusted.rounding import enclosed, round_down, round_up
 
-__all__ = ["Slices", "bounds"]
+__all__ = ["Slices", "bounds", "sound_answer"]
 
 SIZES = ((16, 64), (64, 256), (256, 1024), (1024, 2048))
 """How many variables a slice has, and how many worlds a window: each costs some ten times the one before."""
 
 GAIN = 1e-6
 """By how much a larger slice has to narrow an interval for a still larger one to be tried."""
+
+FIRST = 0.1
+"""The seconds that the first slice is given in any case: an answer of [0, 1] helps nobody."""
 
 GROUP = 64
 """How many worlds the parts of a wide formula may have that are bounded together."""
@@ -82,6 +88,28 @@ def bounds(
     return slices.bounds(asked, Budget.of() if budget is None else budget)
 
 
+def sound_answer(slices: Slices, asked: Query, budget: Budget) -> Answer:
+    """Answer a query by slices; of one variable given observed values, by the whole network too."""
+    interval = slices.bounds(asked, budget.share(0.5))
+    event, observed = literals_of(asked.claim), literals_of(asked.given)
+    is_large = len(slices.network.variables) > SIZES[-1][0]
+    if event is not None and len(event) == 1 and observed is not None and (observed or is_large):
+        ((variable, value),) = event.items()
+        found = propagate(
+            slices.network,
+            variant=Variant.SOUND,
+            evidence=asked.given,
+            asked=(variable,),
+            markov=slices.markov,
+            timeout=budget.remaining,
+            dependencies=slices.dependencies,
+        )
+        interval = interval.joined(found.answer(variable.is_(value), asked).interval)
+    if interval.is_empty:
+        raise _contradiction(asked)
+    return Answer(asked, interval, Status.BOUNDED, Variant.SOUND.value, budget.elapsed)
+
+
 @dataclass(frozen=True)
 class Slices:
     """A network made ready for sound bounds on many queries."""
@@ -93,13 +121,14 @@ class Slices:
     def bounds(self, asked: Query, budget: Budget) -> Interval:
         """Bound a query in slices that grow, as long as there is time and something to gain."""
         query, found = self._requisite(asked), VACUOUS
+        first = replace(budget, deadline=max(budget.deadline, monotonic() + FIRST))
         for variables, worlds in SIZES:
-            part = self._slice(query, variables, worlds, budget)
+            part = self._slice(query, variables, worlds, first if found is VACUOUS else budget)
             before, found = found, found.joined(_interval(part.range(query)))
             if found.is_empty:
                 raise _contradiction(asked)
-            # What a first slice does not know, a second may.
-            stands = before is not VACUOUS and _gain(before, found) < GAIN
+            # What a first slice does not know, a second may; and a query taken apart may fit into a window.
+            stands = before is not VACUOUS and part.holds(query) and _gain(before, found) < GAIN
             if budget.is_spent or part.is_whole or stands:
                 break
         return found
@@ -122,11 +151,10 @@ class Slices:
         near = sorted({i for v in kept for i in self._touching[v]})
         said = [i for i in near if kept.issuperset(self._scopes[i])]
         sentences = tuple(self.network.sentences[i] for i in said)
-        graph = factor_graph(
-            Network(self.network.variables, sentences, self.network.independences), silent=True
-        )
+        part = Network(self.network.variables, sentences, self.network.independences)
+        graph = factor_graph(part, silent=True, budget=budget)
         graph = mark_declared(self._ancestry.mark(graph) if self._implied else graph)
-        lower, upper = slice_intervals(graph, budget)
+        lower, upper = slice_intervals(graph, self.dependencies, budget)
         local = local_sentences(graph, self.dependencies) if self._implied else {}
         around = Surroundings(graph, self.dependencies, worlds, self._ancestry.component, local)
         is_whole = len(said) == len(near) and around.worlds(kept) <= worlds
@@ -184,6 +212,13 @@ class _Slice:
     is_whole: bool
     budget: Budget
 
+    def holds(self, asked: Query) -> bool:
+        """Tell whether a query fits into a window with all between its variables, or into none at all."""
+        _, largest = SIZES[-1]
+        numbers = set(self._numbers(asked.claim, asked.given))
+        worlds = self.around.worlds(self.around.connect(numbers, largest))
+        return not self.around.most_worlds < worlds <= largest
+
     def range(self, asked: Query) -> Range:
         """Bound a query by one window where it fits, and by its parts where it does not."""
         if self._affords(self.around.most_worlds, asked.claim, asked.given):
@@ -191,7 +226,23 @@ class _Slice:
         if not asked.is_conditional:
             return self._formula(asked.claim)
         held = self._formula(conjunction((asked.claim, asked.given)))
-        return share(held, self._formula(conjunction((Not(asked.claim), asked.given))))
+        found = share(held, self._formula(conjunction((Not(asked.claim), asked.given))))
+        return _meet(found, self._stated(asked.claim, asked.given))
+
+    @cached_property
+    def _said(self) -> dict[tuple[Formula, Formula], Range]:
+        """Return the bounds of the sentences by claim and condition."""
+        said: dict[tuple[Formula, Formula], Range] = {}
+        for sentence in self.around.graph.network.sentences:
+            if not sentence.is_linear:
+                key = canonical(sentence.claim), canonical(sentence.given)
+                ends = round_down(float(sentence.lower)), round_up(float(sentence.upper))
+                said[key] = _meet(said.get(key, (0.0, 1.0)), ends)
+        return said
+
+    def _stated(self, claim: Formula, given: Formula = TRUE) -> Range:
+        """Return what a sentence says of just this probability."""
+        return self._said.get((canonical(claim), canonical(given)), (0.0, 1.0))
 
     def _affords(self, worlds: int, *formulas: Formula) -> bool:
         """Tell whether there is time for a window, and whether formulas fit into it."""
@@ -205,11 +256,17 @@ class _Slice:
 
     def _in_window(self, claim: Formula, given: Formula = TRUE) -> Range:
         """Bound P(claim | given) by a linear program over the worlds around it."""
-        numbers = set(self._numbers(claim, given))
+        numbers = self.around.connect(set(self._numbers(claim, given)), self.around.most_worlds)
         over = self.around.grow(numbers, len(self.around.graph.network.variables))
         variables = tuple(self.around.graph.network.variables[v] for v in over)
-        program = LinearProgram(self._rows(over), self.budget)
-        return program.range(truth_table(claim, variables).ravel(), truth_table(given, variables).ravel())
+        event, condition = (truth_table(formula, variables).ravel() for formula in (claim, given))
+        try:
+            return LinearProgram(self._rows(over), self.budget).range(event, condition)
+        except InconsistentNetwork:
+            names = ", ".join(v.name for v in variables)
+            raise InconsistentNetwork(
+                f"No distribution satisfies the network: what is known of {names} contradicts itself."
+            ) from None
 
     def _rows(self, over: tuple[int, ...]) -> sp.csr_array:
         """Write what is known of a window: its sentences, and the interval of each variable."""
@@ -221,9 +278,12 @@ class _Slice:
         return sp.csr_array(sp.vstack([self.around.rows(over), box], format="csr"))
 
     def _formula(self, formula: Formula) -> Range:
-        """Bound a formula by its parts, each of which may fit into a window."""
+        """Bound a formula by a window if it is small, and else by its parts and what is said of it."""
         if self._affords(GROUP, formula):
             return self._in_window(formula)
+        return _meet(self._by_parts(formula), self._stated(formula))
+
+    def _by_parts(self, formula: Formula) -> Range:
         match formula:
             case Truth(value):
                 return float(value), float(value)
@@ -284,6 +344,11 @@ def _interval(found: Range) -> Interval:
     return Interval(
         enclosed(found[0], error=0.0, end=End.LOWER), enclosed(found[1], error=0.0, end=End.UPPER)
     )
+
+
+def _meet(one: Range, other: Range) -> Range:
+    """Return what two ranges of the same probability say together."""
+    return max(one[0], other[0]), min(one[1], other[1])
 
 
 def _gain(before: Interval, after: Interval) -> float:

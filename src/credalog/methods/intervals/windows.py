@@ -35,17 +35,22 @@ from credalog.methods.intervals.factors import (
 from credalog.network.formulas import literals_of
 from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Sentence
+from credalog.numbers.budget import Budget
 from credalog.trusted.rounding import all_rounded_down
 
 __all__ = ["Surroundings", "box_rows", "local_sentences", "widen"]
 
 
-def widen(graph: FactorGraph, dependencies: DependencyGraph, radius: int, *, implied: bool) -> FactorGraph:
-    """Add the window of every factor; a window inside an earlier one is left out."""
+def widen(
+    graph: FactorGraph, dependencies: DependencyGraph, radius: int, *, implied: bool, budget: Budget
+) -> FactorGraph:
+    """Add the window of every factor while there is time; a window inside an earlier one is left out."""
     surroundings = Surroundings.of(graph, dependencies, 32 * 2**radius, implied=implied)
     seen: dict[int, list[set[int]]] = {}
     windows = []
     for factor in graph.factors:
+        if budget.is_spent:
+            break
         scope = surroundings.grow(set(factor.scope), radius)
         known = any(set(scope) <= other for other in seen.get(scope[0], ()))
         if len(scope) > len(factor.scope) and not known:
@@ -91,6 +96,34 @@ class Surroundings:
                 scope = scope | {best}
                 fits = [w for w in fits if w != best and self.worlds((*scope, w)) <= self.most_worlds]
         return tuple(sorted(scope))
+
+    def connect(self, scope: set[int], most_worlds: int) -> set[int]:
+        """Add the variables of shortest ways between those of a scope, as far as they fit."""
+        joined: set[int] = set()
+        for v in sorted(scope):
+            way = self._way(v, joined) if joined and v not in joined else [v]
+            joined |= {v, *way} if self.worlds(scope | joined | {*way}) <= most_worlds else {v}
+        return joined
+
+    def _way(self, start: int, ends: set[int]) -> list[int]:
+        """Return the variables on a shortest way through factors to any of some others, if there is one."""
+        found, frontier = {start: start}, [start]
+        # The list grows while it is walked: a breadth-first search.
+        for v in frontier:
+            for w in sorted({w for f in self.touching(v) for w in self.graph.factors[f].scope}):
+                if w not in found:
+                    found[w] = v
+                    frontier.append(w)
+                if w in ends:
+                    return self._traced(found, w)
+        return [start]
+
+    @staticmethod
+    def _traced(found: dict[int, int], end: int) -> list[int]:
+        way = [end]
+        while found[way[-1]] != way[-1]:
+            way.append(found[way[-1]])
+        return way
 
     def _completed(self, scope: set[int], extra: int) -> int:
         """Count the factors that would come to lie inside the window."""

@@ -12,6 +12,7 @@ else fixed the quotient is linear-fractional in all blocks of one family togethe
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from typing import TypeAlias
@@ -25,6 +26,7 @@ from credalog.methods.vertices.mini_buckets import bounds, contributions, eviden
 from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Warrant
+from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Extreme, Question
@@ -71,23 +73,33 @@ def extremes(
     if layout.cells > MAX_CELLS:
         raise ProblemTooLarge(f"one pass over the network needs {layout.cells} numbers")
     event = np.array(asked.event, dtype=np.float64)
-    upper = _Search(layout, event, CLOSE * tolerance, budget.share(0.5))
+    is_rare = _is_rare(layout, budget)
+    upper = _Search(layout, event, tolerance, budget.share(0.5))
     upper.run()
-    lower = _Search(layout, 1 - event, CLOSE * tolerance, budget)
+    lower = _Search(layout, 1 - event, tolerance, budget)
     lower.run()
-    return _extreme(trimmed, lower, End.LOWER), _extreme(trimmed, upper, End.UPPER)
+    found = (_extreme(trimmed, search, end) for search, end in ((lower, End.LOWER), (upper, End.UPPER)))
+    first, second = (_claimed(extreme) if is_rare else extreme for extreme in found)
+    return first, second
+
+
+def _is_rare(layout: Plan, budget: Budget) -> bool:
+    """Tell whether the evidence may be so unlikely that numbers vanish, or nothing is known of it in time."""
+    with suppress(OutOfTime):
+        _, most = evidence(layout, layout.start[None], budget)
+        return not most[0] > SMALLEST
+    return True
+
+
+def _claimed(extreme: Extreme) -> Extreme:
+    """Say that an end stands on floats alone: the evidence is so unlikely that some may have vanished."""
+    return replace(extreme, endpoint=replace(extreme.endpoint, warrant=Warrant.CLAIMED))
 
 
 def _extreme(trimmed: Trimmed, search: _Search, end: End) -> Extreme:
-    """Turn what a search found into a proved end and a choice of vertices of the original tables.
-
-    Where the evidence is so unlikely that numbers may have vanished, the end is only claimed.
-    """
+    """Turn what a search found into a proved end and a choice of vertices of the original tables."""
     bound = search.bound if end is End.UPPER else 1 - search.bound
     endpoint = enclosed(bound, error=4 * trimmed.error + relative_error(2), end=end)
-    _, most = evidence(search.plan, search.plan.start[None])
-    if not most[0] > SMALLEST:
-        endpoint = replace(endpoint, warrant=Warrant.CLAIMED)
     if search.value < 0:
         return Extreme(endpoint, None)
     return Extreme(endpoint, tuple(trimmed.choices(search.plan.choices(search.row))))
@@ -129,7 +141,12 @@ class _Search:
         return self._budget.is_spent or len(self._tree) > MAX_NODES
 
     def _enough(self) -> float:
-        return -max(self.value, 0.0) - self._tolerance
+        return -max(self.value, 0.0) - self._gap
+
+    @property
+    def _gap(self) -> float:
+        """Return the distance of bound and witness at which the search ends."""
+        return CLOSE * allowed_gap(self._tolerance, max(self.value, 0.0))
 
     def _random_rows(self) -> Bools:
         """Choose a vertex at random in every block, several times."""
@@ -180,33 +197,36 @@ class _Search:
 
     def _posteriors(self, rows: Bools) -> Array:
         """Evaluate the posterior of rows with one vertex in each block; -1 where P(evidence) is zero."""
-        passage = forward(self.plan, rows, self._event, np.zeros(len(rows)))
+        passage = forward(self.plan, rows, self._event, np.zeros(len(rows)), self._budget)
         total = passage.inside + passage.outside
         return np.where(total > 0, passage.inside / np.where(total > 0, total, 1.0), -1.0)
 
     def _improve(self, rows: Bools) -> None:
-        """Change one family at a time, the one that gains most, until none gains; keep the best row."""
+        """Change families, all at once or the one that gains most, until nothing gains; keep the best row."""
         values = self._posteriors(rows)
         moving = np.arange(len(rows))
-        while len(moving) and not self._budget.is_spent:
-            # Where the evidence is still impossible, the trial value -1 makes it likelier.
-            changed = self._changed(rows[moving], values[moving])
-            better = self._posteriors(changed)
-            gained = better > values[moving] + GAIN
-            moving, changed, better = moving[gained], changed[gained], better[gained]
-            rows[moving], values[moving] = changed, better
+        with suppress(OutOfTime):
+            while len(moving):
+                # Where the evidence is still impossible, the trial value -1 makes it likelier.
+                changed = np.stack(self._changed(rows[moving], values[moving]))
+                better = self._posteriors(changed.reshape(-1, rows.shape[1])).reshape(2, -1)
+                way, every = better.argmax(axis=0), np.arange(len(moving))
+                gained = better[way, every] > values[moving] + GAIN
+                rows[moving[gained]] = changed[way, every][gained]
+                values[moving[gained]] = better[way, every][gained]
+                moving = moving[gained]
         best = int(values.argmax())
         if values[best] > self.value:
             self.value, self.row = float(values[best]), rows[best].copy()
 
-    def _changed(self, rows: Bools, values: Array) -> Bools:
-        """Return the rows with their most profitable family at its best vertices."""
+    def _changed(self, rows: Bools, values: Array) -> tuple[Bools, Bools]:
+        """Return the rows with all families, and with the most profitable one, at their best vertices."""
         layout = self.plan
-        totals = contributions(layout, rows, forward(layout, rows, self._event, values)).totals
+        totals = contributions(layout, rows, forward(layout, rows, self._event, values, self._budget)).totals
         best = self._best_in_block(np.where(layout.start, totals, -inf))
         gains = np.add.reduceat(
             np.where(best, totals, 0.0) - np.where(rows, totals, 0.0), layout.firsts, axis=1
         )
         family = np.add.reduceat(gains, self._family_firsts, axis=1).argmax(axis=1)
         touched = (self._family_of_block[None] == family[:, None]).repeat(layout.lengths, axis=1)
-        return np.where(touched, best, rows)
+        return best, np.where(touched, best, rows)

@@ -12,7 +12,7 @@ numbered through all families, so that what a search still allows is one row of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
@@ -25,7 +25,7 @@ from credalog.tables.cones import Array
 from credalog.tables.credal import Choice, Question, Table
 from credalog.tables.elimination import MAX_CELLS
 
-__all__ = ["Bools", "Entry", "Family", "Leaf", "Plan", "Step", "plan"]
+__all__ = ["Bools", "Entry", "Family", "Leaf", "Plan", "Step", "clusters", "plan"]
 
 Bools: TypeAlias = NDArray[np.bool_]
 
@@ -139,33 +139,35 @@ class Plan:
 
 def plan(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> Plan:
     """Lay out the elimination of all unobserved variables of the relevant families."""
-    clusters = _clusters(tables, asked, sizes)
-    rank = {x: -position for position, x in enumerate(clusters)}
+    found = clusters({x: table.parents for x, table in tables.items()}, asked.observed, sizes)
+    rank = {x: -position for position, x in enumerate(found)}
     builder = _Builder(asked, sizes, rank)
     for x, table in tables.items():
         if x in asked.observed:
             builder.add_leaf(table)
-    for x, cluster in clusters.items():
+    for x, cluster in found.items():
         builder.add_step(tables[x], cluster)
     return builder.plan()
 
 
-def _clusters(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> dict[int, set[int]]:
+def clusters(
+    parents: Mapping[int, Sequence[int]], observed: Container[int], sizes: Sequence[int]
+) -> dict[int, set[int]]:
     """Choose an order of elimination, children first; return what each variable meets when it goes.
 
     `tables.elimination` would choose smaller tables, but not an order in which each is that of a family.
     """
-    left = {x for x in tables if x not in asked.observed}
-    scopes = [set(tables[x].parents) for x in tables if x in asked.observed]
-    clusters: dict[int, set[int]] = {}
+    left = {x for x in parents if x not in observed}
+    scopes = [set(parents[x]) for x in parents if x in observed]
+    found: dict[int, set[int]] = {}
     while left:
-        ready = left - {p for x in left for p in tables[x].parents}
-        meets = {x: set(tables[x].parents).union(*(s for s in scopes if x in s)) - {x} for x in ready}
-        x = min(meets, key=lambda x: (*_cost(meets[x], tables[x].parents, sizes), -x))
+        ready = left - {p for x in left for p in parents[x]}
+        meets = {x: set(parents[x]).union(*(s for s in scopes if x in s)) - {x} for x in ready}
+        x = min(meets, key=lambda x: (*_cost(meets[x], parents[x], sizes), -x))
         scopes = [scope for scope in scopes if x not in scope] + [meets[x]]
-        clusters[x] = meets[x]
+        found[x] = meets[x]
         left.remove(x)
-    return clusters
+    return found
 
 
 def _cost(meets: set[int], parents: Sequence[int], sizes: Sequence[int]) -> tuple[int, int]:

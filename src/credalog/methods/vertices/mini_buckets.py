@@ -103,31 +103,36 @@ class Passage:
     outside: Array
 
 
-def ranges(plan: Plan, masks: Bools) -> Ranges:
+def ranges(plan: Plan, masks: Bools, budget: Budget) -> Ranges:
     """Sum out the variables that do not meet the query."""
     messages = {leaf.message: _leaf_range(leaf, masks) for leaf in plan.leaves}
     steps: dict[int, _RangeStep] = {}
     for step in plan.steps:
+        budget.require_time()
         if not step.asks:
             messages[step.message], steps[step.message] = _sum_range(step, messages, masks)
     return Ranges(messages, steps)
 
 
-def forward(plan: Plan, masks: Bools, event: Array, trial: Array, known: Ranges | None = None) -> Passage:
+def forward(
+    plan: Plan, masks: Bools, event: Array, trial: Array, budget: Budget, *, known: Ranges | None = None
+) -> Passage:
     """Sum out all variables, for a trial value per node."""
-    known = known or ranges(plan, masks)
+    known = known or ranges(plan, masks, budget)
     steps: dict[int, _PairStep] = {}
     pair = _Pair(event, 1 - event)
     for step in plan.steps:
+        budget.require_time()
         if step.asks:
             pair, steps[step.message] = _sum_pair(step, known.messages, pair, masks, trial)
     return Passage(known, steps, pair.inside.reshape(-1), pair.outside.reshape(-1))
 
 
-def evidence(plan: Plan, masks: Bools) -> tuple[Array, Array]:
+def evidence(plan: Plan, masks: Bools, budget: Budget) -> tuple[Array, Array]:
     """Return the least and the greatest P(evidence), up to one common factor, that the ranges allow."""
     messages = {leaf.message: _leaf_range(leaf, masks) for leaf in plan.leaves}
     for step in plan.steps:
+        budget.require_time()
         messages[step.message], _ = _sum_range(step, messages, masks)
     end = messages[plan.steps[-1].message]
     return end.least.reshape(-1), end.most.reshape(-1)
@@ -211,12 +216,11 @@ def bounds(plan: Plan, masks: Bools, event: Array, start: Array, budget: Budget)
     not positive. Any other choice has a computed score no greater, and a true one greater by its own
     rounding at most: so its quotient exceeds the trial by the share `rounding` at most.
     """
-    rounding, known = relative_error(2 * plan.terms), ranges(plan, masks)
+    rounding, known = relative_error(2 * plan.terms), ranges(plan, masks, budget)
     passages: list[Passage] = []
 
     def at(trial: Array) -> tuple[Array, Bools]:
-        budget.require_time()
-        passages[:] = [forward(plan, masks, event, trial, known)]
+        passages[:] = [forward(plan, masks, event, trial, budget, known=known)]
         inside, total = passages[0].inside, passages[0].inside + passages[0].outside
         moving = inside - trial * total + rounding * total > 0
         return inside / np.where(total > 0, total, 1.0), moving

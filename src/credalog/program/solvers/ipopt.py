@@ -30,8 +30,8 @@ _Settings: TypeAlias = dict[str, int | float | str]
 ACCEPTED = 1e-6
 """The largest violation of a row at which a point is worth handing out for repair."""
 
-SLACK = 1e-9
-"""How far a context may be from its ratio."""
+SLACK = 1e-10
+"""How far a context may be from its ratio: a tenth of what a witness may miss, as IPOPT uses it in full."""
 
 INTERIOR = 1e-3
 """How far inside its bounds the start is moved: an interior-point method cannot leave a corner."""

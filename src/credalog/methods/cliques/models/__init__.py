@@ -1,5 +1,6 @@
-"""Models at any size and width: worlds, sparse tables, and the model of greatest entropy."""
+"""Models at any size and width: worlds, sparse tables, and the explicit model of an answer about ties."""
 
-from credalog.methods.cliques.models.finding import Hint, find_models
+from credalog.methods.cliques.models.finding import Hint, find_models, uncertain_models
+from credalog.methods.cliques.models.scaling import Explicit, explicit_model
 
-__all__ = ["Hint", "find_models"]
+__all__ = ["Explicit", "Hint", "explicit_model", "find_models", "uncertain_models"]

@@ -14,14 +14,18 @@ other parents, at these, which are parents of x. In small components further arc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
 from math import prod
+from types import MappingProxyType
 
 from credalog.network.graph import DependencyGraph
 from credalog.network.relevance import d_connected
 
 __all__ = ["Arcs", "sparse_parents"]
 
-CONFIGURATIONS = 1 << 8
+CONFIGURATIONS = 1 << 12
 """Parents are kept while they have no more configurations than this."""
 
 SMALL = 24
@@ -30,14 +34,25 @@ SMALL = 24
 Arcs = dict[int, tuple[int, ...]]
 
 
-def sparse_parents(graph: DependencyGraph, over: Iterable[int], first: Iterable[int], *, width: int) -> Arcs:
-    """Choose the parents of some variables among themselves; those to come first open their components."""
+def sparse_parents(
+    graph: DependencyGraph,
+    over: Iterable[int],
+    first: Iterable[int],
+    *,
+    width: int,
+    worth: Mapping[frozenset[int], float] = MappingProxyType({}),
+) -> Arcs:
+    """Choose the parents of some variables among themselves; those to come first open their components.
+
+    Of two ties in the way of each other, the one that is worth more is kept.
+    """
     inside, opening = frozenset(over), tuple(first)
     arcs: Arcs = {}
     for component in graph.components():
         members = [x for x in component if x in inside]
         if len(component) > 1:
-            _arrange(graph, members, [x for x in opening if x in component], arcs, inside=inside, width=width)
+            arranging = _Component(graph, inside, members, width, worth)
+            arranging.arrange([x for x in opening if x in component], arcs)
         elif members:
             arcs[members[0]] = _fitting(graph, (p for p in graph.parent_indices[members[0]] if p in inside))
     return arcs
@@ -55,79 +70,82 @@ def _configurations(graph: DependencyGraph, parents: Iterable[int]) -> int:
     return prod(len(graph.variables[p].values) for p in parents)
 
 
-def _arrange(
-    graph: DependencyGraph,
-    members: Sequence[int],
-    opening: Sequence[int],
-    arcs: Arcs,
-    *,
-    inside: frozenset[int],
-    width: int,
-) -> None:
-    """Give each member of a component parents among the members before it, and outside."""
-    known = {x: frozenset(graph.parent_indices[x]) for x in members}
-    own, before = frozenset(members), dict[int, int]()
-    for x in _order(known, members, opening):
-        ties = [y for y in known[x] & before.keys() if x in known[y]]
-        # Members that share much are kept first: they are in one claim. Then the latest: they are near.
-        ties.sort(key=lambda y: (-len(known[x] & known[y]), -before[y]))
-        kept: tuple[int, ...] = ()
-        for y in ties:
-            if len(kept) < width and all(z in known[y] and y in known[z] for z in kept):
-                kept = (*kept, y)
-        outside = (
-            p for p in graph.parent_indices[x] if p in inside - own and all(p in known[y] for y in kept)
-        )
-        arcs[x] = _fitting(graph, outside, kept)
-        before[x] = len(before)
-    if len(members) <= SMALL and width:
-        _extend(graph, members, arcs, inside=inside, width=width)
+@dataclass(frozen=True)
+class _Component:
+    """The members of one component that are to be arranged."""
 
+    graph: DependencyGraph
+    inside: frozenset[int]
+    members: Sequence[int]
+    width: int
+    worth: Mapping[frozenset[int], float]
 
-def _order(
-    known: Mapping[int, frozenset[int]], members: Sequence[int], opening: Sequence[int]
-) -> Iterator[int]:
-    """Yield members by maximum cardinality search: next comes the one with most neighbours before it."""
-    place = {x: i for i, x in enumerate((*opening, *members))}
-    weight = dict.fromkeys(members, 0)
-    waiting = {x: (-int(x in opening), place[x]) for x in members}
-    children: dict[int, list[int]] = {x: [] for x in members}
-    for x in members:
-        for p in known[x]:
-            if p in children:
-                children[p].append(x)
-    buckets: list[dict[int, None]] = [dict.fromkeys(sorted(members, key=waiting.__getitem__))]
-    while weight:
-        while not buckets[-1]:
-            buckets.pop()
-        x = next(iter(buckets[-1]))
-        del buckets[-1][x], weight[x]
-        yield x
-        for y in (*children[x], *known[x]):
-            if y in weight:
-                del buckets[weight[y]][y]
-                weight[y] += 1
-                if weight[y] == len(buckets):
-                    buckets.append({})
-                buckets[weight[y]][y] = None
+    @cached_property
+    def _known(self) -> dict[int, frozenset[int]]:
+        return {x: frozenset(self.graph.parent_indices[x]) for x in self.members}
 
+    def arrange(self, opening: Sequence[int], arcs: Arcs) -> None:
+        """Give each member parents among the members before it, and outside."""
+        known, own, before = self._known, frozenset(self.members), dict[int, int]()
+        for x in self._order(opening):
+            kept: tuple[int, ...] = ()
+            for y in self._ties(x, before):
+                if len(kept) < self.width and all(z in known[y] and y in known[z] for z in kept):
+                    kept = (*kept, y)
+            outside = (
+                p
+                for p in self.graph.parent_indices[x]
+                if p in self.inside and p not in own and all(p in known[y] for y in kept)
+            )
+            arcs[x] = _fitting(self.graph, outside, kept)
+            before[x] = len(before)
+        if len(self.members) <= SMALL and self.width:
+            self._extend(arcs)
 
-def _extend(
-    graph: DependencyGraph, members: Sequence[int], arcs: Arcs, *, inside: frozenset[int], width: int
-) -> None:
-    """Add parents, one by one, that leave every member separated from what it must be independent of."""
-    order = {x: i for i, x in enumerate(arcs)}
-    own = frozenset(members)
-    for x in sorted(members, key=order.__getitem__):
-        for p in graph.parent_indices[x]:
-            is_early = p in own and order[p] < order[x] and len(own & {*arcs[x], p}) <= width
-            if p in arcs[x] or not (is_early or p in inside - own):
+    def _ties(self, x: int, before: Mapping[int, int]) -> list[int]:
+        """Return the ties to members before: of great worth, then those that share much, then the latest."""
+        known = self._known
+        ties = [y for y in known[x] if y in before and x in known[y]]
+        return sorted(ties, key=lambda y: (-self._worth(x, y), -len(known[x] & known[y]), -before[y]))
+
+    def _worth(self, x: int, y: int) -> float:
+        return self.worth.get(frozenset((x, y)), 0.0)
+
+    def _order(self, opening: Sequence[int]) -> Iterator[int]:
+        """Yield members: next comes the one with the tie of most worth, or most neighbours, before it."""
+        near: dict[int, set[int]] = {x: set() for x in self.members}
+        for x in self.members:
+            for y in self._known[x] & near.keys():
+                near[x].add(y)
+                near[y].add(x)
+        rank = dict.fromkeys(self.members, (0.0, 0))
+        waiting = [((0.0, 0), i, x) for i, x in enumerate((*opening, *self.members))]
+        # Of equals the one that has waited longest is next: paths in the forest stay short.
+        while waiting:
+            before, _, x = heappop(waiting)
+            if rank.get(x) != before:
                 continue
-            if _configurations(graph, (*arcs[x], p)) > CONFIGURATIONS:
-                continue
-            shorter, arcs[x] = arcs[x], (*arcs[x], p)
-            if not _conforms(graph, members, arcs):
-                arcs[x] = shorter
+            del rank[x]
+            yield x
+            for y in near[x] & rank.keys():
+                worth, count = rank[y]
+                rank[y] = min(worth, -self._worth(x, y)), count - 1
+                heappush(waiting, (rank[y], -len(rank), y))
+
+    def _extend(self, arcs: Arcs) -> None:
+        """Add parents, one by one, that leave every member separated from what it must be independent of."""
+        order = {x: i for i, x in enumerate(arcs)}
+        own = frozenset(self.members)
+        for x in sorted(self.members, key=order.__getitem__):
+            for p in self.graph.parent_indices[x]:
+                longer = (*arcs[x], p)
+                is_early = p in own and order[p] < order[x] and len(own.intersection(longer)) <= self.width
+                if p in arcs[x] or not (is_early or (p in self.inside and p not in own)):
+                    continue
+                if _configurations(self.graph, longer) <= CONFIGURATIONS:
+                    shorter, arcs[x] = arcs[x], longer
+                    if not _conforms(self.graph, self.members, arcs):
+                        arcs[x] = shorter
 
 
 def _conforms(graph: DependencyGraph, members: Iterable[int], arcs: Arcs) -> bool:

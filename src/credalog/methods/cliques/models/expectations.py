@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Tables = dict[int, Floats]
 """For each variable a table with an axis per parent, and one for itself."""
 
-LARGEST = 1 << 16
+LARGEST = 1 << 12
 """No table larger than this is built."""
 
 MANY = 51

@@ -13,21 +13,24 @@ parents (`arcs`), the more the later. No table larger than that of a clique of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
 
-from credalog.methods.cliques.models.arcs import sparse_parents
+from credalog.errors import ProblemTooLarge
+from credalog.methods.cliques.models.arcs import Arcs, sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
-from credalog.methods.cliques.models.sparse import SparseModels
+from credalog.methods.cliques.models.sparse import SparseModels, Start
 from credalog.methods.cliques.models.worlds import allowed_world, never_certain
 from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY, TOLERANCE, allowed_gap
 from credalog.tables.distribution import Distribution, Factor, Floats
@@ -38,10 +41,21 @@ __all__ = ["Hint", "find_models"]
 Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 """The probability of each value of some variables."""
 
-WIDTHS = (1, 0, 2, 3)
-"""How many tied variables one of them keeps as parents, in the order in which that is tried."""
+WIDEST = 3
+FORMS = (
+    (1, Start.COPIES),
+    (0, Start.CENTRE),
+    *((width, start) for width in range(1, WIDEST + 1) for start in Start),
+)
+"""How many tied variables one of them keeps as parents, and where walks start, in the order of trying.
 
-WORLD_SHARE, WALK_SHARE = 0.25, 0.5
+What products miss tells which ties are worth keeping.
+"""
+
+FEW = 8
+"""Among so few variables each in turn is the first of its component."""
+
+WORLD_SHARE, WALK_SHARE = 0.6, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
 
 CERTAIN = 1e-6
@@ -70,12 +84,26 @@ def find_models(
     best: float | None = None
     for distribution in search.candidates(hints):
         value = distribution.probability(search.asked.claim, search.asked.given)
-        is_better = isfinite(value) and (best is None or end.is_farther(value, best))
-        if is_better and violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
+            continue
+        over = search.asked.scope
+        missed = violation(distribution, network, condition, asked=over, markov=markov, budget=budget)
+        if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
-        if best is not None and (asked is None or _is_enough(best, enough)):
-            return
+            if asked is None or _is_enough(best, enough):
+                return
+
+
+def uncertain_models(
+    network: Network, graph: DependencyGraph, markov: Markov, *, budget: Budget
+) -> Iterator[Distribution]:
+    """Yield models in which no variable is certain from the start, with tables given some parents."""
+    search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
+    condition = None if markov is Markov.NONE else graph
+    for found in search.uncertain():
+        if violation(found, network, condition, markov=markov, budget=budget) <= FEASIBILITY:
+            yield found
 
 
 def _is_enough(value: float, bound: float | None) -> bool:
@@ -94,17 +122,25 @@ class _Search:
 
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
-        for width in WIDTHS:
-            for world in self._worlds(hints) if width == WIDTHS[0] else ({},):
-                if self.budget.is_spent:
-                    return
-                yield from self._within(world, width)
+        if not self.asked.scope:
+            yield self._central()
+        for world in self._worlds(hints):
+            if not self.budget.is_spent:
+                yield from self._within(world)
+
+    def uncertain(self) -> Iterator[Distribution]:
+        """Yield those in which all variables are uncertain."""
+        yield self._central()
+        yield from self._within({})
+
+    def _central(self) -> Distribution:
+        return self._sparse(self.network, 1, (), {}).central()
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
         tried: list[frozenset[Variable]] = []
         for uncertain in self._uncertain():
-            if uncertain not in tried:
+            if uncertain not in tried and not self.budget.is_spent:
                 tried.append(uncertain)
                 world = self._allowed(uncertain)
                 if world is not None:
@@ -127,28 +163,50 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def _within(self, world: World, width: int) -> Iterator[Distribution]:
+    def _within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
-        if rest is None:
-            return
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
-        if asked.given == FALSE:
+        if rest is None or asked.given == FALSE:
             return
         certain = tuple(Factor((v,), (), _unit(v, value)) for v, value in world.items())
-        number = {v: i for i, v in enumerate(rest.variables)}
-        whole = self.graph.index
-        arcs = sparse_parents(self.graph, map(whole, rest.variables), map(whole, asked.scope), width=width)
-        named = {
-            number[self.graph.variables[x]]: tuple(number[self.graph.variables[p]] for p in parents)
-            for x, parents in arcs.items()
-        }
-        if not named:
+        if not rest.variables:
             yield Distribution(certain)
             return
-        models = SparseModels(rest, named)
-        for found in models.best(asked, end=self.end, budget=self.budget.share(WALK_SHARE)):
-            yield Distribution((*certain, *found.factors))
+        worth: dict[frozenset[int], float] = {}
+        tried: list[tuple[Arcs, Start]] = []
+        forms = [(width, asked.scope, start) for width, start in FORMS]
+        if len(rest.variables) <= FEW:
+            forms += [(WIDEST, (x,), start) for x in rest.variables for start in Start]
+        for width, first, start in forms:
+            sparse = self._sparse(rest, width, first, worth)
+            if (sparse.arcs, start) in tried:
+                continue
+            tried.append((sparse.arcs, start))
+            # A query or a sentence may span too much of the graph, or take too long: another form may do.
+            with suppress(ProblemTooLarge, OutOfTime):
+                for found in sparse.best(asked, start, end=self.end):
+                    yield Distribution((*certain, *found.factors))
+            if self.budget.is_spent:
+                return
+            for scope, amount in sparse.pressing.items():
+                for pair in combinations((self.graph.index(rest.variables[x]) for x in scope), 2):
+                    worth[frozenset(pair)] = worth.get(frozenset(pair), 0.0) + amount
+
+    def _sparse(
+        self,
+        network: Network,
+        width: int,
+        first: Iterable[Variable],
+        worth: Mapping[frozenset[int], float],
+    ) -> SparseModels:
+        """Arrange the variables of a network."""
+        names, whole = self.graph.variables, self.graph.index
+        number = {v: i for i, v in enumerate(network.variables)}
+        over, opening = map(whole, network.variables), map(whole, first)
+        arcs = sparse_parents(self.graph, over, opening, width=width, worth=worth)
+        own = {number[names[x]]: tuple(number[names[p]] for p in parents) for x, parents in arcs.items()}
+        return SparseModels(network, own, self.budget.share(WALK_SHARE))
 
 
 def _certain(hint: Hint) -> World:

@@ -12,7 +12,8 @@ column moves more than a radius, which shrinks where the tables that follow are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from math import inf, nan
 from typing import TypeAlias
@@ -24,13 +25,15 @@ from numpy.typing import NDArray
 from credalog.methods.cliques.models.arcs import Arcs
 from credalog.methods.cliques.models.expectations import Expectations, Floats, Form, Tables
 from credalog.network.formulas import Formula, Variable, conjunction, truth_table
+from credalog.network.polytopes import LocalPolytope, local_polytopes, single_value_bounds, vertices
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
+from credalog.tables.interval_sets import interval_centre
 
-__all__ = ["SparseModels"]
+__all__ = ["SparseModels", "Start"]
 
 STEPS = 40
 """How many linear programs one walk may solve."""
@@ -47,14 +50,36 @@ LEAST_SCALE = 1e-3
 SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
 """A walk whose steps, or their gains, are smaller has converged."""
 
+NEARLY = 1e-2
+"""What misses no more than this may be kept exactly where a margin cannot be."""
+
+MARGIN, ROOM = 1e-6, 1e-3
+"""By how much sentences are kept at first, where their bounds are farther apart: it saves the last steps."""
+
+PATIENCE, IDLE = 6, 1e-6
+"""A walk that so many steps have not brought much further ends; how much that is for the value of a query."""
+
 TRACE = 1e-12
 """Parents with less mass than this keep the table they have."""
 
 HOPS = 3
 """How far from the query tables move at first."""
 
+TIGHT = 1e-6
+"""A sentence that is kept by less than this may be in the way of the query."""
+
 COPIED = 1.0
 """How much of a value is copied from the first parent, where walks start from copies."""
+
+
+class Start(Enum):
+    """Say where a walk starts; the value is how far its first step goes."""
+
+    COPIES = 1.0
+    """Each variable has the value of its first parent."""
+
+    CENTRE = 0.25
+    """Each table is in the middle of what is said of it; steps to far vertices would lose that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +90,7 @@ class _Demand:
     functions: Floats
     conditions: Floats
     rarity: Floats
+    margin: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +118,14 @@ class _Here:
         return value + PRICE * _missed(self.values + self.rows @ step)
 
 
+def _is_idle(merits: Sequence[float], sign: float) -> bool:
+    """Tell whether the last steps have led nowhere: less than half of what is missed, or hardly any value."""
+    if len(merits) <= PATIENCE:
+        return False
+    before, now = merits[-PATIENCE - 1], merits[-1]
+    return before - now < (IDLE if sign else 0.5 * before)
+
+
 def _missed(values: Floats) -> float:
     return float(np.maximum(-values, 0.0).sum())
 
@@ -102,22 +136,51 @@ class SparseModels:
 
     network: Network
     arcs: Arcs
+    budget: Budget
+    pressing: dict[tuple[int, ...], float] = field(default_factory=dict, compare=False)
+    """The scopes that no family shows and where a sentence was missed, or could just be kept; by how much."""
 
-    def best(
-        self, asked: Query, *, end: End, budget: Budget, starts: Iterable[Tables] = ()
-    ) -> Iterator[Distribution]:
-        """Yield models: from each start one that satisfies the sentences, and one with a better value."""
+    def central(self) -> Distribution:
+        """Return the distribution with each table in the middle of what is said of it alone."""
+        return self._distribution(self._central())
+
+    def best(self, asked: Query, start: Start, *, end: End) -> Iterator[Distribution]:
+        """Yield models: one that satisfies the sentences, then some with better values of the query."""
         scope = self._numbers(asked.scope)
         goal = scope, _functions((conjunction((asked.claim, asked.given)), asked.given), asked.scope)
-        for start in (*starts, self._copying(), self._uniform()):
-            found = self._walk(self._at(start, goal), goal, sign=0.0, budget=budget, moving=self._anywhere)
-            if found.is_feasible:
-                yield self._distribution(found.tables)
-                for moving in (self._near(scope), self._anywhere):
-                    better = self._walk(found, goal, sign=end.sign, budget=budget, moving=moving)
-                    yield self._distribution(better.tables)
-            if budget.is_spent:
-                return
+        tables = self._copying() if start is Start.COPIES else self._central()
+        found = self._kept(self._at(tables, goal), goal, self._anywhere, radius=start.value)
+        if found.is_feasible:
+            yield self._distribution(found.tables)
+            for moving in (self._near(scope), self._anywhere):
+                here = self._walk(found, goal, sign=end.sign, moving=moving)
+                here = self._kept(here, goal, moving, radius=start.value)
+                yield self._distribution(here.tables)
+            found = here
+        self._note(found)
+
+    def _note(self, here: _Here) -> None:
+        """Note the scopes that press: where the form of the tables is in the way."""
+        rows, _, bent = self._linear
+        first = rows.shape[0]
+        for demand in bent:
+            values = here.values[first : first + len(demand.rarity)]
+            first += len(demand.rarity)
+            if values.min() < TIGHT:
+                known = self.pressing.get(demand.scope, 0.0)
+                self.pressing[demand.scope] = known + TIGHT + _missed(values)
+
+    def _central(self) -> Tables:
+        """Return tables in the middle of the local polytopes, with all values alike where there is none."""
+        tables = self._uniform()
+        ordered = {x: tuple(sorted(parents)) for x, parents in self.arcs.items()}
+        said = local_polytopes(self.network, _Parents(tuple(ordered[x] for x in range(len(ordered)))))
+        for x, polytopes in enumerate(said.polytopes):
+            place = [ordered[x].index(p) for p in self.arcs[x]]
+            for configuration, polytope in polytopes.items():
+                if not polytope.is_empty:
+                    tables[x][tuple(configuration[i] for i in place)] = _middle(polytope)
+        return tables
 
     def _uniform(self) -> Tables:
         """Return tables in which all values are alike."""
@@ -143,32 +206,50 @@ class SparseModels:
 
     # ---- the walk -------------------------------------------------------------------------------------
 
-    def _walk(self, here: _Here, goal: _Goal, *, sign: float, budget: Budget, moving: Floats) -> _Here:
+    def _kept(self, here: _Here, goal: _Goal, moving: Floats, *, radius: float) -> _Here:
+        """Walk until no sentence is missed: with a margin, or, where that is in the way, without."""
+        here = self._walk(here, goal, sign=0.0, moving=moving, margin=self._margin, radius=radius)
+        if _missed(here.values) > NEARLY:
+            return here
+        return self._walk(here, goal, sign=0.0, moving=moving, margin=np.zeros(len(here.values)))
+
+    def _walk(
+        self,
+        here: _Here,
+        goal: _Goal,
+        *,
+        sign: float,
+        moving: Floats,
+        margin: Floats | None = None,
+        radius: float = 1.0,
+    ) -> _Here:
         """Step while the merit gets better; with no sign, until no sentence is missed."""
-        radius = 1.0
-        for _ in range(STEPS):
-            if radius < SMALLEST_RADIUS or budget.is_spent or (not sign and here.is_feasible):
+        wanted = np.zeros(len(here.values)) if margin is None else margin
+        merits = [here.merit(sign)]
+        while len(merits) <= STEPS and radius >= SMALLEST_RADIUS and not self.budget.is_spent:
+            if (here.is_feasible and not sign) or _is_idle(merits, sign):
                 break
-            step = self._step(here, sign, radius * moving, budget)
-            if step is None or here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN:
+            step = self._step(here, sign, radius * moving, wanted)
+            if step is None or (sign and here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN):
                 break
             there = self._at(self._tables(here, step), goal)
             if here.merit(sign) - there.merit(sign) > SMALLEST_GAIN:
                 here, radius = there, min(1.0, 2.0 * radius)
             else:
                 radius *= 0.25
+            merits.append(here.merit(sign))
         return here
 
-    def _step(self, here: _Here, sign: float, radius: Floats, budget: Budget) -> Floats | None:
+    def _step(self, here: _Here, sign: float, radius: Floats, wanted: Floats) -> Floats | None:
         """Solve the program linearized here."""
         agreements = self._agreements(here)
         rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
         said, agreed = len(here.values), np.zeros(agreements.shape[0])
-        limits = np.append(-here.values, agreed), np.append(np.full(said, inf), agreed)
+        limits = np.append(wanted - here.values, agreed), np.append(np.full(said, inf), agreed)
         bounds = np.maximum(-radius, -here.point), np.minimum(radius, 1.0 - here.point)
         price = np.append(np.full(said, PRICE), np.full(len(agreed), HIGHEST_PRICE))
         cost = sign * here.cost if sign else np.zeros(len(here.point))
-        return elastic_step(cost, rows, limits, bounds, price=price, timeout=budget.for_solver)
+        return elastic_step(cost, rows, limits, bounds, price=price, timeout=self.budget.for_solver)
 
     def _tables(self, here: _Here, step: Floats) -> Tables:
         """Divide P(parents, x) by P(parents); where that is nothing, keep the table from before."""
@@ -206,6 +287,7 @@ class SparseModels:
         values, mass = [rows @ point], [masses @ point]
         matrix = _Matrix(self._columns)
         for demand in bent:
+            self.budget.require_time()
             form = expected.form(demand.scope, demand.functions, joint, tables)
             mass.append(expected.means(demand.scope, demand.conditions, joint, tables))
             values.append(form.values)
@@ -232,6 +314,7 @@ class SparseModels:
         rows, conditions = _Matrix(self._columns), _Matrix(self._columns)
         joint = expected.joint(tables)
         for demand in self._demands:
+            self.budget.require_time()
             if expected.is_linear(demand.scope):
                 rows.add(expected.form(demand.scope, demand.functions, joint, tables))
                 conditions.add(expected.form(demand.scope, demand.conditions, joint, tables))
@@ -240,8 +323,16 @@ class SparseModels:
 
     @cached_property
     def _rarity(self) -> Floats:
-        order = sorted(self._demands, key=lambda demand: not self._expectations.is_linear(demand.scope))
-        return np.concatenate([np.zeros(0), *(demand.rarity for demand in order)])
+        return np.concatenate([np.zeros(0), *(demand.rarity for demand in self._ordered)])
+
+    @cached_property
+    def _margin(self) -> Floats:
+        return np.concatenate([np.zeros(0), *(demand.margin for demand in self._ordered)])
+
+    @cached_property
+    def _ordered(self) -> list[_Demand]:
+        """Return the demands in the order of their rows."""
+        return sorted(self._demands, key=lambda demand: not self._expectations.is_linear(demand.scope))
 
     def _agreements(self, here: _Here) -> sp.csr_array:
         """Return rows that keep the sums of each family's table what the others say of the parents."""
@@ -276,8 +367,9 @@ class SparseModels:
     @cached_property
     def _demands(self) -> tuple[_Demand, ...]:
         """Return what the sentences demand, those of one scope together."""
-        found: dict[tuple[int, ...], list[tuple[Floats, Floats, float]]] = {}
+        found: dict[tuple[int, ...], list[tuple[Floats, Floats, float, float]]] = {}
         for sentence in self.network.sentences:
+            self.budget.require_time()
             over = tuple(sorted(sentence.scope, key=self._number.__getitem__))
             found.setdefault(self._numbers(over), []).extend(_bounds(sentence, over))
         return tuple(
@@ -308,6 +400,19 @@ class SparseModels:
             found[x] = np.arange(first, first + count).reshape(shape)
             first += count
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Parents:
+    parent_indices: tuple[tuple[int, ...], ...]
+
+
+def _middle(polytope: LocalPolytope) -> Floats:
+    bounds = single_value_bounds(polytope)
+    if bounds is not None:
+        return np.array(interval_centre(*bounds), dtype=np.float64)
+    corners: Floats = np.array(vertices(polytope), dtype=np.float64)
+    return np.asarray(corners.mean(axis=0))
 
 
 _Goal: TypeAlias = tuple[tuple[int, ...], Floats]
@@ -346,12 +451,14 @@ def _functions(formulas: Iterable[Formula], over: Sequence[Variable]) -> Floats:
     return np.array([truth_table(formula, over) for formula in formulas], dtype=np.float64)
 
 
-def _bounds(sentence: Sentence, over: Sequence[Variable]) -> Iterator[tuple[Floats, Floats, float]]:
-    """Yield functions that must not be negative on average, with the condition and how rare the bound is."""
+def _bounds(sentence: Sentence, over: Sequence[Variable]) -> Iterator[tuple[Floats, Floats, float, float]]:
+    """Yield functions that must not be negative on average, their conditions, rarity and margin."""
     given = truth_table(sentence.given, over).astype(np.float64)
     part = sum(float(w) * truth_table(claim, over) * given for w, claim in sentence.claims)
+    margin = MARGIN if sentence.upper - sentence.lower > ROOM else 0.0
     for sign, bound in ((1.0, float(sentence.lower)), (-1.0, float(sentence.upper))):
         function = sign * (np.asarray(part) - bound * given)
         # A bound that holds in every world is no demand.
         if function.min(initial=0.0) < 0.0:
-            yield function, given, min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
+            rarity = min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
+            yield function, given, rarity, margin

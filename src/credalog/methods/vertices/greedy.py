@@ -1,0 +1,238 @@
+"""Bounds on a posterior without any vertex, for networks that are too wide or have too many to search.
+
+Input: a credal network and a query about one variable given literals. Output: for each end a bound that holds
+for every model.
+
+The relaxation is that of `mini_buckets`: variables are summed out children first, and each context of a block
+chooses apart. But the best theta of {l <= theta <= u, sum theta = 1} is found greedily, values of greatest
+weight first (a continuous knapsack; Dantzig, 1957).
+
+What would be too wide is split (Dechter and Rish, 2003): of messages that do not fit only the least and the
+greatest value over the variable that goes are kept. Where between them the truth is may differ from cell to
+cell, so that they are no common factor of cells whose scores have either sign. Therefore P(event, evidence)
+and P(complement, evidence) are then bounded each for itself, where nothing is negative.
+
+The error. Messages that do not involve the query are kept as bounds, moved outwards at every step. Of the one
+that does, inside and outside of the event are sums of non-negative terms; `size` bounds their sum for any
+theta, so that all roundings together are a share of the size that comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from credalog.methods.vertices.elimination import clusters
+from credalog.network.relevance import relevance
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End, Endpoint
+from credalog.tables.cones import Array
+from credalog.tables.credal import CredalNetwork, Question
+from credalog.tables.elimination import Potential, combined
+from credalog.tables.interval_sets import filled
+from credalog.trusted.rounding import enclosed, relative_error
+
+__all__ = ["bounded"]
+
+MAX_CELLS = 1 << 20
+"""The most cells of a product of messages that is not split."""
+
+SPLIT_CELLS = 1 << 14
+"""The most cells of a product where what is wider is split."""
+
+ROUNDS = 12
+"""How many trial values are tried for one end at most."""
+
+VANISHING = 1e-290
+"""More than what underflow takes from a number beside the greatest one, which is near one."""
+
+ROUNDING = relative_error(64.0)
+"""What the roundings of one step amount to at most, per value of its variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The least and the greatest probabilities of a variable's values: axes are its parents, then itself."""
+
+    scope: tuple[int, ...]
+    least: Array
+    most: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A message that does not involve the query: the least and the greatest value of each cell."""
+
+    scope: tuple[int, ...]
+    least: Array
+    most: Array
+
+    def without(self, x: int) -> _Range:
+        """Forget a variable: what holds for all its values."""
+        axis = self.scope.index(x)
+        rest = self.scope[:axis] + self.scope[axis + 1 :]
+        return _Range(rest, self.least.min(axis=axis), self.most.max(axis=axis))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The message that involves the query: inside and outside of the event, and a bound on their size."""
+
+    scope: tuple[int, ...]
+    inside: Array
+    outside: Array
+    size: Array
+
+
+def bounded(credal: CredalNetwork, asked: Question, *, budget: Budget) -> tuple[Endpoint, Endpoint]:
+    """Bound the posterior of an event; what is not found in time is trivial."""
+    lower, upper = Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
+    event = np.array(asked.event, dtype=np.float64)
+    with suppress(OutOfTime):
+        network = _Network.of(credal, asked, budget)
+        find = network.greatest if network.widest <= MAX_CELLS else network.greatest_split
+        above = find(event, budget.share(0.5))
+        upper = enclosed(above, error=relative_error(4.0), end=End.UPPER)
+        below = 1.0 - find(1.0 - event, budget)
+        lower = enclosed(below, error=relative_error(4.0), end=End.LOWER)
+    return lower, upper
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    """The relevant families in order of elimination, and the messages of those that are observed."""
+
+    target: int
+    families: tuple[_Family, ...]
+    leaves: tuple[_Range, ...]
+    sizes: Sequence[int]
+    widest: int
+    """The largest product of messages, if none is split."""
+
+    @classmethod
+    def of(cls, credal: CredalNetwork, asked: Question, budget: Budget) -> _Network:
+        """Lay out what bears on a query."""
+        relevant = relevance(credal.parents, [asked.target], asked.observed)
+        order = clusters(relevant.parents, asked.observed, credal.sizes)
+        leaves = []
+        for x in relevant.families:
+            budget.require_time()
+            if x in asked.observed:
+                least, most = credal.ranges(x, asked.observed)
+                state = asked.observed[x]
+                leaves.append(_Range(relevant.parents[x], least[..., state], most[..., state]))
+        families = (_Family((*relevant.parents[x], x), *credal.ranges(x, asked.observed)) for x in order)
+        sizes = credal.sizes
+        widest = max(prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items())
+        return cls(asked.target, tuple(families), tuple(leaves), sizes, widest)
+
+    def greatest(self, event: Array, budget: Budget) -> float:
+        """Return what the posterior of an event does not pass: where a trial comes to rest, or one."""
+        trial = 0.0
+        for _ in range(ROUNDS):
+            pair = self._pass(event, trial, budget)
+            inside, total, size = (float(a) for a in (pair.inside, pair.inside + pair.outside, pair.size))
+            error = ROUNDING * len(self.families) * max(self.sizes) * size + VANISHING
+            if inside - trial * total + error <= 0.0:
+                return trial
+            # A little beyond the quotient found, so that the next pass comes to rest.
+            trial = max(trial, inside / total if total > 0.0 else 1.0) + 4.0 * error / max(total, error)
+            if trial >= 1.0:
+                break
+        return 1.0
+
+    def _pass(self, event: Array, trial: float, budget: Budget) -> _Pair:
+        """Sum out all variables for one trial value."""
+        waiting = list(self.leaves)
+        pair = _Pair((self.target,), event, 1.0 - event, np.ones(len(event)))
+        for family in self.families:
+            budget.require_time()
+            x = family.scope[-1]
+            near = [message for message in waiting if x in message.scope]
+            waiting = [message for message in waiting if x not in message.scope]
+            if x in pair.scope:
+                pair = _sum_pair(family, near, pair, trial)
+            else:
+                waiting.append(_sum_range(family, near))
+        return pair
+
+    def greatest_split(self, event: Array, budget: Budget) -> float:
+        """Bound the posterior of an event by the two sides of it, each for itself."""
+        inside, outside = self._mass(event, budget), self._mass(1.0 - event, budget)
+        total = inside[1] + outside[0]
+        return min(inside[1] / total, 1.0) if total > 0.0 else 1.0
+
+    def _mass(self, event: Array, budget: Budget) -> tuple[float, float]:
+        """Bound P(event, evidence) from below and above."""
+        waiting = [_Range((self.target,), event, event), *self.leaves]
+        for family in self.families:
+            budget.require_time()
+            x = family.scope[-1]
+            near = [message for message in waiting if x in message.scope]
+            fits, rest = self._split(near, set(family.scope))
+            waiting = [message for message in waiting if x not in message.scope]
+            waiting += [_sum_range(family, fits), *(message.without(x) for message in rest)]
+        error = ROUNDING * len(waiting)
+        least, most = (prod(float(getattr(m, end)) for m in waiting) for end in ("least", "most"))
+        return least * (1.0 - error), most * (1.0 + error) + VANISHING
+
+    def _split(self, messages: Iterable[_Range], scope: set[int]) -> tuple[list[_Range], list[_Range]]:
+        """Sort messages into those that fit into one product, large ones first, and the others."""
+        fits: list[_Range] = []
+        rest: list[_Range] = []
+        for message in sorted(messages, key=lambda m: -m.most.size):
+            together = scope.union(message.scope)
+            if together == scope or self._cells(together) <= SPLIT_CELLS:
+                scope = together
+                fits.append(message)
+            else:
+                rest.append(message)
+        return fits, rest
+
+    def _cells(self, scope: Iterable[int]) -> int:
+        return prod(self.sizes[y] for y in scope)
+
+
+def _joint_scope(family: _Family, others: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Return all variables that meet, the family's own last."""
+    *parents, x = family.scope
+    return (*dict.fromkeys(y for scope in (parents, *others) for y in scope if y != x), x)
+
+
+def _sum_range(family: _Family, messages: Sequence[_Range]) -> _Range:
+    """Sum a variable out of messages that do not involve the query."""
+    scope = _joint_scope(family, [message.scope for message in messages])
+    least = combined([Potential(m.scope, m.least) for m in messages], scope)
+    most = combined([Potential(m.scope, m.most) for m in messages], scope)
+    low, high = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
+    lower = (filled(low, high, -least) * least).sum(axis=-1)
+    upper = (filled(low, high, most) * most).sum(axis=-1)
+    slack = ROUNDING * family.least.shape[-1]
+    upper = (1.0 + slack) * upper + VANISHING
+    return _Range(scope[:-1], np.maximum(lower - slack * upper, 0.0), upper)
+
+
+def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: float) -> _Pair:
+    """Sum a variable out where the query is involved.
+
+    A cell with a positive score wants the greatest values of the other messages, any other the least.
+    """
+    scope = _joint_scope(family, [pair.scope, *(message.scope for message in messages)])
+    inside, outside, size = (
+        combined([Potential(pair.scope, a)], scope) for a in (pair.inside, pair.outside, pair.size)
+    )
+    high = (1.0 - trial) * inside >= trial * outside
+    for message in messages:
+        least, most = (combined([Potential(message.scope, a)], scope) for a in (message.least, message.most))
+        wanted = np.where(high, most, least)
+        inside, outside, size = inside * wanted, outside * wanted, size * most
+    low, top = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
+    theta = filled(low, top, (1.0 - trial) * inside - trial * outside)
+    inside, outside = (theta * inside).sum(axis=-1), (theta * outside).sum(axis=-1)
+    size = (filled(low, top, size) * size).sum(axis=-1)
+    scale = np.ldexp(1.0, -int(np.frexp(size.max(initial=0.0))[1]))
+    return _Pair(scope[:-1], scale * inside, scale * outside, scale * size)
