@@ -296,7 +296,7 @@ def main() -> None:
                 rows.append(f"| {case.name} | {name} | {' | '.join(run.cell for run in runs)} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 late += [
-                    f"- {case.name}, {name}, {column}: {run.where or run.error[-300:]}"
+                    f"- {case.name}, {name}, {column}: {run.where or ' '.join(run.error[-300:].split())}"
                     for run, column in zip(runs, columns, strict=True)
                     if not run.is_kept or run.code in (1, 2)
                 ]
