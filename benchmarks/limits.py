@@ -40,9 +40,9 @@ HEADER = """# Time limits
 Command: `{command}`. One process at a time, {machine}, Python {python}. The cores
 were shared with other work. Seconds from the start of the command to its end, Python's own start included. A
 limit of T is kept within 1.1 T + 1 s. `Ctrl-C` is a limit of a minute with an interrupt after {after:g} s:
-the seconds from there to the end, of which {promptly:g} are allowed. What is not kept is **bold**. Where it
-is the machine that was slow, the seconds of the processor, in brackets, are within the limit. "Refused" is an
-error that is neither a contradiction nor impossible evidence.
+the seconds from there to the end, of which {promptly:g} are allowed. What is not kept is **bold**.
+Where it is the machine that was slow, the seconds of the processor, in brackets, are within the limit. "Refused"
+is an error that is neither a contradiction nor impossible evidence.
 
 """
 
@@ -296,7 +296,7 @@ def main() -> None:
                 rows.append(f"| {case.name} | {name} | {' | '.join(run.cell for run in runs)} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 late += [
-                    f"- {case.name}, {name}, {column}: {run.where or run.error[-300:]}"
+                    f"- {case.name}, {name}, {column}: {run.where or ' '.join(run.error[-300:].split())}"
                     for run, column in zip(runs, columns, strict=True)
                     if not run.is_kept or run.code in (1, 2)
                 ]

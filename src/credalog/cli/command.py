@@ -30,7 +30,7 @@ SECONDS = 30.0
 """How long a question is worked on unless the user says otherwise."""
 
 SHORTEST = 0.1
-"""The least number of seconds that a question is given."""
+"""The least number of seconds that the questions left are given, however late it is."""
 
 STARTING = 0.5
 """The seconds, beside a tenth of its limit, in which a command may start and write its answers."""
@@ -150,7 +150,7 @@ def effort(arguments: Namespace, *more: str, left: int = 1) -> dict[str, Any]:
     A limit that the user gives is for the whole command: the questions left share what is left of it.
     """
     limits = {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
-    return limits | {"timeout": min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments) / left))}
+    return limits | {"timeout": min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments)) / left)}
 
 
 def time_left(arguments: Namespace) -> float:

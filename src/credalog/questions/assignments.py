@@ -85,7 +85,7 @@ ENCODING_SHARE = 0.3
 """The share of the time left that writing down one program may take."""
 
 PROPAGATED = 1 << 12
-"""An assignment with more alternatives is not asked for as one formula: set propagation, for one, makes it a
+"""An assignment with more alternatives is not asked for as one formula: set propagation would make it a
 variable of its own, with so many rows."""
 
 PROPAGATION_SHARE = 0.7
@@ -485,7 +485,7 @@ class Assignments:
         fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
         scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
-        scopes += [(x,) for x in part.structure.core] if reading.follows_ties else []
+        scopes += [(x,) for x in part.structure.core] if reading is Reading.TIED else []
         if len(held) > len(self.observed) and self.given_scope:
             scopes.append(tuple(new[x] for x in self.given_scope))
         query, observed = [new[x] for x in members], frozenset(fixed)
