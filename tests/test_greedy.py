@@ -14,6 +14,7 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.tables.credal import ask, credal_network
+from credalog.tables.interval_sets import filled
 from oracle import Verdict
 from vertex_oracle import strong_extension
 
@@ -29,7 +30,7 @@ def _loopy(rng: np.random.Generator, count: int, imprecise: int) -> Network:
     blocks = [
         (i, parents, states)
         for i in range(count)
-        for parents in [sorted(int(p) for p in rng.permutation(i)[: rng.integers(0, min(i, 2) + 1)])]
+        for parents in [sorted(int(p) for p in rng.permutation(i)[: rng.integers(min(i, 1), min(i, 3) + 1)])]
         for states in np.ndindex(*(2,) * len(parents))
     ]
     chosen = {int(b) for b in rng.permutation(len(blocks))[:imprecise]}
@@ -55,15 +56,16 @@ def _bounds(network: Network, query: Query) -> tuple[float, float]:
     return lower.bound, upper.bound
 
 
-@pytest.mark.parametrize("most", [4, 8, 1 << 18])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("most", [4, 16, 1 << 18])
+@pytest.mark.parametrize("seed", range(80))
 def test_no_vertex_of_the_strong_extension_passes_the_bounds(
     seed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(greedy, "MAX_CELLS", most)
+    monkeypatch.setattr(greedy, "SPLIT_CELLS", most)
     rng = np.random.default_rng(seed)
-    network = _loopy(rng, 5, 7)
-    target, *observed = rng.permutation(5)[: rng.integers(1, 4)]
+    network = _loopy(rng, 7, 5)
+    target, *observed = rng.permutation(7)[: rng.integers(2, 4)]
     given = conjunction(Is(network.variables[i]) for i in observed)
     query = Query(Is(network.variables[target]), given)
     truth = strong_extension(network, query)
@@ -83,6 +85,13 @@ def test_where_one_block_is_imprecise_and_nothing_is_observed_the_bounds_are_exa
     lower, upper = _bounds(network, query)
     assert lower == pytest.approx(float(truth.lower), abs=1e-12)
     assert upper == pytest.approx(float(truth.upper), abs=1e-12)
+
+
+def test_a_score_that_is_the_same_for_all_values_is_filled_like_any_other() -> None:
+    least, most = np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6])
+    theta = filled(least, most, np.zeros(1))
+    assert theta.sum() == pytest.approx(1.0)
+    assert (least <= theta).all() and (theta <= most).all()
 
 
 def test_a_knapsack_of_twelve_values_is_filled_from_the_best() -> None:

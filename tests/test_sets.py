@@ -308,7 +308,7 @@ def test_a_variable_with_a_dozen_intervals_is_answered_at_once() -> None:
     assert answer.status is Status.EXACT and monotonic() - start < 3.0
 
 
-def test_credal_sets_with_too_many_vertices_are_left_alone() -> None:
+def test_credal_sets_with_too_many_vertices_need_none() -> None:
     x, y = many_valued("X", 20), many_valued("Y", 20)
     sentences = assessed(x, "0.03", "0.08")
     for value in x.values:
@@ -317,8 +317,9 @@ def test_credal_sets_with_too_many_vertices_are_left_alone() -> None:
     answer = sets.query(
         Network((x, y), tuple(sentences)), Query(y.is_("v0"), x.is_("v0")), Options(timeout=20.0)
     )
-    assert (answer.lower, answer.upper) == (0.0, 1.0) and answer.status is Status.BOUNDED
-    assert monotonic() - start < 10.0
+    # The nineteen others hold at least 0.57 and at most 1.52: neither binds.
+    assert (answer.lower, answer.upper) == pytest.approx((0.03, 0.08), abs=1e-9)
+    assert answer.status is Status.EXACT and monotonic() - start < 10.0
 
 
 @pytest.mark.parametrize("count", [70, 400])

@@ -1,4 +1,4 @@
-"""Commands that show a network without asking anything of it: ground, graph, independences.
+"""Commands that show a network without asking anything of it: ground, widen, graph, independences.
 
 Input: the arguments of one command. Output: what the network says, as text, JSON or a picture.
 """
@@ -34,6 +34,17 @@ def ground(arguments: Namespace) -> int:
     else:
         text = unparse_network(model.ground(), evidence=model.evidence, queries=model.queries)
         write(text, arguments.output)
+    return ANSWERED
+
+
+def widen(arguments: Namespace) -> int:
+    """Write the ground network with every probability an interval."""
+    from credalog.text.unparse import unparse_network
+
+    model = load_model(arguments)
+    wider = model.widen(by=arguments.by, contaminate=arguments.contaminate, zeros=arguments.zeros)
+    text = unparse_network(wider.ground(), evidence=model.evidence, queries=model.queries)
+    write(text, arguments.output)
     return ANSWERED
 
 
@@ -112,10 +123,16 @@ FORMS = tuple(
         ("json", "write JSON instead of text"),
     )
 )
+WIDENING = (
+    Argument("--by", "P becomes [P - W, P + W]", "W"),
+    Argument("--contaminate", "P becomes (1 - E) P + E Q for any distribution Q", "E"),
+    Argument("--zeros", "widen what is impossible or certain, too", action="store_true"),
+)
 VARIABLES = Argument("variable", "list only those of these variables", "VARIABLE", nargs="*")
 
 DESCRIBING = (
     Command("ground", "write the ground network", (*MODEL, JSON, OUTPUT), ground),
+    Command("widen", "make every probability an interval", (*MODEL, *WIDENING, OUTPUT), widen),
     Command("graph", "draw the dependency graph", (*MODEL, *FORMS, OUTPUT), graph),
     Command(
         "independences", "list the independences a network implies", (*MODEL, VARIABLES, JSON), independences

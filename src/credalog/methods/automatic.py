@@ -34,7 +34,7 @@ from credalog.tables.distribution import Distribution
 __all__ = ["Engine", "marginals", "query"]
 
 MOST_FAMILIES = 60
-"""Where more tables of a credal network bear on a query, programs on cliques come to nothing in time."""
+"""Where more tables of a credal network may bear on a query, programs on cliques come to nothing in time."""
 
 
 def query(network: Network, asked: Query, options: Options = Options()) -> Answer:
@@ -172,7 +172,7 @@ class _Asked:
             return found
         if self._as_credal is None:
             return self._folded()
-        if len(self._relevant.families) > MOST_FAMILIES:
+        if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
         return self._in_turn(ways if self._suits_sets() else ways[::-1])
@@ -185,9 +185,7 @@ class _Asked:
                 found = way(part * self.budget.remaining)
                 interval = found.interval if best is None else best.interval.joined(found.interval)
                 status = interval.status(self.options.tolerance)
-                tried = (*(best.tried if best else ()), *(found.tried or (SETS_TRIED,)))
-                seconds = self.budget.elapsed
-                best = replace(found, interval=interval, status=status, seconds=seconds, tried=tried)
+                best = replace(found, interval=interval, status=status, seconds=self.budget.elapsed)
                 if status is Status.EXACT or found.interrupted:
                     return best
         assert best is not None, "bounds without vertices are never too large"
@@ -327,12 +325,8 @@ class _Asked:
 
     def _pointwise(self) -> Answer | None:
         """Return the answer where only points bear on the query."""
-        credal = self.compiled.credal
-        return (
-            None
-            if credal is None
-            else points.query(credal, self.asked, self._with_timeout(self.budget.remaining))
-        )
+        credal, limited = self.compiled.credal, self._with_timeout(self.budget.remaining)
+        return None if credal is None else points.query(credal, self.asked, limited)
 
     @cached_property
     def _as_credal(self) -> tuple[credal.CredalNetwork, credal.Question] | None:
@@ -364,9 +358,6 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
-
-SETS_TRIED = "sets and vertices"
-"""What set propagation and branching are called in an answer."""
 
 GATED = ("auto", "points", "factorized", "sets")
 """The methods that answer wide formulas with the help of gates."""

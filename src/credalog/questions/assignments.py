@@ -85,7 +85,7 @@ ENCODING_SHARE = 0.3
 """The share of the time left that writing down one program may take."""
 
 PROPAGATED = 1 << 12
-"""An assignment with more alternatives is not asked for as one formula: set propagation would make it a
+"""An assignment with more alternatives is not asked for as one formula: set propagation, for one, makes it a
 variable of its own, with so many rows."""
 
 PROPAGATION_SHARE = 0.7

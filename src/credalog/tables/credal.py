@@ -41,7 +41,7 @@ from credalog.network.polytopes import (
 )
 from credalog.network.relevance import ancestors, relevance
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import End, Endpoint
+from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.distribution import Distribution, Factor, observations
 from credalog.tables.elimination import MAX_CELLS, Potential
@@ -76,14 +76,14 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """A proved end of an interval, and the vertices that come closest to it, if any give the evidence."""
+    """A proved end of an interval, and the vertices that come closest to it, if any give the evidence.
+
+    Where there are no vertices, whole tables may come close to it instead.
+    """
 
     endpoint: Endpoint
     choices: tuple[Choice, ...] | None
-
-    def joined(self, other: Extreme, end: End) -> Extreme:
-        """Return the tighter bound, with the vertices of this one."""
-        return Extreme(self.endpoint.joined(other.endpoint, end), self.choices)
+    tables: Mapping[int, Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +330,10 @@ def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] |
     return credal, Question(simple.target, simple.event, observed)
 
 
-def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choice]) -> Distribution:
-    """Return the model that a choice of vertices selects, over all ancestors of the query and the evidence.
+def distribution(
+    credal: CredalNetwork, asked: Question, choices: Iterable[Choice], tables: Mapping[int, Array] = {}
+) -> Distribution:
+    """Return the model that a choice of vertices, or of tables, selects, over all ancestors that matter.
 
     Variables that take no part are at the centre of their credal sets, which leaves the evidence possible.
     """
@@ -340,17 +342,25 @@ def distribution(credal: CredalNetwork, asked: Question, choices: Iterable[Choic
     known = len(credal.network.variables) - credal.indicators
     wanted = ancestors(credal.parents, [asked.target, *asked.observed])
     order = (x for x in credal.order if x in wanted and x < known)
-    return Distribution(tuple(_chosen_factor(credal, x, chosen, x in families) for x in order))
+    return Distribution(
+        tuple(
+            _factor(credal, x, tables[x]) if x in tables else _chosen_factor(credal, x, chosen, x in families)
+            for x in order
+        )
+    )
+
+
+def _factor(credal: CredalNetwork, x: int, table: Array) -> Factor:
+    variables = credal.network.variables
+    return Factor((variables[x],), tuple(variables[p] for p in credal.parents[x]), table)
 
 
 def _chosen_factor(
     credal: CredalNetwork, x: int, chosen: Mapping[tuple[int, Configuration], int], takes_part: bool
 ) -> Factor:
-    variables = credal.network.variables
-    parents = tuple(variables[p] for p in credal.parents[x])
     point = credal.points[x]
     if point is not None:
-        return Factor((variables[x],), parents, point)
+        return _factor(credal, x, point)
     shape = [credal.sizes[p] for p in credal.parents[x]]
     table = np.empty((*shape, credal.sizes[x]))
     for configuration in np.ndindex(*shape):
@@ -358,4 +368,4 @@ def _chosen_factor(
         table[configuration] = (
             credal.centre(x, configuration) if vertex is None else credal.vertices(x, configuration)[vertex]
         )
-    return Factor((variables[x],), parents, table)
+    return _factor(credal, x, table)

@@ -1,7 +1,7 @@
 """Credal sets given by an interval for each value: {theta : lower <= theta <= upper, sum theta = 1}.
 
-Input: the bounds. Output: a distribution in the middle; or all vertices, in closed form: all values but one
-are at an end of their interval (de Campos, Huete and Moral, 1994).
+Input: the bounds. Output: a distribution in the middle; the best for some scores; or all vertices, in closed
+form: all values but one are at an end of their interval (de Campos, Huete and Moral, 1994).
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from itertools import accumulate, islice
 from math import lcm
 from typing import NamedTuple
 
-from credalog.network.polytopes import Vertex
+import numpy as np
 
-__all__ = ["interval_centre", "interval_vertices"]
+from credalog.network.polytopes import Vertex
+from credalog.tables.cones import Array
+
+__all__ = ["filled", "interval_centre", "interval_vertices"]
 
 
 def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
@@ -23,6 +26,23 @@ def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Ver
     spread = sum(upper, Fraction(0)) - least
     share = (1 - least) / spread if spread else Fraction(0)
     return tuple(l + share * (u - l) for l, u in zip(lower, upper, strict=True))
+
+
+def filled(least: Array, most: Array, score: Array) -> Array:
+    """Return the distributions of greatest score: a continuous knapsack, values of greatest score first.
+
+    The last axis runs over the values; the others are stretched where one array lacks them.
+    """
+    shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
+    # A score that is the same for all values still has to give an order of all of them.
+    whole = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
+    order = np.broadcast_to(np.argsort(-whole, axis=-1), shape)
+    room = np.take_along_axis(np.broadcast_to(most - least, shape), order, axis=-1)
+    free = np.maximum(1.0 - least.sum(axis=-1, keepdims=True), 0.0)
+    given = np.clip(free - (np.cumsum(room, axis=-1) - room), 0.0, room)
+    theta = np.zeros(shape)
+    np.put_along_axis(theta, order, given, axis=-1)
+    return theta + least
 
 
 def interval_vertices(

@@ -18,6 +18,7 @@ from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.relevance import d_connected
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.network.ties import Ties
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.distribution import Distribution, Factor, Floats
 
 __all__ = ["violation"]
@@ -42,6 +43,7 @@ def violation(
     *,
     asked: tuple[Variable, ...] = (),
     markov: Markov = Markov.LOCAL,
+    budget: Budget | None = None,
 ) -> float:
     """Return how far a distribution is from being a model: the largest violation of anything.
 
@@ -51,28 +53,50 @@ def violation(
     parents, which implies it in full (docs/proofs.md, proof 3). A distribution may also stand for a model
     with the same probabilities of all that is said and of what is asked (proof 9): then no condition inside
     the components concerned is checked. Under the global condition the law of each other component must
-    factorize along its ties (proof 14).
+    factorize along its ties (proof 14). What cannot be checked in time counts as violated without limit.
     """
+    try:
+        return _violation(distribution, network, graph, asked, markov, budget or Budget.of())
+    except OutOfTime:
+        return inf
+
+
+def _violation(
+    distribution: Distribution,
+    network: Network,
+    graph: DependencyGraph | None,
+    asked: tuple[Variable, ...],
+    markov: Markov,
+    budget: Budget,
+) -> float:
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
     worst = [excess for excess in local if excess <= LAST_DIGITS]
-    worst += _excesses(far, distribution)
+    worst += _excesses(far, distribution, budget)
     stated = list(network.independences)
     if graph is not None:
         stated += _local_conditions(distribution, network, graph, asked)
     if graph is not None and markov is Markov.GLOBAL:
         worst += _Components(distribution, network, graph, asked).violations()
-    return max([0.0, *worst, *(_dependence(distribution, i) for i in stated)])
+    return max([0.0, *worst, *_dependences(stated, distribution, budget)])
 
 
-def _excesses(sentences: Iterable[Sentence], distribution: Distribution) -> Iterator[float]:
+def _dependences(
+    stated: Iterable[Independence], distribution: Distribution, budget: Budget
+) -> Iterator[float]:
+    for independence in stated:
+        budget.require_time()
+        yield _dependence(distribution, independence)
+
+
+def _excesses(sentences: Iterable[Sentence], distribution: Distribution, budget: Budget) -> Iterator[float]:
     """Yield the violations of sentences, each on the table of its scope; what share one are read off it."""
     together: dict[frozenset[Variable], list[Sentence]] = {}
     for sentence in sentences:
         together.setdefault(frozenset(sentence.scope), []).append(sentence)
     scopes = [group[0].scope for group in together.values()]
-    tables = distribution.marginals(scopes)
+    tables = distribution.marginals(scopes, budget)
     for scope, group, table in zip(scopes, together.values(), tables, strict=True):
         yield from (_excess(sentence, scope, table) for sentence in group)
 

@@ -196,7 +196,7 @@ class Ends:
         """Check a distribution against all that is said of the fragment; remember those that pass."""
         if any(distribution is model for model in self.accepted):
             return True
-        passed = self.cliques.admits(distribution, self._said, self.asked.scope)
+        passed = self.cliques.admits(distribution, self._said, self.asked.scope, self.budget)
         if passed:
             self.accepted.append(distribution)
             self.models.add(self.fragment, distribution)

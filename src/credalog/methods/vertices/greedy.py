@@ -5,8 +5,12 @@ for every model.
 
 The relaxation is that of `mini_buckets`: variables are summed out children first, and each context of a block
 chooses apart. But the best theta of {l <= theta <= u, sum theta = 1} is found greedily, values of greatest
-weight first (a continuous knapsack; Dantzig, 1957), and what would be too wide is split: a message that does
-not fit is replaced by its least and greatest value over the variable that goes (Dechter and Rish, 2003).
+weight first (a continuous knapsack; Dantzig, 1957).
+
+What would be too wide is split (Dechter and Rish, 2003): of messages that do not fit only the least and the
+greatest value over the variable that goes are kept. Where between them the truth is may differ from cell to
+cell, so that they are no common factor of cells whose scores have either sign. Therefore P(event, evidence)
+and P(complement, evidence) are then bounded each for itself, where nothing is negative.
 
 The error. Messages that do not involve the query are kept as bounds, moved outwards at every step. Of the one
 that does, inside and outside of the event are sums of non-negative terms; `size` bounds their sum for any
@@ -16,6 +20,7 @@ theta, so that all roundings together are a share of the size that comes out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 
@@ -28,12 +33,16 @@ from credalog.numbers.interval import End, Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Question
 from credalog.tables.elimination import Potential, combined
+from credalog.tables.interval_sets import filled
 from credalog.trusted.rounding import enclosed, relative_error
 
 __all__ = ["bounded"]
 
-MAX_CELLS = 1 << 18
-"""No product of messages has more cells than this."""
+MAX_CELLS = 1 << 20
+"""The most cells of a product of messages that is not split."""
+
+SPLIT_CELLS = 1 << 14
+"""The most cells of a product where what is wider is split."""
 
 ROUNDS = 12
 """How many trial values are tried for one end at most."""
@@ -78,28 +87,19 @@ class _Pair:
     outside: Array
     size: Array
 
-    def without(self, x: int, trial: float) -> _Pair:
-        """Forget a variable: keep the value that is best for passing the trial."""
-        axis = self.scope.index(x)
-        score = (1.0 - trial) * self.inside - trial * self.outside
-        best = np.expand_dims(score.argmax(axis=axis), axis)
-        inside, outside = (
-            np.take_along_axis(a, best, axis).squeeze(axis) for a in (self.inside, self.outside)
-        )
-        return _Pair(self.scope[:axis] + self.scope[axis + 1 :], inside, outside, self.size.max(axis=axis))
-
 
 def bounded(credal: CredalNetwork, asked: Question, *, budget: Budget) -> tuple[Endpoint, Endpoint]:
     """Bound the posterior of an event; what is not found in time is trivial."""
+    lower, upper = Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
     event = np.array(asked.event, dtype=np.float64)
-    try:
+    with suppress(OutOfTime):
         network = _Network.of(credal, asked, budget)
-        upper = network.greatest(event, budget.share(0.5))
-        lower = 1.0 - network.greatest(1.0 - event, budget)
-    except OutOfTime:
-        return Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
-    error = relative_error(2.0)
-    return enclosed(lower, error=error, end=End.LOWER), enclosed(upper, error=error, end=End.UPPER)
+        find = network.greatest if network.widest <= MAX_CELLS else network.greatest_split
+        above = find(event, budget.share(0.5))
+        upper = enclosed(above, error=relative_error(4.0), end=End.UPPER)
+        below = 1.0 - find(1.0 - event, budget)
+        lower = enclosed(below, error=relative_error(4.0), end=End.LOWER)
+    return lower, upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,8 @@ class _Network:
     families: tuple[_Family, ...]
     leaves: tuple[_Range, ...]
     sizes: Sequence[int]
+    widest: int
+    """The largest product of messages, if none is split."""
 
     @classmethod
     def of(cls, credal: CredalNetwork, asked: Question, budget: Budget) -> _Network:
@@ -124,7 +126,9 @@ class _Network:
                 state = asked.observed[x]
                 leaves.append(_Range(relevant.parents[x], least[..., state], most[..., state]))
         families = (_Family((*relevant.parents[x], x), *credal.ranges(x, asked.observed)) for x in order)
-        return cls(asked.target, tuple(families), tuple(leaves), credal.sizes)
+        sizes = credal.sizes
+        widest = max(prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items())
+        return cls(asked.target, tuple(families), tuple(leaves), sizes, widest)
 
     def greatest(self, event: Array, budget: Budget) -> float:
         """Return what the posterior of an event does not pass: where a trial comes to rest, or one."""
@@ -150,23 +154,31 @@ class _Network:
             x = family.scope[-1]
             near = [message for message in waiting if x in message.scope]
             waiting = [message for message in waiting if x not in message.scope]
-            asks = x in pair.scope
-            if asks:
-                pair = self._fitting(pair, family, trial)
-            fits, rest = self._split(near, {*family.scope, *(pair.scope if asks else ())})
-            waiting += [message.without(x) for message in rest]
-            if asks:
-                pair = _sum_pair(family, fits, pair, trial)
+            if x in pair.scope:
+                pair = _sum_pair(family, near, pair, trial)
             else:
-                waiting.append(_sum_range(family, fits))
+                waiting.append(_sum_range(family, near))
         return pair
 
-    def _fitting(self, pair: _Pair, family: _Family, trial: float) -> _Pair:
-        """Forget variables of the pair, those with most values first, until it fits beside a family."""
-        for y in sorted(pair.scope, key=lambda y: -self.sizes[y]):
-            if self._cells({*pair.scope, *family.scope}) > MAX_CELLS and y not in family.scope:
-                pair = pair.without(y, trial)
-        return pair
+    def greatest_split(self, event: Array, budget: Budget) -> float:
+        """Bound the posterior of an event by the two sides of it, each for itself."""
+        inside, outside = self._mass(event, budget), self._mass(1.0 - event, budget)
+        total = inside[1] + outside[0]
+        return min(inside[1] / total, 1.0) if total > 0.0 else 1.0
+
+    def _mass(self, event: Array, budget: Budget) -> tuple[float, float]:
+        """Bound P(event, evidence) from below and above."""
+        waiting = [_Range((self.target,), event, event), *self.leaves]
+        for family in self.families:
+            budget.require_time()
+            x = family.scope[-1]
+            near = [message for message in waiting if x in message.scope]
+            fits, rest = self._split(near, set(family.scope))
+            waiting = [message for message in waiting if x not in message.scope]
+            waiting += [_sum_range(family, fits), *(message.without(x) for message in rest)]
+        error = ROUNDING * len(waiting)
+        least, most = (prod(float(getattr(m, end)) for m in waiting) for end in ("least", "most"))
+        return least * (1.0 - error), most * (1.0 + error) + VANISHING
 
     def _split(self, messages: Iterable[_Range], scope: set[int]) -> tuple[list[_Range], list[_Range]]:
         """Sort messages into those that fit into one product, large ones first, and the others."""
@@ -174,7 +186,7 @@ class _Network:
         rest: list[_Range] = []
         for message in sorted(messages, key=lambda m: -m.most.size):
             together = scope.union(message.scope)
-            if together == scope or self._cells(together) <= MAX_CELLS:
+            if together == scope or self._cells(together) <= SPLIT_CELLS:
                 scope = together
                 fits.append(message)
             else:
@@ -196,14 +208,12 @@ def _sum_range(family: _Family, messages: Sequence[_Range]) -> _Range:
     scope = _joint_scope(family, [message.scope for message in messages])
     least = combined([Potential(m.scope, m.least) for m in messages], scope)
     most = combined([Potential(m.scope, m.most) for m in messages], scope)
-    low, room, free = _knapsack(family, scope)
-    lower, upper = (
-        _filled(low, room, free, weight, weight * sign) for weight, sign in ((least, -1.0), (most, 1.0))
-    )
-    scale = np.ldexp(1.0, -int(np.frexp(upper.max(initial=0.0))[1]))
+    low, high = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
+    lower = (filled(low, high, -least) * least).sum(axis=-1)
+    upper = (filled(low, high, most) * most).sum(axis=-1)
     slack = ROUNDING * family.least.shape[-1]
-    upper = (1.0 + slack) * scale * upper + VANISHING
-    return _Range(scope[:-1], np.maximum(scale * lower - slack * upper, 0.0), upper)
+    upper = (1.0 + slack) * upper + VANISHING
+    return _Range(scope[:-1], np.maximum(lower - slack * upper, 0.0), upper)
 
 
 def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: float) -> _Pair:
@@ -220,26 +230,9 @@ def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: f
         least, most = (combined([Potential(message.scope, a)], scope) for a in (message.least, message.most))
         wanted = np.where(high, most, least)
         inside, outside, size = inside * wanted, outside * wanted, size * most
-    low, room, free = _knapsack(family, scope)
-    score = (1.0 - trial) * inside - trial * outside
-    inside, outside = (_filled(low, room, free, weight, score) for weight in (inside, outside))
-    size = _filled(low, room, free, size, size)
+    low, top = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
+    theta = filled(low, top, (1.0 - trial) * inside - trial * outside)
+    inside, outside = (theta * inside).sum(axis=-1), (theta * outside).sum(axis=-1)
+    size = (filled(low, top, size) * size).sum(axis=-1)
     scale = np.ldexp(1.0, -int(np.frexp(size.max(initial=0.0))[1]))
     return _Pair(scope[:-1], scale * inside, scale * outside, scale * size)
-
-
-def _knapsack(family: _Family, scope: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """Return what each value has at least, how much more it may have, and how much there is to give."""
-    least, most = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
-    return least, most - least, np.maximum(1.0 - least.sum(axis=-1, keepdims=True), 0.0)
-
-
-def _filled(low: Array, room: Array, free: Array, weight: Array, score: Array) -> Array:
-    """Give what is free to the values of greatest score; return the sum of theta times weight."""
-    order = np.argsort(-score, axis=-1)
-    shape = np.broadcast_shapes(order.shape, room.shape)
-    sorted_room = np.take_along_axis(np.broadcast_to(room, shape), np.broadcast_to(order, shape), axis=-1)
-    before = np.cumsum(sorted_room, axis=-1) - sorted_room
-    given = np.clip(free - before, 0.0, sorted_room)
-    sorted_weight = np.take_along_axis(np.broadcast_to(weight, shape), np.broadcast_to(order, shape), axis=-1)
-    return np.asarray((low * weight).sum(axis=-1) + (given * sorted_weight).sum(axis=-1))

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
+from credalog.methods.vertices.ascent import climb
 from credalog.methods.vertices.branching import extremes
 from credalog.methods.vertices.greedy import bounded
 from credalog.methods.vertices.messages import (
@@ -46,7 +47,7 @@ from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.relevance import ancestors, is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import End, Endpoint, Interval
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables.cones import Array
@@ -76,6 +77,9 @@ LONG_LINE = 1 << 12
 
 GREEDY = 0.4
 """The share of the time for bounds without vertices: they may be the only ones."""
+
+CLIMBING = 0.3
+"""The share of the time left that one end may take for a model without vertices."""
 
 Picks: TypeAlias = NDArray[np.intp]
 
@@ -273,18 +277,19 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     credal, asked = put
     with suppress(OutOfTime, ProblemTooLarge):
         check_possible(credal, asked, budget.share(0.25))
-    found = _certain(asked) or _solved(credal, asked, options.tolerance, budget)
-    lower, upper = (witnessed(credal, asked, query, extreme) for extreme in found)
-    interval = Interval(lower, upper)
-    status = interval.status(options.tolerance)
-    return Answer(query, interval, status, METHOD, budget.elapsed)
+    interval = VACUOUS
+    for found in _stages(credal, asked, options.tolerance, budget):
+        interval = interval.joined(Interval(*(witnessed(credal, asked, query, one) for one in found)))
+        if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
+            break
+    return Answer(query, interval, interval.status(options.tolerance), METHOD, budget.elapsed)
 
 
 def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
     """Add to a proved end the model that its vertices select, and what it attains, if it passes the check."""
-    if extreme.choices is None:
+    if extreme.choices is None and extreme.tables is None:
         return extreme.endpoint
-    model = distribution(credal, asked, extreme.choices)
+    model = distribution(credal, asked, extreme.choices or (), extreme.tables or {})
     said = credal.network.about(x for factor in model.factors for x in factor.block)
     value = model.probability(query.claim, query.given)
     if violation(model, said, credal.graph) > FEASIBILITY or not 0.0 <= value <= 1.0:
@@ -292,19 +297,30 @@ def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Ext
     return replace(extreme.endpoint, witnessed=value, model=model)
 
 
-def _solved(
+def _stages(
     credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget
-) -> tuple[Extreme, Extreme]:
-    """Propagate sets in a polytree; search over vertices where there are loops or sets outgrow the limits."""
-    with suppress(OutOfTime, ProblemTooLarge):
-        if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+) -> Iterator[tuple[Extreme, Extreme]]:
+    """Propagate sets in a polytree; where there are loops, bound without vertices, then search over them."""
+    if (certain := _certain(asked)) is not None:
+        yield certain
+    elif is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+        with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
-            return reached.extremes(asked.event)
-    lower, upper = (Extreme(end, None) for end in bounded(credal, asked, budget=budget.share(GREEDY)))
+            yield reached.extremes(asked.event)
+    lower, upper = bounded(credal, asked, budget=budget.share(GREEDY))
+    yield (
+        _climbed(credal, asked, lower, End.LOWER, budget),
+        _climbed(credal, asked, upper, End.UPPER, budget),
+    )
     with suppress(OutOfTime, ProblemTooLarge):
-        searched = extremes(credal, asked, tolerance=tolerance, budget=budget)
-        return searched[0].joined(lower, End.LOWER), searched[1].joined(upper, End.UPPER)
-    return lower, upper
+        yield extremes(credal, asked, tolerance=tolerance, budget=budget)
+
+
+def _climbed(credal: CredalNetwork, asked: Question, proved: Endpoint, end: End, budget: Budget) -> Extreme:
+    """Look for a model that comes close to an end."""
+    event = np.array(asked.event, dtype=np.float64)
+    sought = event if end is End.UPPER else 1.0 - event
+    return Extreme(proved, None, climb(credal, asked, sought, budget=budget.share(CLIMBING)))
 
 
 def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:

@@ -22,9 +22,9 @@ from typing import TypeAlias
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.cliques.models.arcs import sparse_parents
+from credalog.methods.cliques.models.arcs import Arcs, sparse_parents
 from credalog.methods.cliques.models.fixing import formula_in, network_in
-from credalog.methods.cliques.models.sparse import SparseModels
+from credalog.methods.cliques.models.sparse import SparseModels, Start
 from credalog.methods.cliques.models.worlds import allowed_world, never_certain
 from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import FALSE, TRUE, Variable, World
@@ -41,11 +41,19 @@ __all__ = ["Hint", "find_models"]
 Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 """The probability of each value of some variables."""
 
-WIDTHS = (1, 0, 1, 2, 3)
-"""How many tied variables one of them keeps as parents, in the order in which that is tried.
+WIDEST = 3
+FORMS = (
+    (1, Start.COPIES),
+    (0, Start.CENTRE),
+    *((width, start) for width in range(1, WIDEST + 1) for start in Start),
+)
+"""How many tied variables one of them keeps as parents, and where walks start, in the order of trying.
 
 What products miss tells which ties are worth keeping.
 """
+
+FEW = 8
+"""Among so few variables each in turn is the first of its component."""
 
 WORLD_SHARE, WALK_SHARE = 0.6, 0.5
 """The share of the time left for one 0/1 program, and for the linear programs that follow it."""
@@ -78,7 +86,8 @@ def find_models(
         value = distribution.probability(search.asked.claim, search.asked.given)
         if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
             continue
-        missed = violation(distribution, network, condition, asked=search.asked.scope, markov=markov)
+        over = search.asked.scope
+        missed = violation(distribution, network, condition, asked=over, markov=markov, budget=budget)
         if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
@@ -89,11 +98,11 @@ def find_models(
 def uncertain_models(
     network: Network, graph: DependencyGraph, markov: Markov, *, budget: Budget
 ) -> Iterator[Distribution]:
-    """Yield models in which no variable is certain from the start, with tables given ever more parents."""
+    """Yield models in which no variable is certain from the start, with tables given some parents."""
     search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
     condition = None if markov is Markov.NONE else graph
-    for found in search.within({}):
-        if violation(found, network, condition, markov=markov) <= FEASIBILITY:
+    for found in search.uncertain():
+        if violation(found, network, condition, markov=markov, budget=budget) <= FEASIBILITY:
             yield found
 
 
@@ -114,16 +123,24 @@ class _Search:
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
         if not self.asked.scope:
-            yield self._sparse(self.network, self.asked, WIDTHS[0], {}).central()
+            yield self._central()
         for world in self._worlds(hints):
             if not self.budget.is_spent:
-                yield from self.within(world)
+                yield from self._within(world)
+
+    def uncertain(self) -> Iterator[Distribution]:
+        """Yield those in which all variables are uncertain."""
+        yield self._central()
+        yield from self._within({})
+
+    def _central(self) -> Distribution:
+        return self._sparse(self.network, 1, (), {}).central()
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
         tried: list[frozenset[Variable]] = []
         for uncertain in self._uncertain():
-            if uncertain not in tried:
+            if uncertain not in tried and not self.budget.is_spent:
                 tried.append(uncertain)
                 world = self._allowed(uncertain)
                 if world is not None:
@@ -146,7 +163,7 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def within(self, world: World) -> Iterator[Distribution]:
+    def _within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
@@ -157,26 +174,37 @@ class _Search:
             yield Distribution(certain)
             return
         worth: dict[frozenset[int], float] = {}
-        for width in WIDTHS:
-            sparse = self._sparse(rest, asked, width, worth)
+        tried: list[tuple[Arcs, Start]] = []
+        forms = [(width, asked.scope, start) for width, start in FORMS]
+        if len(rest.variables) <= FEW:
+            forms += [(WIDEST, (x,), start) for x in rest.variables for start in Start]
+        for width, first, start in forms:
+            sparse = self._sparse(rest, width, first, worth)
+            if (sparse.arcs, start) in tried:
+                continue
+            tried.append((sparse.arcs, start))
             # A query or a sentence may span too much of the graph, or take too long: another form may do.
             with suppress(ProblemTooLarge, OutOfTime):
-                for found in sparse.best(asked, end=self.end):
+                for found in sparse.best(asked, start, end=self.end):
                     yield Distribution((*certain, *found.factors))
-            if not sparse.pressing or self.budget.is_spent:
+            if self.budget.is_spent:
                 return
             for scope, amount in sparse.pressing.items():
                 for pair in combinations((self.graph.index(rest.variables[x]) for x in scope), 2):
                     worth[frozenset(pair)] = worth.get(frozenset(pair), 0.0) + amount
 
     def _sparse(
-        self, network: Network, asked: Query, width: int, worth: Mapping[frozenset[int], float]
+        self,
+        network: Network,
+        width: int,
+        first: Iterable[Variable],
+        worth: Mapping[frozenset[int], float],
     ) -> SparseModels:
         """Arrange the variables of a network."""
         names, whole = self.graph.variables, self.graph.index
         number = {v: i for i, v in enumerate(network.variables)}
-        over, first = map(whole, network.variables), map(whole, asked.scope)
-        arcs = sparse_parents(self.graph, over, first, width=width, worth=worth)
+        over, opening = map(whole, network.variables), map(whole, first)
+        arcs = sparse_parents(self.graph, over, opening, width=width, worth=worth)
         own = {number[names[x]]: tuple(number[names[p]] for p in parents) for x, parents in arcs.items()}
         return SparseModels(network, own, self.budget.share(WALK_SHARE))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from math import inf, nan
 from typing import TypeAlias
@@ -32,7 +33,7 @@ from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
 from credalog.tables.interval_sets import interval_centre
 
-__all__ = ["SparseModels"]
+__all__ = ["SparseModels", "Start"]
 
 STEPS = 40
 """How many linear programs one walk may solve."""
@@ -48,6 +49,9 @@ LEAST_SCALE = 1e-3
 
 SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
 """A walk whose steps, or their gains, are smaller has converged."""
+
+NEARLY = 1e-2
+"""What misses no more than this may be kept exactly where a margin cannot be."""
 
 MARGIN, ROOM = 1e-6, 1e-3
 """By how much sentences are kept at first, where their bounds are farther apart: it saves the last steps."""
@@ -66,6 +70,16 @@ TIGHT = 1e-6
 
 COPIED = 1.0
 """How much of a value is copied from the first parent, where walks start from copies."""
+
+
+class Start(Enum):
+    """Say where a walk starts; the value is how far its first step goes."""
+
+    COPIES = 1.0
+    """Each variable has the value of its first parent."""
+
+    CENTRE = 0.25
+    """Each table is in the middle of what is said of it; steps to far vertices would lose that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +144,20 @@ class SparseModels:
         """Return the distribution with each table in the middle of what is said of it alone."""
         return self._distribution(self._central())
 
-    def best(self, asked: Query, *, end: End) -> Iterator[Distribution]:
-        """Yield models: from each start one that satisfies the sentences, then some with better values."""
+    def best(self, asked: Query, start: Start, *, end: End) -> Iterator[Distribution]:
+        """Yield models: one that satisfies the sentences, then some with better values of the query."""
         scope = self._numbers(asked.scope)
         goal = scope, _functions((conjunction((asked.claim, asked.given)), asked.given), asked.scope)
-        for start in (self._copying(), self._central()):
-            found = self._walk(self._at(start, goal), goal, sign=0.0, moving=self._anywhere)
-            if found.is_feasible:
-                yield self._distribution(found.tables)
-                for moving in (self._near(scope), self._anywhere):
-                    here = self._walk(found, goal, sign=end.sign, moving=moving)
-                    if not here.is_feasible:
-                        here = self._walk(here, goal, sign=0.0, moving=moving)
-                    yield self._distribution(here.tables)
-                found = here
-            self._note(found)
-            if self.budget.is_spent:
-                return
+        tables = self._copying() if start is Start.COPIES else self._central()
+        found = self._kept(self._at(tables, goal), goal, self._anywhere, radius=start.value)
+        if found.is_feasible:
+            yield self._distribution(found.tables)
+            for moving in (self._near(scope), self._anywhere):
+                here = self._walk(found, goal, sign=end.sign, moving=moving)
+                here = self._kept(here, goal, moving, radius=start.value)
+                yield self._distribution(here.tables)
+            found = here
+        self._note(found)
 
     def _note(self, here: _Here) -> None:
         """Note the scopes that press: where the form of the tables is in the way."""
@@ -195,13 +206,30 @@ class SparseModels:
 
     # ---- the walk -------------------------------------------------------------------------------------
 
-    def _walk(self, here: _Here, goal: _Goal, *, sign: float, moving: Floats) -> _Here:
+    def _kept(self, here: _Here, goal: _Goal, moving: Floats, *, radius: float) -> _Here:
+        """Walk until no sentence is missed: with a margin, or, where that is in the way, without."""
+        here = self._walk(here, goal, sign=0.0, moving=moving, margin=self._margin, radius=radius)
+        if _missed(here.values) > NEARLY:
+            return here
+        return self._walk(here, goal, sign=0.0, moving=moving, margin=np.zeros(len(here.values)))
+
+    def _walk(
+        self,
+        here: _Here,
+        goal: _Goal,
+        *,
+        sign: float,
+        moving: Floats,
+        margin: Floats | None = None,
+        radius: float = 1.0,
+    ) -> _Here:
         """Step while the merit gets better; with no sign, until no sentence is missed."""
-        radius, merits = 1.0, [here.merit(sign)]
+        wanted = np.zeros(len(here.values)) if margin is None else margin
+        merits = [here.merit(sign)]
         while len(merits) <= STEPS and radius >= SMALLEST_RADIUS and not self.budget.is_spent:
             if (here.is_feasible and not sign) or _is_idle(merits, sign):
                 break
-            step = self._step(here, sign, radius * moving)
+            step = self._step(here, sign, radius * moving, wanted)
             if step is None or (sign and here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN):
                 break
             there = self._at(self._tables(here, step), goal)
@@ -212,12 +240,11 @@ class SparseModels:
             merits.append(here.merit(sign))
         return here
 
-    def _step(self, here: _Here, sign: float, radius: Floats) -> Floats | None:
+    def _step(self, here: _Here, sign: float, radius: Floats, wanted: Floats) -> Floats | None:
         """Solve the program linearized here."""
         agreements = self._agreements(here)
         rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
         said, agreed = len(here.values), np.zeros(agreements.shape[0])
-        wanted = np.zeros(said) if sign else self._margin
         limits = np.append(wanted - here.values, agreed), np.append(np.full(said, inf), agreed)
         bounds = np.maximum(-radius, -here.point), np.minimum(radius, 1.0 - here.point)
         price = np.append(np.full(said, PRICE), np.full(len(agreed), HIGHEST_PRICE))
@@ -342,6 +369,7 @@ class SparseModels:
         """Return what the sentences demand, those of one scope together."""
         found: dict[tuple[int, ...], list[tuple[Floats, Floats, float, float]]] = {}
         for sentence in self.network.sentences:
+            self.budget.require_time()
             over = tuple(sorted(sentence.scope, key=self._number.__getitem__))
             found.setdefault(self._numbers(over), []).extend(_bounds(sentence, over))
         return tuple(
