@@ -247,6 +247,11 @@ def test_products_along_a_ring_pass_and_one_with_a_diagonal_does_not() -> None:
         assert (local <= 1e-9, whole <= 1e-9) == (passes, passes)
 
 
+def test_copies_around_a_ring_are_a_limit_of_products() -> None:
+    """Each tie makes its two atoms the same: the functions are zero where they differ."""
+    assert max(verdicts(chain(4, is_ring=True), {"0000": 0.3, "1111": 0.7})) <= 1e-12
+
+
 def test_worlds_and_independent_atoms_pass() -> None:
     lcn = chain(6, is_ring=True)
 

@@ -48,6 +48,18 @@ class Ties:
         """Yield the pairs of a scope that are not tied."""
         return (pair for pair in combinations(scope, 2) if not self.are_tied(*pair))
 
+    def cliques(self) -> Iterator[Indices]:
+        """Yield the largest sets of variables that are all tied to each other (Bron and Kerbosch, 1973)."""
+        frontier: list[tuple[Indices, Indices, Indices]] = [((), self.over, ())]
+        while frontier:
+            chosen, open_, done = frontier.pop()
+            if not open_ and not done:
+                yield chosen
+            for place, x in enumerate(open_):
+                after = tuple(y for y in open_[place + 1 :] if self.are_tied(x, y))
+                before = tuple(y for y in (*done, *open_[:place]) if self.are_tied(x, y))
+                frontier.append(((*chosen, x), after, before))
+
     def added_without(self, x: int) -> int:
         """Count the ties that the elimination of x would add."""
         return sum(1 for _ in self.untied(self.near[x]))

@@ -6,7 +6,7 @@ independence. Nothing here knows how the distribution was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import inf, prod
 from typing import TypeVar
@@ -28,6 +28,9 @@ LENIENCE = 1e-3
 
 LARGEST_TABLE = 1 << 16
 """An independence that does not hold by construction is not checked on more states than this: it fails."""
+
+ROUNDS = 300
+"""How often a product is fitted to a table before it is compared with it."""
 
 LAST_DIGITS = 1e-12
 """A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
@@ -320,20 +323,22 @@ class _Components:
     def _distance_from_products(self, ties: Ties) -> float:
         """Measure how far the law of a component and its parents is from a product along its ties.
 
-        Where eliminating the members adds no tie, independences say it all; else the table must be positive.
+        Where eliminating the members adds no tie, independences say it all; else such a product is built.
         """
-        over, untied = ties.over, [*ties.untied(ties.over)]
+        over = ties.over
         variables = self._named(over)
         if prod(len(v.values) for v in variables) > LARGEST_TABLE:
             return inf
+        untied, cliques = [*ties.untied(over)], [*ties.cliques()]
         left, worst = set(over), 0.0
         for x, near in ties.elimination():
             left.discard(x)
             worst = max(worst, self._dependence((x,), left - near, near))
         if ties.is_chordal:
             return worst
-        pairs = [(over.index(x), over.index(y)) for x, y in untied]
-        return _distance_from_log_linear(self.distribution.marginal(variables), pairs)
+        table = self.distribution.marginal(variables)
+        build, groups = (_without_interactions, untied) if table.min() > 0.0 else (_fitted, cliques)
+        return _distance(build(table, [tuple(map(over.index, group)) for group in groups]), table)
 
     def _dependence(self, left: Iterable[int], right: Iterable[int], given: Iterable[int]) -> float:
         groups = [self._named(sorted(group)) for group in (left, right, given)]
@@ -343,21 +348,41 @@ class _Components:
         return tuple(self.graph.variables[i] for i in indices)
 
 
-def _distance_from_log_linear(table: Floats, untied: Iterable[tuple[int, int]]) -> float:
-    """Measure how far a table is from one whose logarithm has no interaction between the axes of any pair.
+def _distance(near: Floats, table: Floats) -> float:
+    """Measure how far a table is from another, and more leniently relative to each of its probabilities."""
+    gap = np.abs(near - table)
+    graded = np.divide(gap, table, out=np.zeros_like(gap), where=table > 0.0)
+    return float(max(gap.max(), LENIENCE * graded.max()))
 
-    Taking the interactions of all pairs out of the logarithm leaves such a table, so that a product of
-    functions of cliques is at most as far away as it is (docs/proofs.md, proof 14). Zeros have no logarithm.
+
+def _without_interactions(table: Floats, pairs: Sequence[tuple[int, ...]]) -> Floats:
+    """Take the interactions of pairs of axes out of the logarithm of a table.
+
+    A table without any between axes that are not tied is a product of functions of cliques (docs/proofs.md,
+    proof 14).
     """
-    if not table.min() > 0.0:
-        return inf
     logarithm = np.log(table)
-    for pair in untied:
+    for pair in pairs:
         interaction = logarithm
         for axis in pair:
             interaction = interaction - interaction.mean(axis=axis, keepdims=True)
         logarithm = logarithm - interaction
     product = np.exp(logarithm)
-    product /= product.sum()
-    gap = np.abs(product - table)
-    return float(max(gap.max(), LENIENCE * (gap / table).max()))
+    return np.asarray(product / product.sum())
+
+
+def _fitted(table: Floats, cliques: Sequence[tuple[int, ...]]) -> Floats:
+    """Give the uniform table the sums of another over each clique in turn (Deming and Stephan, 1940).
+
+    Whenever that ends, what was built is a product of functions of cliques.
+    """
+    found: Floats = np.full(table.shape, 1.0 / table.size)
+    for _ in range(ROUNDS):
+        before = found
+        for clique in cliques:
+            rest = tuple(axis for axis in range(table.ndim) if axis not in clique)
+            wanted, sums = table.sum(axis=rest, keepdims=True), found.sum(axis=rest, keepdims=True)
+            found = found * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0.0)
+        if np.abs(found - before).max() <= LAST_DIGITS:
+            break
+    return found
