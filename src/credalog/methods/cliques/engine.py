@@ -64,9 +64,11 @@ class Cliques:
         It need only stand for a model in what is said and asked. A check that is begun has a moment, if the
         time is nearly up.
         """
-        graph = None if self.compiled.markov is Markov.NONE else self.compiled.graph
+        markov = self.compiled.markov
+        graph = None if markov is Markov.NONE else self.compiled.graph
         time = None if budget is None else Budget.of(max(budget.remaining, CHECK_SECONDS))
-        return violation(distribution, said, graph, asked=asked, budget=time) <= FEASIBILITY
+        missed = violation(distribution, said, graph, asked=asked, markov=markov, budget=time)
+        return missed <= FEASIBILITY
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""

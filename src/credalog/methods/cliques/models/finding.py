@@ -86,7 +86,8 @@ def find_models(
         value = distribution.probability(search.asked.claim, search.asked.given)
         if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
             continue
-        missed = violation(distribution, network, condition, asked=search.asked.scope, budget=budget)
+        over = search.asked.scope
+        missed = violation(distribution, network, condition, asked=over, markov=markov, budget=budget)
         if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
@@ -101,7 +102,7 @@ def uncertain_models(
     search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
     condition = None if markov is Markov.NONE else graph
     for found in search.uncertain():
-        if violation(found, network, condition, budget=budget) <= FEASIBILITY:
+        if violation(found, network, condition, markov=markov, budget=budget) <= FEASIBILITY:
             yield found
 
 
