@@ -4,8 +4,8 @@ Input: networks drawn here, and public files where they are at hand. Output: `be
 Run from the project root: python benchmarks/limits.py
 
 Each command runs in a process of its own. What is measured is the whole command, the start of Python
-included; a limit of T seconds is kept where the command ends within 1.1 T + 1 s. One that is still there after
-3 T + 10 s is ended. Where a limit is not kept, a dump of the stack says what was under way at that moment.
+included; a limit of T seconds is kept where the command ends within 1.1 T + 1 s. One that is still there
+after 3 T + 10 s is ended. Where a limit is not kept, a dump of the stack says what was under way then.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ PROMPTLY = 2.0
 
 HEADER = """# Time limits
 
-Command: `{command}`. One process at a time, {machine}, Python {python}. The cores were shared with
-other work. Seconds from the start of the command to its end, Python's own start included. A limit of T is kept within
-1.1 T + 1 s. `Ctrl-C` is a limit of a minute with an interrupt after {after:g} s: the seconds from there to the
-end, of which {promptly:g} are allowed. What is not kept is **bold**; "refused" is an error that is neither a contradiction
-nor impossible evidence.
+Command: `{command}`. One process at a time, {machine}, Python {python}. The cores
+were shared with other work. Seconds from the start of the command to its end, Python's own start included. A
+limit of T is kept within 1.1 T + 1 s. `Ctrl-C` is a limit of a minute with an interrupt after {after:g} s:
+the seconds from there to the end, of which {promptly:g} are allowed. What is not kept is **bold**.
+Where it is the machine that was slow, the seconds of the processor, in brackets, are within the limit. "Refused"
+is an error that is neither a contradiction nor impossible evidence.
 
 """
 
@@ -211,7 +212,8 @@ class Run:
     def cell(self) -> str:
         """Return what the table says of it."""
         ending = "ended by force" if self.code is None else "refused" if self.code in (1, 2) else ""
-        shown = " ".join(filter(None, (f"{self.seconds:.1f}", ending)))
+        processor = "" if self.is_kept else f"({self.processor:.1f})"
+        shown = " ".join(filter(None, (f"{self.seconds:.1f}", processor, ending)))
         return shown if self.is_kept and not ending else f"**{shown}**"
 
     @property
@@ -294,7 +296,7 @@ def main() -> None:
                 rows.append(f"| {case.name} | {name} | {' | '.join(run.cell for run in runs)} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 late += [
-                    f"- {case.name}, {name}, {column}, {run.processor:.1f} s of a processor: {run.where or run.error[-300:]}"
+                    f"- {case.name}, {name}, {column}: {run.where or ' '.join(run.error[-300:].split())}"
                     for run, column in zip(runs, columns, strict=True)
                     if not run.is_kept or run.code in (1, 2)
                 ]

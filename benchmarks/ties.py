@@ -1,4 +1,4 @@
-"""Ask networks of ties: chains, trees, rings, ladders, grids, fact-checking graphs, and the paper's Example 1.
+"""Ask networks of ties: chains, trees, rings, ladders, grids, fact-checking graphs, the paper's Example 1.
 
 Input: nothing; every network is drawn around hidden probabilities, so that it has a model. Output:
 `benchmarks/results/ties.md`: questions inside a scope, across scopes, all marginals, and Example 1 with many
@@ -104,7 +104,7 @@ def _chain(n: int) -> Pairs:
 
 
 def _tree(n: int) -> Pairs:
-    """Number a binary tree from its leaves: s0 is one of them."""
+    """Return the arcs of a binary tree that is numbered from its leaves: s0 is one of them."""
     return [(n - 1 - i, n - 1 - (i - 1) // 2) for i in range(1, n)]
 
 

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credalog.methods.automatic import Engine
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine, query
 from credalog.methods.cliques.encoding import Encoding, above, below
 from credalog.methods.cliques.factorization import in_one_clique
 from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
-from credalog.network.formulas import Variable, propositions
+from credalog.network.formulas import Is, Variable, propositions
 from credalog.network.graph import Markov
 from credalog.network.polytopes import LocalPolytope, vertices
 from credalog.network.problem import Problem
@@ -284,3 +285,46 @@ def test_the_only_model_of_a_chain_passes_no_bound_on_columns() -> None:
                 exact = sum((joint_of(rows, world) for world in worlds), Fraction(0))
                 found = Fraction(float(bounds[columns[state]]))
                 assert exact <= found <= exact * (1 + Fraction(1, 10**12))
+
+
+def test_the_range_of_a_ratio_is_rounded_outwards() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        low, high = sorted(Fraction(int(k), 997) for k in rng.integers(1, 997, 2))
+        network = Network((A.variable, B.variable), (says(A, low, high), says(B, low, high, given=A)))
+        encoding, _ = Engine(network).part(Query(B)).encode(Query(B), Reading.OUTER)
+        ratios, hair = encoding.program.ratios, Fraction(1, 10**15)
+        stated = [i for i, upper in enumerate(ratios.upper) if upper < 1.0]
+        assert len(stated) >= 2
+        for i in stated:
+            assert low - hair <= Fraction(float(ratios.lower[i])) <= low
+            assert high <= Fraction(float(ratios.upper[i])) <= high + hair
+
+
+@pytest.mark.parametrize("state", range(3))
+def test_an_observation_of_three_values_is_bounded_as_the_value_observed(state: int) -> None:
+    """P(a) = 1/2 and P(color | a), P(color | !a) are given: P(a | color) follows by Bayes' theorem."""
+    color = Variable("color", ("red", "green", "blue"))
+    yes, no = ("0.1", "0.2", "0.7"), ("0.5", "0.4", "0.1")
+    sentences = [says(A, "0.5", "0.5")]
+    for value, first, second in zip(color.values, yes, no, strict=True):
+        sentences += [
+            says(Is(color, value), first, first, given=A),
+            says(Is(color, value), second, second, given=~A),
+        ]
+    network, query = Network((A.variable, color), tuple(sentences)), Query(A, Is(color, color.values[state]))
+    exact = Fraction(yes[state]) / (Fraction(yes[state]) + Fraction(no[state]))
+    answer = Engine(network).query(query, Options(method="factorized"))
+    assert Fraction(answer.lower) <= exact <= Fraction(answer.upper)
+    assert (answer.lower, answer.upper) == pytest.approx((float(exact), float(exact)), abs=1e-4)
+
+
+def test_without_a_markov_condition_no_table_states_one() -> None:
+    """b may copy a, or its opposite, whatever c and d say of both: P(a and b) is 0 to 1/2."""
+    half = [says(atom, "0.5", "0.5") for atom in (A, B)]
+    more = [says(C, "0.1", "0.9", given=A & B), says(D, "0.1", "0.9", given=B & C)]
+    network = Network(tuple(atom.variable for atom in (A, B, C, D)), (*half, *more))
+    options = Options(method="factorized", markov=Markov.NONE)
+    for asked in (A & B, (A & B) | (C & D & A)):
+        found = query(network, Query(asked), options)
+        assert found.lower <= 0.0 and found.upper >= 0.5

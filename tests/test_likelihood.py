@@ -82,8 +82,10 @@ def certain(atom: Is) -> list[Sentence]:
 def test_only_what_is_stated_of_each_configuration_is_gathered() -> None:
     asked = Query(X, F & G)
     assert fold(pair(certain(F), certain(G)), asked) is not None
-    average = [Sentence.of(G, "0.5", "0.5", given=X | ~X)]
-    assert fold(pair(certain(F), average), asked) is None
+    for lower, upper in (("0.5", "0.5"), ("0", "0.3"), ("0.3", "1"), ("0", "1")):
+        average = Sentence.of(G, lower, upper, given=X | ~X)
+        assert fold(pair(certain(F), [average]), asked) is None
+        assert fold(pair(certain(F), [average, *certain(G)]), asked) is None
     contradictory = [*certain(G), Sentence.of(G, "0.9", "0.9", given=X)]
     assert fold(pair(certain(F), contradictory), asked) is None
 
@@ -206,7 +208,7 @@ def test_a_gathered_observation_comes_back_as_the_table_it_was() -> None:
 def test_ranges_come_back_as_likelihoods_with_the_product_of_the_witness() -> None:
     """Given color and x, f has a range of its own each; g has 1/2. The greatest product is 0.6 / 2."""
     ranges = [("0.1", "0.5"), ("0.2", "0.2"), ("0", "0.3"), ("0.4", "0.6"), ("0.1", "0.1"), ("0", "0.5")]
-    half, points = 6 * ["0.5"], np.array([0.3, 0.2, 0.15, 0.6, 0.1, 0.0]).reshape(3, 2)
+    half, points = 6 * ["0.5"], np.array([0.4, 0.2, 0.09, 0.6, 0.1, 0.0]).reshape(3, 2)
     wide = [
         replace(s, lower=Fraction(low), upper=Fraction(high))
         for s, (low, high) in zip(of_two(F, half), ranges, strict=True)

@@ -96,7 +96,7 @@ def test_declared_independences_are_conditions() -> None:
 
 @pytest.mark.parametrize(
     ("markov", "reading"),
-    [(Markov.LOCAL, Reading.LITERAL), (Markov.GLOBAL, Reading.CHAIN), (Markov.NONE, Reading.FREE)],
+    [(Markov.LOCAL, Reading.LITERAL), (Markov.GLOBAL, Reading.GLOBAL), (Markov.NONE, Reading.FREE)],
 )
 def test_each_markov_condition_has_its_reading(markov: Markov, reading: Reading) -> None:
     assert problem(says(A, 0.1, 0.2, given=B), markov=markov).reading is reading

@@ -139,6 +139,10 @@ def test_bridges_and_disjoint_ancestors_are_those_of_the_library(seed: int) -> N
             assert (visited == -1).all()
 
 
+def test_a_graph_without_variables_has_no_bridges() -> None:
+    assert len(separation._bridges(*separation._compressed(()))) == 0
+
+
 def test_a_declared_pair_is_marked_where_nothing_else_is() -> None:
     a, b, c, d = propositions("a b c d")
     sentences = (S(a | b | c, 0.2, 0.8), S(d, 0.2, 0.8, given=a & b), S(d, 0.1, 0.9, given=a & ~b))

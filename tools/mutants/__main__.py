@@ -224,7 +224,7 @@ def _run(
 
 
 def _known(version: str) -> dict[str, Outcome]:
-    """Return earlier outcomes; a survivor that nothing explains is tried again when the tests have changed."""
+    """Return earlier outcomes; one that nothing explains is tried again when the tests have changed."""
     path = KEPT / "outcomes.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     outcomes = [Outcome(**json.loads(line)) for line in lines]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
+from time import monotonic
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
@@ -41,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
+    began = monotonic()
     chosen, unknown = _parser().parse_known_args(words)
+    chosen.began = began
     if unknown:
         chosen.parser.refuse(unknown)
     before = times_written()

@@ -29,6 +29,7 @@ from credalog.cli.command import (
     note,
     positive,
     refuse_unless,
+    time_left,
 )
 from credalog.cli.output import BAR, LOWER, SECONDS, UPPER, Column, attained, write_json, write_table
 from credalog.cli.progress import Watch
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
 
 MOST_REASONS = 3
 """So many answers that say nothing are explained."""
+
+REASON_SECONDS = 4.0
+"""How long reasons of one answer are looked for."""
+
+PROPAGATION_PART = 8
+"""Under a limit for all marginals, one part in so many of the time goes into bounding all of them first."""
 
 COMPILING = "compiling, which takes up to a minute the first time"
 
@@ -149,14 +156,18 @@ def _asked(
     model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
 ) -> Iterator[tuple[str, Answer | CredalogError]]:
     """Answer one question after the other, or several at once if there are processes to do it."""
-    limits = effort(arguments, "method")
     # More processes than processors, or than questions, help nobody.
     jobs = min(arguments.jobs, len(queries), os.cpu_count() or 1)
     if jobs <= 1:
-        for asked in queries:
+        for done, asked in enumerate(queries):
             watch.begin(str(asked))
+            if done and time_left(arguments) <= 0.0:
+                yield str(asked), _not_asked(asked)
+                continue
+            limits = effort(arguments, "method", left=len(queries) - done)
             yield str(asked), _tried(model, asked, limits, watch)
     else:
+        limits = effort(arguments, "method", left=-(-len(queries) // jobs))
         from joblib import Parallel, delayed
 
         # Reports do not cross from one process to another, so there is no progress to watch.
@@ -166,15 +177,52 @@ def _asked(
         yield from zip(map(str, queries), answers, strict=True)
 
 
+def _not_asked(asked: Query) -> Answer:
+    """Return what is known of a question for which there was no time."""
+    from credalog.methods.answer import Answer
+    from credalog.numbers.interval import VACUOUS, Status
+
+    return Answer(asked, VACUOUS, Status.UNDECIDED, "time was up", 0.0)
+
+
 def _all_asked(
     model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
 ) -> Iterator[tuple[str, Answer | CredalogError]]:
-    """Answer what can be answered at once, and then one question after the other."""
+    """Answer what can be answered at once, and then one question after the other.
+
+    Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
+    """
     watch.begin("all marginals")
-    known = model.marginals_at_once(**effort(arguments, "method"))
-    others = _asked(model, [asked for asked in queries if asked not in known], arguments, watch)
+    known = model.marginals_at_once(**effort(arguments, "method", left=2 * len(queries)))
+    left = [asked for asked in queries if asked not in known]
+    bounds = _bounded_at_once(model, left, arguments) if left and arguments.timeout else {}
+    others = _asked(model, left, arguments, watch)
     for asked in queries:
-        yield (str(asked), known[asked]) if asked in known else next(others)
+        question, answer = (str(asked), known[asked]) if asked in known else next(others)
+        yield question, _within(answer, bounds.get(asked), arguments)
+
+
+def _bounded_at_once(model: LCN, queries: Sequence[Query], arguments: Namespace) -> dict[Query, Answer]:
+    """Bound all marginals by sound propagation."""
+    if arguments.method != "auto":
+        return {}
+    from credalog.network.formulas import Is
+
+    seconds = effort(arguments, left=PROPAGATION_PART)["timeout"]
+    found = model.propagate(variant="sound", timeout=seconds, markov=arguments.markov)
+    return {asked: found.answer(asked.claim, asked) for asked in queries if isinstance(asked.claim, Is)}
+
+
+def _within(
+    answer: Answer | CredalogError, bounds: Answer | None, arguments: Namespace
+) -> Answer | CredalogError:
+    """Return an answer within bounds that were found before."""
+    if isinstance(answer, CredalogError) or bounds is None:
+        return answer
+    interval = answer.interval.joined(bounds.interval)
+    status = interval.status(arguments.tolerance)
+    method = answer.method if answer.seconds else bounds.method
+    return replace(answer, interval=interval, status=status, method=method)
 
 
 def _tried(
@@ -190,10 +238,11 @@ def _tried(
 def _decided(
     model: LCN, arguments: Namespace, watch: Watch
 ) -> Iterator[tuple[str, Decision | CredalogError]]:
-    for statement in arguments.statement:
+    for done, statement in enumerate(arguments.statement):
         watch.begin(statement)
+        limits = effort(arguments, left=len(arguments.statement) - done)
         try:
-            yield statement, model.decide(statement, report=watch, **effort(arguments))
+            yield statement, model.decide(statement, report=watch, **limits)
         except CredalogError as error:
             yield statement, error
 
@@ -304,7 +353,10 @@ def _explain_vacuous(model: LCN, answers: Sequence[Any], arguments: Namespace) -
     """Say why answers are no narrower than [0, 1], if a reason can be found."""
     told = 0
     for answer in answers:
-        why = model.reasons(answer, markov=arguments.markov) if told < MOST_REASONS else ()
+        seconds = min(REASON_SECONDS, 0.5 * time_left(arguments))
+        if seconds <= 0.0 or told == MOST_REASONS:
+            return
+        why = model.reasons(answer, timeout=0.5 * seconds, markov=arguments.markov)
         if why:
             told += 1
             note(f"{answer.query} is {answer.interval}: {'; '.join(why)}.")

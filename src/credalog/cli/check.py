@@ -19,11 +19,13 @@ from credalog.cli.command import (
     MARKOV,
     MODEL,
     SECONDS,
+    SHORTEST,
     UNDECIDED,
     Argument,
     Command,
     load_model,
     positive,
+    time_left,
 )
 from credalog.cli.output import write, write_json
 from credalog.errors import InconsistentNetwork
@@ -83,7 +85,7 @@ def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
     if arguments.timeout is None and len(model.variables) > LARGE:
         return None
     return model.diagnose(
-        timeout=arguments.timeout or SECONDS,
+        timeout=min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments))),
         markov=arguments.markov,
         weights=dict(arguments.weight),
     )

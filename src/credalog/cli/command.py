@@ -10,6 +10,8 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from credalog.choices import MarkovName
@@ -26,6 +28,12 @@ INTERRUPTED = 130
 
 SECONDS = 30.0
 """How long a question is worked on unless the user says otherwise."""
+
+SHORTEST = 0.1
+"""The least number of seconds that the questions left are given, however late it is."""
+
+STARTING = 0.5
+"""The seconds, beside a tenth of its limit, in which a command may start and write its answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +133,32 @@ QUERY = Argument("query", "a question such as 'P(a | b and not c)'", "QUERY")
 EFFORT = (
     *MODEL,
     Argument("--tolerance", "the gap that counts as exact (default 1e-4)", "T", precision, 1e-4),
-    Argument("--timeout", "seconds for each question (default 30)", "S", positive(float)),
+    Argument(
+        "--timeout",
+        "seconds for the whole command (default: 30 for each question)",
+        "S",
+        positive(float),
+    ),
     MARKOV,
     JSON,
 )
 
 
-def effort(arguments: Namespace, *more: str) -> dict[str, Any]:
-    """Return the arguments of `EFFORT`, and more of them by name, as those of a question."""
+def effort(arguments: Namespace, *more: str, left: int = 1) -> dict[str, Any]:
+    """Return the arguments of `EFFORT`, and more of them by name, as those of a question.
+
+    A limit that the user gives is for the whole command: the questions left share what is left of it.
+    """
     limits = {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
-    return limits | {"timeout": arguments.timeout or SECONDS}
+    return limits | {"timeout": min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments)) / left)}
+
+
+def time_left(arguments: Namespace) -> float:
+    """Return the seconds that are left of the command's limit, if it has one."""
+    if arguments.timeout is None:
+        return inf
+    began: float = arguments.began
+    return 1.1 * float(arguments.timeout) + STARTING - (monotonic() - began)
 
 
 def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:

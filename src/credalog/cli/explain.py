@@ -123,7 +123,8 @@ def explain(arguments: Namespace) -> int:
     model = load_model(arguments)
     for text in arguments.measure:
         model.question(text)
-    found = model.explain(arguments.query, most=arguments.most, **effort(arguments))
+    limits = effort(arguments, left=1 + len(arguments.measure))
+    found = model.explain(arguments.query, most=arguments.most, **limits)
     left = [] if found.is_interrupted else arguments.measure
     measured = list(_measured(model, left, arguments))
     if arguments.json:
@@ -137,8 +138,9 @@ def _measured(model: LCN, measure: Sequence[str], arguments: Namespace) -> Itera
     """Imagine one measurement after the other until the user has had enough."""
     within = arguments.within or PRECISION
     try:
-        for other in measure:
-            yield model.measure(arguments.query, other, within=within, **effort(arguments))
+        for done, other in enumerate(measure):
+            limits = effort(arguments, left=len(measure) - done)
+            yield model.measure(arguments.query, other, within=within, **limits)
     except KeyboardInterrupt:
         return
 

@@ -112,7 +112,7 @@ class Engine:
         if credal is not None and options.method in ("auto", "points"):
             found = points.marginals(credal, atoms, given, options) or ()
             return dict(zip(atoms, found, strict=False))
-        if given != TRUE or options.method != "auto" or self.compiled.markov is not Markov.LOCAL:
+        if given != TRUE or options.method != "auto" or self.compiled.markov is Markov.NONE:
             return {}
         return self._tied_at_once(atoms, options)
 

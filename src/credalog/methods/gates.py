@@ -115,10 +115,9 @@ class _Gates:
 
     def _gate(self, formula: Formula) -> Is:
         """Add a variable that is true where a small formula is; no such name can be written."""
-        gate = Is(Variable(f"<{formula}>"))
-        if gate.variable not in self.variables:
-            self.variables.append(gate.variable)
-            self.sentences += _truth_of(gate, formula, scope(formula))
+        gate = Is(Variable(f"<gate {len(self.variables)}>"))
+        self.variables.append(gate.variable)
+        self.sentences += _truth_of(gate, formula, scope(formula))
         return gate
 
 

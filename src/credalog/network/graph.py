@@ -38,7 +38,8 @@ class Markov(Enum):
     """The paper's: each variable is independent of ndnp(x), as a block, given parents(x)."""
 
     GLOBAL = "global"
-    """The chain-graph reading: each component is independent of what precedes it, given its parents."""
+    """The chain-graph reading: also, each component is independent of what precedes it given its parents,
+    and inside it the law is a limit of products of functions of variables tied to each other."""
 
     NONE = "none"
     """Nilsson's logic: no independence but those declared."""

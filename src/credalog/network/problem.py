@@ -99,7 +99,7 @@ def _structure(graph: DependencyGraph, markov: Markov) -> tuple[Structure, Readi
     if markov is Markov.NONE:
         alone = tuple((x,) for x in range(len(sizes)))
         return Structure(((),) * len(sizes), sizes, alone), Reading.FREE
-    reading = Reading.CHAIN if markov is Markov.GLOBAL else Reading.LITERAL
+    reading = Reading.GLOBAL if markov is Markov.GLOBAL else Reading.LITERAL
     return Structure(graph.parent_indices, sizes, graph.components()), reading
 
 

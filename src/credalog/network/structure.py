@@ -20,7 +20,13 @@ class Reading(Enum):
     CHAIN = "one block per component, independent of what precedes it given its parents"
     SLICED = "some variables only, with the conditions that fit into a clique: bounds, no models"
     TIED = "the scopes demanded of a component are a junction tree, with no condition inside"
+    GLOBAL = "the members of a component are a junction tree, each independent of the rest given its ties"
     FREE = "nothing is independent of anything: Nilsson's logic on a junction tree"
+
+    @property
+    def follows_ties(self) -> bool:
+        """Tell whether the members of a component are eliminated one by one."""
+        return self in (Reading.TIED, Reading.GLOBAL)
 
 
 @dataclass(frozen=True, slots=True)

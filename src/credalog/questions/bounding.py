@@ -42,9 +42,11 @@ NEAR = 1e-7
 def readings_of(problem: Problem) -> tuple[Reading, ...]:
     """Return the readings in which a problem is searched, one after the other."""
     structure = problem.structure
+    small = prod(structure.sizes[x] for x in structure.core) <= CORE_LIMIT
+    if problem.reading is Reading.GLOBAL and structure.core and small:
+        return (Reading.GLOBAL, Reading.CHAIN)
     if problem.reading is not Reading.LITERAL or not structure.core:
         return (problem.reading,)
-    small = prod(structure.sizes[x] for x in structure.core) <= CORE_LIMIT
     if small and tuple(sorted(structure.core)) in structure.components:
         return (Reading.LITERAL,)
     sandwich = (Reading.CHAIN, Reading.OUTER)
@@ -54,6 +56,8 @@ def readings_of(problem: Problem) -> tuple[Reading, ...]:
 def bounding_reading(problem: Problem) -> Reading:
     """Return the cheapest reading whose bounds hold for every model."""
     readings = readings_of(problem)
+    if problem.reading is Reading.GLOBAL:
+        return Reading.GLOBAL
     return Reading.TIED if Reading.TIED in readings else readings[:2][-1]
 
 
@@ -135,9 +139,8 @@ class Bounding:
     @property
     def is_outer(self) -> bool:
         """Tell whether every model is a point of the program, so that its bounds hold for all of them."""
-        return (
-            self.encoding.factorization.reading is not Reading.CHAIN or self.problem.reading is Reading.CHAIN
-        )
+        reading = self.encoding.factorization.reading
+        return reading is not Reading.CHAIN or self.problem.reading is Reading.GLOBAL
 
     def with_mass_bounded(self, given: Formula, budget: Budget) -> Bounding:
         """Bound the mass by 1 over the least probability of the evidence, where that can be proved."""

@@ -30,7 +30,7 @@ from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cutting import halves
 from credalog.methods.cliques.encoding import Encoding, encode
-from credalog.methods.cliques.models import uncertain_models
+from credalog.methods.cliques.models import explicit_model, uncertain_models
 from credalog.methods.cliques.newton import polished
 from credalog.methods.cliques.slices import RUNGS, Rung, Slices
 from credalog.methods.cliques.witness import distribution_at
@@ -371,10 +371,15 @@ class _Part:
             return
         self._consider(polished(self.encoding, distribution_at(self.encoding, point)))
 
-    def _consider(self, distribution: Distribution | None) -> None:
-        entropy = -inf if distribution is None else entropy_of(distribution)
-        if distribution is not None and entropy > self.entropy and is_model(distribution, self.engine):
-            self.best, self.entropy = distribution, entropy
+    def _consider(self, found: Distribution | None) -> None:
+        """Keep a model, or the one that a distribution stands for, if it has more entropy."""
+        if found is not None and entropy_of(found) > self.entropy and not is_model(found, self.engine):
+            network, graph = self.engine.network.about(self.encoding.problem.variables), self.engine.graph
+            with suppress(CredalogError, OutOfTime):
+                found = explicit_model(found, network, graph, budget=self.budget).distribution
+        entropy = -inf if found is None else entropy_of(found)
+        if found is not None and entropy > self.entropy and is_model(found, self.engine):
+            self.best, self.entropy = found, entropy
 
 
 def _encoded(problem: Problem, budget: Budget) -> Encoding:

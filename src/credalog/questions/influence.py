@@ -215,10 +215,11 @@ class Measurement(Printed):
             if self.widths
             else "cannot be foretold: no model was found with the measurement at any of the places tried"
         )
+        doubt = f". {self.doubt}".removesuffix(".") if self.doubt else ""
         return (
             f"if {known.query}, now in {known.interval}, were measured to within {float(self.within):g}, "
-            f"the width of {self.before.query}, now {now:.6f}, {outlook}{f'. {self.doubt}' if self.doubt else ''}"
-        ).removesuffix(".")
+            f"the width of {self.before.query}, now {now:.6f}, {outlook}{doubt}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` writes; a width is None where no scenario is possible."""

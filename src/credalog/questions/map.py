@@ -409,7 +409,7 @@ class _BestFirst:
         """
         others: list[tuple[float, _Node]] = []
         while True:
-            if self._is_over():
+            if self.budget.is_spent:
                 return Explored(((bound, node), *others))
             children = self._treat(bound, node)
             if not children or children[0][0] > bound or len(children[0][1].states) == len(node.states):

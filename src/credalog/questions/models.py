@@ -98,7 +98,7 @@ def find_model(engine: Engine, budget: Budget) -> Distribution | None:
 
 def model_of_part(engine: Engine, part: Problem, budget: Budget) -> Distribution | None:
     """Look for a model of one part of a network; a core is easiest to fill in its chain-graph reading."""
-    has_core = part.reading is Reading.LITERAL and part.structure.core
+    has_core = part.reading is not Reading.FREE and part.structure.core
     for reading in (Reading.CHAIN, None) if has_core else (None,):
         share = budget.share(0.5)
         with suppress(ProblemTooLarge):

@@ -24,6 +24,7 @@ from credalog.network.formulas import (
     scope,
     truth_table,
 )
+from credalog.numbers.budget import Budget
 from credalog.tables.elimination import Potential, combined, eliminate, restricted
 
 __all__ = ["Distribution", "Factor", "Floats", "observations"]
@@ -113,10 +114,14 @@ class Distribution:
         potentials = (restricted(Potential(f.parents + f.block, f.table), observed) for f in factors)
         return eliminate(potentials, tuple(over), most=MOST_STATES)
 
-    def marginals(self, scopes: Sequence[tuple[Variable, ...]]) -> list[Floats]:
+    def marginals(self, scopes: Sequence[tuple[Variable, ...]], budget: Budget | None = None) -> list[Floats]:
         """Return the joint tables of many scopes, most of them found in one pass where that is cheap."""
-        found = _sweep(self.factors, scopes)
-        return [found[n] if n in found else self.marginal(over) for n, over in enumerate(scopes)]
+        found, tables = _sweep(self.factors, scopes), list[Floats]()
+        for n, over in enumerate(scopes):
+            if budget is not None:
+                budget.require_time()
+            tables.append(found[n] if n in found else self.marginal(over))
+        return tables
 
     def _ancestral(self, over: Iterable[Variable]) -> list[Factor]:
         """Return the factors of some variables and all their ancestors, children first."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.network.formulas import Variable
+from credalog.numbers.budget import Budget
 from credalog.tables.distribution import Distribution, Factor, Floats
 from credalog.tables.elimination import MAX_CELLS
 
@@ -32,7 +33,7 @@ class Mixture(Distribution):
     worlds: NDArray[np.int64]
     weights: Floats
 
-    def marginals(self, scopes: Sequence[tuple[Variable, ...]]) -> list[Floats]:
+    def marginals(self, scopes: Sequence[tuple[Variable, ...]], budget: Budget | None = None) -> list[Floats]:
         """Return the joint tables of many scopes."""
         return [self.marginal(over) for over in scopes]
 

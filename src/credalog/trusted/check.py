@@ -6,16 +6,19 @@ independence. Nothing here knows how the distribution was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf, prod
 from typing import TypeVar
 
 import numpy as np
 
 from credalog.network.formulas import Variable, truth_table
-from credalog.network.graph import DependencyGraph
+from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.relevance import d_connected
 from credalog.network.sentences import Independence, Network, Sentence
+from credalog.network.ties import Ties
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.distribution import Distribution, Factor, Floats
 
 __all__ = ["violation"]
@@ -25,6 +28,9 @@ LENIENCE = 1e-3
 
 LARGEST_TABLE = 1 << 16
 """An independence that does not hold by construction is not checked on more states than this: it fails."""
+
+ROUNDS = 300
+"""How often a product is fitted to a table before it is compared with it."""
 
 LAST_DIGITS = 1e-12
 """A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
@@ -36,6 +42,8 @@ def violation(
     graph: DependencyGraph | None,
     *,
     asked: tuple[Variable, ...] = (),
+    markov: Markov = Markov.LOCAL,
+    budget: Budget | None = None,
 ) -> float:
     """Return how far a distribution is from being a model: the largest violation of anything.
 
@@ -44,26 +52,51 @@ def violation(
     local condition by construction; for one in a larger block the condition is checked among block and
     parents, which implies it in full (docs/proofs.md, proof 3). A distribution may also stand for a model
     with the same probabilities of all that is said and of what is asked (proof 9): then no condition inside
-    the components concerned is checked.
+    the components concerned is checked. Under the global condition the law of each other component must
+    factorize along its ties (proof 14). What cannot be checked in time counts as violated without limit.
     """
+    try:
+        return _violation(distribution, network, graph, asked, markov, budget or Budget.of())
+    except OutOfTime:
+        return inf
+
+
+def _violation(
+    distribution: Distribution,
+    network: Network,
+    graph: DependencyGraph | None,
+    asked: tuple[Variable, ...],
+    markov: Markov,
+    budget: Budget,
+) -> float:
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
     worst = [excess for excess in local if excess <= LAST_DIGITS]
-    worst += _excesses(far, distribution)
+    worst += _excesses(far, distribution, budget)
     stated = list(network.independences)
     if graph is not None:
         stated += _local_conditions(distribution, network, graph, asked)
-    return max([0.0, *worst, *(_dependence(distribution, i) for i in stated)])
+    if graph is not None and markov is Markov.GLOBAL:
+        worst += _Components(distribution, network, graph, asked).violations()
+    return max([0.0, *worst, *_dependences(stated, distribution, budget)])
 
 
-def _excesses(sentences: Iterable[Sentence], distribution: Distribution) -> Iterator[float]:
+def _dependences(
+    stated: Iterable[Independence], distribution: Distribution, budget: Budget
+) -> Iterator[float]:
+    for independence in stated:
+        budget.require_time()
+        yield _dependence(distribution, independence)
+
+
+def _excesses(sentences: Iterable[Sentence], distribution: Distribution, budget: Budget) -> Iterator[float]:
     """Yield the violations of sentences, each on the table of its scope; what share one are read off it."""
     together: dict[frozenset[Variable], list[Sentence]] = {}
     for sentence in sentences:
         together.setdefault(frozenset(sentence.scope), []).append(sentence)
     scopes = [group[0].scope for group in together.values()]
-    tables = distribution.marginals(scopes)
+    tables = distribution.marginals(scopes, budget)
     for scope, group, table in zip(scopes, together.values(), tables, strict=True):
         yield from (_excess(sentence, scope, table) for sentence in group)
 
@@ -237,3 +270,119 @@ def _dependence(distribution: Distribution, independence: Independence) -> float
     context = np.minimum(lefts, rights)
     graded = np.divide(gap, context, out=np.zeros_like(gap), where=context > 0.0)
     return float(max(gap.max(), LENIENCE * graded.max()))
+
+
+class _Components:
+    """The components of a distribution's variables, held to the whole chain-graph reading."""
+
+    def __init__(
+        self,
+        distribution: Distribution,
+        network: Network,
+        graph: DependencyGraph,
+        asked: tuple[Variable, ...],
+    ) -> None:
+        self.distribution = distribution
+        self.graph = graph
+        self.arrows = {
+            graph.index(x): tuple(map(graph.index, parents)) for x, parents in _arrows(distribution).items()
+        }
+        self.components = [c for c in graph.components() if c[0] in self.arrows]
+        self.ties = {c: Ties(graph.parent_indices, c) for c in self.components if len(c) > 1}
+        self.conforms = all(self._leans_on_its_own(c) for c in self.components)
+        excused = _excused(distribution, network, graph, asked) if self.conforms else frozenset[Variable]()
+        self.excused = frozenset(map(graph.index, excused))
+
+    def _leans_on_its_own(self, component: tuple[int, ...]) -> bool:
+        """Tell whether the factors of a component lean on it and its parents alone."""
+        around = {*component, *(p for x in component for p in self.graph.parent_indices[x])}
+        return all(around.issuperset(self.arrows[x]) for x in component)
+
+    def violations(self) -> Iterator[float]:
+        """Yield how far each component is from its independence of what precedes it, and its ties.
+
+        What excuses a component from its local conditions excuses it from its ties: the law of greatest
+        entropy is a limit of products along them.
+        """
+        for component, ties in self.ties.items():
+            if not self.conforms:
+                yield self._dependence_on_earlier(component, ties)
+            if self.excused.isdisjoint(component) and not self._factorizes(component, ties):
+                yield self._distance_from_products(ties)
+
+    def _dependence_on_earlier(self, component: tuple[int, ...], ties: Ties) -> float:
+        before = self.components[: self.components.index(component)]
+        earlier = tuple(x for x in chain(*before) if x not in ties.over)
+        given = tuple(x for x in ties.over if x not in component)
+        return self._dependence(component, earlier, given) if earlier else 0.0
+
+    def _factorizes(self, component: tuple[int, ...], ties: Ties) -> bool:
+        """Tell whether the factors of a component are functions of variables that are tied to each other."""
+        return self.conforms and all(ties.is_complete((x, *self.arrows[x])) for x in component)
+
+    def _distance_from_products(self, ties: Ties) -> float:
+        """Measure how far the law of a component and its parents is from a product along its ties.
+
+        Where eliminating the members adds no tie, independences say it all; else such a product is built.
+        """
+        over = ties.over
+        variables = self._named(over)
+        if prod(len(v.values) for v in variables) > LARGEST_TABLE:
+            return inf
+        untied, cliques = [*ties.untied(over)], [*ties.cliques()]
+        left, worst = set(over), 0.0
+        for x, near in ties.elimination():
+            left.discard(x)
+            worst = max(worst, self._dependence((x,), left - near, near))
+        if ties.is_chordal:
+            return worst
+        table = self.distribution.marginal(variables)
+        build, groups = (_without_interactions, untied) if table.min() > 0.0 else (_fitted, cliques)
+        return _distance(build(table, [tuple(map(over.index, group)) for group in groups]), table)
+
+    def _dependence(self, left: Iterable[int], right: Iterable[int], given: Iterable[int]) -> float:
+        groups = [self._named(sorted(group)) for group in (left, right, given)]
+        return _dependence(self.distribution, Independence(*groups)) if groups[1] else 0.0
+
+    def _named(self, indices: Iterable[int]) -> tuple[Variable, ...]:
+        return tuple(self.graph.variables[i] for i in indices)
+
+
+def _distance(near: Floats, table: Floats) -> float:
+    """Measure how far a table is from another, and more leniently relative to each of its probabilities."""
+    gap = np.abs(near - table)
+    graded = np.divide(gap, table, out=np.zeros_like(gap), where=table > 0.0)
+    return float(max(gap.max(), LENIENCE * graded.max()))
+
+
+def _without_interactions(table: Floats, pairs: Sequence[tuple[int, ...]]) -> Floats:
+    """Take the interactions of pairs of axes out of the logarithm of a table.
+
+    A table without any between axes that are not tied is a product of functions of cliques (docs/proofs.md,
+    proof 14).
+    """
+    logarithm = np.log(table)
+    for pair in pairs:
+        interaction = logarithm
+        for axis in pair:
+            interaction = interaction - interaction.mean(axis=axis, keepdims=True)
+        logarithm = logarithm - interaction
+    product = np.exp(logarithm)
+    return np.asarray(product / product.sum())
+
+
+def _fitted(table: Floats, cliques: Sequence[tuple[int, ...]]) -> Floats:
+    """Give the uniform table the sums of another over each clique in turn (Deming and Stephan, 1940).
+
+    Whenever that ends, what was built is a product of functions of cliques.
+    """
+    found: Floats = np.full(table.shape, 1.0 / table.size)
+    for _ in range(ROUNDS):
+        before = found
+        for clique in cliques:
+            rest = tuple(axis for axis in range(table.ndim) if axis not in clique)
+            wanted, sums = table.sum(axis=rest, keepdims=True), found.sum(axis=rest, keepdims=True)
+            found = found * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0.0)
+        if np.abs(found - before).max() <= LAST_DIGITS:
+            break
+    return found

@@ -363,7 +363,7 @@ class _Encoder:
             self._relate(number, condition.left, condition.right, condition.given)
             self._mirror(number, condition)
         self._put_in_full_context(number)
-        right_of = {c.left: c.right for c in clique.conditions}
+        right_of = {c.left: c.right for c in clique.conditions if c.given == self._block_parents(c.left)}
         if self._is_shared(clique) and clique.block not in right_of:
             self._relate(number, clique.block, (), self._block_parents(clique.block))
         for x in () if self.factorization.is_slice else clique.block:

@@ -63,6 +63,7 @@ TRIED = {
     Reading.CHAIN: "cliques of the chain graph",
     Reading.SLICED: "slices",
     Reading.TIED: "cliques along the ties",
+    Reading.GLOBAL: "cliques of ties and their conditions",
     Reading.FREE: "cliques without independences",
 }
 """What the search in each reading is called in an answer."""
@@ -116,6 +117,8 @@ class Ends:
         self.budget = budget
         self.fragment = fragment
         self.models = models
+        # What stands for a model in one question need not in the next.
+        self.accepted: list[Distribution] = []
         self.jointly = jointly
         self.outside = outside
         self.lower_search: Search | None = None
@@ -191,10 +194,11 @@ class Ends:
 
     def _is_model(self, distribution: Distribution) -> bool:
         """Check a distribution against all that is said of the fragment; remember those that pass."""
-        if any(distribution is model for model in self.models.of(self.fragment)):
+        if any(distribution is model for model in self.accepted):
             return True
-        passed = self.cliques.admits(distribution, self._said, self.asked.scope)
+        passed = self.cliques.admits(distribution, self._said, self.asked.scope, self.budget)
         if passed:
+            self.accepted.append(distribution)
             self.models.add(self.fragment, distribution)
         return passed
 
@@ -302,6 +306,7 @@ class Ends:
         )
         with suppress(ProblemTooLarge):
             for witness in found_models:
+                self.accepted.append(witness.distribution)
                 self.models.add(self.fragment, witness.distribution)
                 found = replace(found, witness=farther_witness(found.witness, witness, end))
         return found.closed_within(self.options.tolerance)
@@ -328,6 +333,8 @@ class Ends:
             return self._searched(Reading.TIED, budget, end, known)
         if problem.reading is Reading.LITERAL and problem.structure.core and not self.jointly:
             return self._open(budget, end, known)
+        if problem.reading is Reading.GLOBAL and problem.structure.core:
+            return self._globally(budget, end, known)
         return self._searched(problem.reading, budget, end, known, jointly=self._suits_one_table)
 
     @cached_property
@@ -343,6 +350,31 @@ class Ends:
             return self._encoded(Reading.TIED, jointly=False)[0].factorization
         except ProblemTooLarge:
             return None
+
+    def _globally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Search along the ties; where these are no junction tree, in one table per component as well."""
+        try:
+            along = self._encoded(Reading.GLOBAL, jointly=False)[0].factorization
+        except ProblemTooLarge:
+            return self._loosely(Reading.TIED, budget, end, known)
+        if along.is_closed and not self.fragment.problem.declared:
+            return self._searched(Reading.GLOBAL, budget, end, known)
+        if self._suits_one_table:
+            return self._searched(Reading.GLOBAL, budget, end, known, jointly=True)
+        known = self._log_linear_witness(known, budget, end)
+        outer = self._loosely(Reading.GLOBAL, budget.share(0.5), end, known)
+        if outer.ending is not Ending.STOPPED:
+            return outer
+        try:
+            inner = self._searched(Reading.CHAIN, budget, end, outer.witness, floor=outer.bound)
+        except ProblemTooLarge:
+            return outer
+        return inner.joined(outer, end)
+
+    def _loosely(self, reading: Reading, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Bound from outside in a reading that every model fits; models of simple forms may attain that."""
+        outer = self._searched(reading, budget.share(0.5), end, known, floor=self._prior[end].bound)
+        return self._simply_attained(outer, budget, end) if outer.ending is Ending.STOPPED else outer
 
     def _open(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""

@@ -28,6 +28,9 @@ from credalog.trusted.check import violation
 
 __all__ = ["Cliques"]
 
+CHECK_SECONDS = 0.3
+"""How long a model may be checked when the time is up."""
+
 MORE = 1.5
 """A verdict that was not reached is sought again by whoever has so many times the seconds spent on it."""
 
@@ -49,13 +52,23 @@ class Cliques:
         """Return what the network says about the variables of a fragment."""
         return self.compiled.network.about(fragment.problem.variables)
 
-    def admits(self, distribution: Distribution, said: Network, asked: tuple[Variable, ...] = ()) -> bool:
+    def admits(
+        self,
+        distribution: Distribution,
+        said: Network,
+        asked: tuple[Variable, ...] = (),
+        budget: Budget | None = None,
+    ) -> bool:
         """Check a distribution against sentences and, of the independences, those of its variables.
 
-        It need only stand for a model in what is said and asked.
+        It need only stand for a model in what is said and asked. A check that is begun has a moment, if the
+        time is nearly up.
         """
-        graph = None if self.compiled.markov is Markov.NONE else self.compiled.graph
-        return violation(distribution, said, graph, asked=asked) <= FEASIBILITY
+        markov = self.compiled.markov
+        graph = None if markov is Markov.NONE else self.compiled.graph
+        time = None if budget is None else Budget.of(max(budget.remaining, CHECK_SECONDS))
+        missed = violation(distribution, said, graph, asked=asked, markov=markov, budget=time)
+        return missed <= FEASIBILITY
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""

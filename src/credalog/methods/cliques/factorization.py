@@ -26,6 +26,7 @@ from math import prod
 
 from credalog.errors import Option, ProblemTooLarge
 from credalog.network.structure import Condition, Indices, Reading, Structure, ancestors
+from credalog.network.ties import Ties
 
 __all__ = [
     "Clique",
@@ -72,6 +73,18 @@ class Clique:
         """Return the variables that its table has an axis for: those that are not observed."""
         return tuple(x for x in self.scope if x not in self.fixed)
 
+    @property
+    def own_condition(self) -> Condition | None:
+        """Return the condition that says what of the whole rest P(block | rest) leans on, if there is one."""
+        own = next((c for c in self.conditions if c.left == self.block), None)
+        is_whole = own is not None and {*own.left, *own.right, *own.given} == set(self.scope)
+        return own if is_whole else None
+
+    @property
+    def conditions_hold_by_construction(self) -> bool:
+        """Tell whether P(block | rest) that leans on what it may lean on satisfies all conditions."""
+        return not self.conditions or (len(self.conditions) == 1 and self.own_condition is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Separator:
@@ -98,7 +111,7 @@ class Factorization:
     query: Indices
     observed: frozenset[int]
     is_closed: bool = True
-    """Whether all that is demanded of tied components is closed: then this reading is exact."""
+    """Whether no tied component needs a condition that is not stated: then this reading is exact."""
     is_slice: bool = False
     """Whether some variables, sentences and conditions may be missing: then it bounds and attains nothing."""
 
@@ -314,7 +327,7 @@ class _Elimination:
         return lineage
 
     def _is_late(self, b: int) -> bool:
-        if self.reading is Reading.TIED:
+        if self.reading.follows_ties:
             return not self.structure.core.isdisjoint(self.blocks[b])
         return b == 0 and self.reading is Reading.LITERAL and bool(self.structure.core)
 
@@ -326,8 +339,8 @@ class _Elimination:
         return prod(self.structure.sizes[x] for x in scope if x not in fixed)
 
     def _eliminate(self, b: int) -> None:
-        if self.reading is Reading.TIED and len(self.blocks[b]) > 1:
-            self._eliminate_ties(set(self.blocks[b]))
+        if self.reading.follows_ties and len(self.blocks[b]) > 1:
+            self._eliminate_component(set(self.blocks[b]))
             return
         hits = self._taken(self.blocks[b])
         first = len(self.cliques)
@@ -345,11 +358,44 @@ class _Elimination:
             self.demands.remove(demand)
         return found
 
-    def _eliminate_ties(self, component: set[int]) -> None:
-        """Eliminate the members of a component one by one, each with all that is demanded of it."""
+    def _eliminate_component(self, component: set[int]) -> None:
+        """Eliminate the members of a component one by one; what is demanded of it may need conditions."""
         demanded = self.demands.of(component)
         is_closed = all(self.structure.is_closed(d.scope, component) for d in demanded)
-        self.is_closed &= is_closed
+        if self.reading is Reading.GLOBAL and not is_closed:
+            self._eliminate_along_ties(component)
+        else:
+            self.is_closed &= is_closed
+            self._eliminate_scopes(component, is_closed)
+
+    def _eliminate_along_ties(self, component: set[int]) -> None:
+        """Eliminate each member with all that is demanded of it and what it is tied to by then.
+
+        It is independent of the rest given these ties (docs/proofs.md, proof 14). Where none had to be
+        added, that is all there is to state; where some had, local conditions that fit are stated as well.
+        """
+        ties = Ties(self.structure.parents, component)
+        left = Cheapest(component, lambda x: (ties.added_without(x), self._states_with(x, ties.near[x])))
+        while left:
+            x = left.take()
+            # Ties that are added change what the neighbours of neighbours add.
+            beyond = set[int]().union(*(ties.near[y] for y in ties.near[x] if y in ties.near))
+            near = ties.eliminate(x)
+            scope = self._shown_with(x) | near | {x}
+            others = tuple(sorted(scope - near - {x}))
+            conditions = [Condition((x,), others, tuple(sorted(near)))] if others else []
+            if not (ties.is_chordal and ties.is_mutual):
+                fitting = self._fitting(component.intersection(scope), set(scope))
+                conditions += [c for c in fitting if c not in conditions]
+            self._eliminate_tied(x, scope, tuple(conditions))
+            left.changed(scope | beyond)
+        self.is_closed &= ties.is_chordal and ties.is_mutual
+
+    def _states_with(self, x: int, near: Iterable[int]) -> int:
+        return self._states(self._shown_with(x).union(near), frozenset())
+
+    def _eliminate_scopes(self, component: set[int], is_closed: bool) -> None:
+        """Eliminate each member with all that is demanded of it."""
         left = Cheapest(component, lambda x: (self._states(self._shown_with(x), frozenset()), x))
         while left:
             x = left.take()
@@ -430,10 +476,23 @@ class _Elimination:
             return
         block, parents = self.blocks[b], self.parents[b]
         others = tuple(sorted(rest - set(parents)))
-        if others and (len(block) == 1 or self.reading is Reading.CHAIN):
+        if others and (len(block) == 1 or self.reading in (Reading.CHAIN, Reading.GLOBAL)):
             yield Condition(block, others, parents)
         if len(block) > 1:
             yield from self._local_conditions(block, scope)
+        if len(block) > 1 and self.reading is Reading.GLOBAL:
+            yield from self._conditions_along_ties(block)
+
+    def _conditions_along_ties(self, block: Indices) -> Iterator[Condition]:
+        """State the independences of a component that has one table, as its members are eliminated."""
+        ties = Ties(self.structure.parents, block)
+        left = set(ties.over)
+        for x, near in ties.elimination():
+            left.discard(x)
+            right, given = tuple(sorted(left - near)), tuple(sorted(near))
+            # Among mutual ties the local condition of x says as much.
+            if right and not (ties.is_mutual and given == self.structure.parents[x]):
+                yield Condition((x,), right, given)
 
     def _local_conditions(self, block: Indices, scope: Iterable[int]) -> Iterator[Condition]:
         """State the paper's condition for each variable of a block; a mirror image is stated once."""

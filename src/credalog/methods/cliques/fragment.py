@@ -83,7 +83,7 @@ class Fragment:
         scopes = [s.scope for s in self.problem.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
         scopes += [(x,) for x in shown]
-        if reading is Reading.TIED:
+        if reading.follows_ties:
             scopes += [
                 (x,) for component in self.problem.structure.components for x in component[1:] and component
             ]
@@ -116,7 +116,7 @@ def entangled_in(problem: Problem, reading: Reading) -> frozenset[int]:
     """Return the variables that must keep all their states: those of blocks; all in Nilsson's logic."""
     if reading is Reading.FREE:
         return frozenset(range(len(problem.variables)))
-    if reading in (Reading.LITERAL, Reading.TIED):
+    if reading is Reading.LITERAL or reading.follows_ties:
         return problem.structure.core
     components = problem.structure.components
     return frozenset(x for component in components if len(component) > 1 for x in component)

@@ -72,7 +72,7 @@ class WitnessSearch:
         self.budget = budget
         cliques = encoding.factorization.cliques
         self._has_inner_conditions = bool(encoding.problem.declared) or any(
-            len(c.block) > 1 or (c.is_free and c.conditions) for c in cliques
+            len(c.block) > 1 or (c.is_free and not c.conditions_hold_by_construction) for c in cliques
         )
         self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
 
@@ -224,9 +224,7 @@ def _informative(encoding: Encoding, owners: list[int]) -> list[int]:
 def _parents(encoding: Encoding, block: tuple[int, ...], owners: list[int]) -> tuple[int, ...]:
     clique = encoding.factorization.cliques[owners[0]]
     if clique.is_free:
-        own = next((c for c in clique.conditions if c.left == block), None)
-        is_whole = own is not None and {*own.left, *own.right, *own.given} == set(clique.scope)
-        return own.given if own is not None and is_whole else clique.rest[0]
+        return clique.rest[0] if clique.own_condition is None else clique.own_condition.given
     found = {p for x in block for p in encoding.problem.structure.parents[x]}
     return tuple(sorted(found - set(block)))
 

@@ -86,7 +86,9 @@ def find_models(
         value = distribution.probability(search.asked.claim, search.asked.given)
         if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
             continue
-        if violation(distribution, network, condition, asked=search.asked.scope) <= FEASIBILITY:
+        over = search.asked.scope
+        missed = violation(distribution, network, condition, asked=over, markov=markov, budget=budget)
+        if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)
             if asked is None or _is_enough(best, enough):
@@ -96,11 +98,11 @@ def find_models(
 def uncertain_models(
     network: Network, graph: DependencyGraph, markov: Markov, *, budget: Budget
 ) -> Iterator[Distribution]:
-    """Yield models in which no variable is certain from the start, with tables given ever more parents."""
+    """Yield models in which no variable is certain from the start, with tables given some parents."""
     search = _Search(network, graph, Query(TRUE), End.UPPER, budget)
     condition = None if markov is Markov.NONE else graph
-    for found in search.within({}):
-        if violation(found, network, condition) <= FEASIBILITY:
+    for found in search.uncertain():
+        if violation(found, network, condition, markov=markov, budget=budget) <= FEASIBILITY:
             yield found
 
 
@@ -121,10 +123,18 @@ class _Search:
     def candidates(self, hints: Iterable[Hint]) -> Iterator[Distribution]:
         """Yield distributions worth checking, cheap ones first."""
         if not self.asked.scope:
-            yield self._sparse(self.network, 1, (), {}).central()
+            yield self._central()
         for world in self._worlds(hints):
             if not self.budget.is_spent:
-                yield from self.within(world)
+                yield from self._within(world)
+
+    def uncertain(self) -> Iterator[Distribution]:
+        """Yield those in which all variables are uncertain."""
+        yield self._central()
+        yield from self._within({})
+
+    def _central(self) -> Distribution:
+        return self._sparse(self.network, 1, (), {}).central()
 
     def _worlds(self, hints: Iterable[Hint]) -> Iterator[World]:
         """Yield partial worlds to keep to, fewer and fewer variables being certain."""
@@ -153,7 +163,7 @@ class _Search:
         budget = self.budget.share(WORLD_SHARE)
         return allowed_world(self.network, self.asked, end=self.end, uncertain=uncertain, budget=budget)
 
-    def within(self, world: World) -> Iterator[Distribution]:
+    def _within(self, world: World) -> Iterator[Distribution]:
         """Yield distributions in which some variables are certain and the others have sparse tables."""
         rest = network_in(self.network, world)
         asked = Query(formula_in(self.asked.claim, world), formula_in(self.asked.given, world))
