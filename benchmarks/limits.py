@@ -41,8 +41,8 @@ Command: `{command}`. One process at a time, {machine}, Python {python}. The cor
 were shared with other work. Seconds from the start of the command to its end, Python's own start included. A
 limit of T is kept within 1.1 T + 1 s. `Ctrl-C` is a limit of a minute with an interrupt after {after:g} s:
 the seconds from there to the end, of which {promptly:g} are allowed. What is not kept is **bold**.
-Where it is the machine that was slow, the seconds of the processor, in brackets, are within the limit. "Refused"
-is an error that is neither a contradiction nor impossible evidence.
+Where it is the machine that was slow, the seconds of the processor, in brackets, are within the limit.
+"Refused" is an error that is neither a contradiction nor impossible evidence.
 
 """
 

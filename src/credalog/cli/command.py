@@ -33,7 +33,7 @@ SHORTEST = 0.1
 """The least number of seconds that the questions left are given, however late it is."""
 
 STARTING = 0.5
-"""The seconds, beside a tenth of its limit, in which a command may start and write its answers."""
+"""The seconds beside its limit in which a command may start: the rest of what is promised is for its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def time_left(arguments: Namespace) -> float:
     if arguments.timeout is None:
         return inf
     began: float = arguments.began
-    return 1.1 * float(arguments.timeout) + STARTING - (monotonic() - began)
+    return float(arguments.timeout) + STARTING - (monotonic() - began)
 
 
 def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:

@@ -132,8 +132,10 @@ class MaximumEntropy(Printed):
         greatest entropy by at most sqrt(g / 2) in any probability, where the models form a convex set. Given
         something, by that over its probability.
         """
-        mass = self.probability(given)
-        away = sqrt(self.gap / 2.0) / mass if mass > 0.0 else 1.0
+        away = sqrt(self.gap / 2.0)
+        # Where the least number of digits is all there is anyway, nothing need be computed.
+        mass = self.probability(given) if away < 0.01 else 1.0
+        away = away / mass if mass > 0.0 else 1.0
         return min(DIGITS, max(2, floor(-log10(max(away, 10.0**-DIGITS)))))
 
     def to_dict(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ GREEDY_SHARE, GUESS_SHARE = 0.2, 0.3
 OPENING_SHARE = 0.2
 """The share of the time that may go into asking whether there is a model at all."""
 
-LISTING_SECONDS = 0.5
+LISTING_SECONDS = 0.2
 """How long the intervals of what is listed may be completed after the time is up."""
 
 
