@@ -17,34 +17,35 @@ from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
+    from credalog.lcn import LCN
     from credalog.network.sentences import Independence, Network, Sentence
 
 
 def ground(arguments: Namespace) -> int:
     """Write the ground network, its evidence and its queries, as a text of the same language or as JSON."""
+    model = load_model(arguments)
+    return _write_network(model.ground(), model, arguments)
+
+
+def widen(arguments: Namespace) -> int:
+    """Write the ground network with every probability an interval."""
+    model = load_model(arguments)
+    wider = model.widen(by=arguments.by, contaminate=arguments.contaminate, zeros=arguments.zeros)
+    return _write_network(wider.ground(), model, arguments)
+
+
+def _write_network(network: Network, model: LCN, arguments: Namespace) -> int:
     from credalog.text.unparse import unparse_formula, unparse_network, unparse_query
 
-    model = load_model(arguments)
     if arguments.json:
         asked = {
             "evidence": unparse_formula(model.evidence),
             "queries": [unparse_query(query) for query in model.queries],
         }
-        write_json({**_network_json(model.ground()), **asked}, arguments.output)
+        write_json({**_network_json(network), **asked}, arguments.output)
     else:
-        text = unparse_network(model.ground(), evidence=model.evidence, queries=model.queries)
+        text = unparse_network(network, evidence=model.evidence, queries=model.queries)
         write(text, arguments.output)
-    return ANSWERED
-
-
-def widen(arguments: Namespace) -> int:
-    """Write the ground network with every probability an interval."""
-    from credalog.text.unparse import unparse_network
-
-    model = load_model(arguments)
-    wider = model.widen(by=arguments.by, contaminate=arguments.contaminate, zeros=arguments.zeros)
-    text = unparse_network(wider.ground(), evidence=model.evidence, queries=model.queries)
-    write(text, arguments.output)
     return ANSWERED
 
 
@@ -132,7 +133,7 @@ VARIABLES = Argument("variable", "list only those of these variables", "VARIABLE
 
 DESCRIBING = (
     Command("ground", "write the ground network", (*MODEL, JSON, OUTPUT), ground),
-    Command("widen", "make every probability an interval", (*MODEL, *WIDENING, OUTPUT), widen),
+    Command("widen", "make every probability an interval", (*MODEL, *WIDENING, JSON, OUTPUT), widen),
     Command("graph", "draw the dependency graph", (*MODEL, *FORMS, OUTPUT), graph),
     Command(
         "independences", "list the independences a network implies", (*MODEL, VARIABLES, JSON), independences
