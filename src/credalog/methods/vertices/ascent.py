@@ -25,6 +25,9 @@ from credalog.tables.interval_sets import filled
 
 __all__ = ["climb"]
 
+MAX_CELLS = 1 << 23
+"""The largest table on the way to what a family weighs."""
+
 SWEEPS = 6
 """How often all families are gone through at most."""
 
@@ -96,7 +99,7 @@ class _Climber:
         target = self.asked.target
         keep = free if target in free else (*free, target)
         ones = Potential(keep, np.ones([self.credal.sizes[y] for y in keep]))
-        joint, _ = eliminate([ones, *others], keep, budget=budget)
+        joint, _ = eliminate([ones, *others], keep, most=MAX_CELLS, budget=budget)
         joint = np.broadcast_to(joint, ones.values.shape)
         shape = [len(self.event) if y == target else 1 for y in keep]
         inside = joint * self.event.reshape(shape)

@@ -38,7 +38,7 @@ from credalog.trusted.rounding import enclosed, relative_error
 
 __all__ = ["bounded"]
 
-MAX_CELLS = 1 << 20
+MAX_CELLS = 1 << 21
 """The most cells of a product of messages that is not split."""
 
 SPLIT_CELLS = 1 << 14
@@ -49,6 +49,9 @@ ROUNDS = 12
 
 VANISHING = 1e-290
 """More than what underflow takes from a number beside the greatest one, which is near one."""
+
+ERROR = relative_error(8.0)
+"""More than the rounding of a quotient, and of one minus it."""
 
 ROUNDING = relative_error(64.0)
 """What the roundings of one step amount to at most, per value of its variable."""
@@ -94,11 +97,13 @@ def bounded(credal: CredalNetwork, asked: Question, *, budget: Budget) -> tuple[
     event = np.array(asked.event, dtype=np.float64)
     with suppress(OutOfTime):
         network = _Network.of(credal, asked, budget)
-        find = network.greatest if network.widest <= MAX_CELLS else network.greatest_split
-        above = find(event, budget.share(0.5))
-        upper = enclosed(above, error=relative_error(4.0), end=End.UPPER)
-        below = 1.0 - find(1.0 - event, budget)
-        lower = enclosed(below, error=relative_error(4.0), end=End.LOWER)
+        if network.widest > SPLIT_CELLS:
+            lower, upper = network.sides(event, budget)
+        if network.widest <= MAX_CELLS:
+            above = network.greatest(event, budget.share(0.5))
+            upper = upper.joined(enclosed(above, error=ERROR, end=End.UPPER), End.UPPER)
+            below = 1.0 - network.greatest(1.0 - event, budget)
+            lower = lower.joined(enclosed(below, error=ERROR, end=End.LOWER), End.LOWER)
     return lower, upper
 
 
@@ -160,11 +165,12 @@ class _Network:
                 waiting.append(_sum_range(family, near))
         return pair
 
-    def greatest_split(self, event: Array, budget: Budget) -> float:
+    def sides(self, event: Array, budget: Budget) -> tuple[Endpoint, Endpoint]:
         """Bound the posterior of an event by the two sides of it, each for itself."""
         inside, outside = self._mass(event, budget), self._mass(1.0 - event, budget)
-        total = inside[1] + outside[0]
-        return min(inside[1] / total, 1.0) if total > 0.0 else 1.0
+        # What is greatest is never zero: see VANISHING.
+        least, most = inside[0] / (inside[0] + outside[1]), inside[1] / (inside[1] + outside[0])
+        return enclosed(least, error=ERROR, end=End.LOWER), enclosed(most, error=ERROR, end=End.UPPER)
 
     def _mass(self, event: Array, budget: Budget) -> tuple[float, float]:
         """Bound P(event, evidence) from below and above."""
