@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from math import inf, nan
+from math import inf, nan, prod
 from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.models.arcs import Arcs
-from credalog.methods.cliques.models.expectations import Expectations, Floats, Form, Tables
+from credalog.methods.cliques.models.expectations import LARGEST, Expectations, Floats, Form, Tables
 from credalog.network.formulas import Formula, Variable, conjunction, truth_table
 from credalog.network.polytopes import LocalPolytope, local_polytopes, single_value_bounds, vertices
 from credalog.network.sentences import Network, Query, Sentence
@@ -448,6 +449,8 @@ class _Matrix:
 
 
 def _functions(formulas: Iterable[Formula], over: Sequence[Variable]) -> Floats:
+    if prod(len(v.values) for v in over) > LARGEST:
+        raise ProblemTooLarge(f"the query is about {len(over)} variables at once")
     return np.array([truth_table(formula, over) for formula in formulas], dtype=np.float64)
 
 
