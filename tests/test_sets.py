@@ -13,7 +13,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import credalog
 from credal_drawing import Drawn, brute_force, draw_polytree, query_of
+from credalog.choices import MethodName
 from credalog.errors import ImpossibleEvidence
 from credalog.methods.answer import Options
 from credalog.methods.vertices import sets
@@ -369,3 +371,14 @@ def test_witnesses_are_models_by_the_common_check() -> None:
         said = drawn.network.about(x for factor in end.model.factors for x in factor.block)
         assert violation(end.model, said, dependency_graph(drawn.network)) <= FEASIBILITY
         assert end.model.probability(answer.query.claim, answer.query.given) == end.witnessed
+
+
+def test_where_numbers_vanish_no_bound_is_said() -> None:
+    """The evidence has probability 1e-580 / 4, and given it c and d are certain."""
+    lcn = credalog.parse(
+        "P(c) = 1e-290\nP(d) = 1e-290\nP(e | c & d) = 1\nP(e | !(c & d)) = 0\nP(f | e) = 0.25\nP(f | !e) = 0"
+    )
+    methods: tuple[MethodName, ...] = ("sets", "factorized", "auto")
+    for method in methods:
+        answer = lcn.query("P(c & d | f)", method=method, timeout=5.0)
+        assert answer.lower <= 1.0 <= answer.upper

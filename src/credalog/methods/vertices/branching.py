@@ -25,7 +25,7 @@ from credalog.methods.vertices.hanging_trees import Trimmed, trim
 from credalog.methods.vertices.mini_buckets import bounds, contributions, evidence, forward
 from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import End, Warrant
+from credalog.numbers.interval import End
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.tables.cones import Array
@@ -79,7 +79,7 @@ def extremes(
     lower = _Search(layout, 1 - event, tolerance, budget)
     lower.run()
     found = (_extreme(trimmed, search, end) for search, end in ((lower, End.LOWER), (upper, End.UPPER)))
-    first, second = (_claimed(extreme) if is_rare else extreme for extreme in found)
+    first, second = (_unproved(one, end) if is_rare else one for one, end in zip(found, End, strict=True))
     return first, second
 
 
@@ -91,9 +91,10 @@ def _is_rare(layout: Plan, budget: Budget) -> bool:
     return True
 
 
-def _claimed(extreme: Extreme) -> Extreme:
-    """Say that an end stands on floats alone: the evidence is so unlikely that some may have vanished."""
-    return replace(extreme, endpoint=replace(extreme.endpoint, warrant=Warrant.CLAIMED))
+def _unproved(extreme: Extreme, end: End) -> Extreme:
+    """Keep the choice of an end and not its bound: the evidence is so unlikely that numbers may have vanished."""
+    return replace(extreme, endpoint=replace(extreme.endpoint, bound=end.trivial))
+    """Keep the choice of an end, not its bound: the evidence is so unlikely that numbers may have vanished."""
 
 
 def _extreme(trimmed: Trimmed, search: _Search, end: End) -> Extreme:
