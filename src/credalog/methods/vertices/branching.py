@@ -92,7 +92,7 @@ def _is_rare(layout: Plan, budget: Budget) -> bool:
 
 
 def _unproved(extreme: Extreme, end: End) -> Extreme:
-    """Keep the choice of an end, not its bound: so unlikely is the evidence that numbers may have vanished."""
+    """Keep the choice of an end, not its bound: the evidence is so rare that numbers may have vanished."""
     return replace(extreme, endpoint=replace(extreme.endpoint, bound=end.trivial))
 
 
