@@ -385,3 +385,16 @@ def test_of_two_tied_variables_one_may_lean_on_the_parents_of_the_other() -> Non
     assert graph.parents(y) == (x,)
     assert violation(model, network, graph) <= 1e-12
     assert violation(model, network, graph, asked=(b, y)) > 0.01
+
+
+def test_of_two_tied_variables_a_root_is_no_family() -> None:
+    """y has no parent and x has y and b: given x, which the graph calls the parent of y, y depends on b."""
+    x, y = RING[:2]
+    either = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]])
+    model = Distribution(
+        (*(Factor((v,), (), np.array([0.5, 0.5])) for v in (b, y)), Factor((x,), (y, b), either))
+    )
+    network = Network((b, x, y), (says(Is(x), 0, 1, given=B), says(Is(x) ^ Is(y), 0, 1)))
+    graph = dependency_graph(network)
+    # P(x, y, b) is 0.225; P(x, y) P(x, b) / P(x) is 0.35^2 / 0.5.
+    assert violation(model, network, graph, asked=(b, y)) == pytest.approx(0.245 - 0.225)

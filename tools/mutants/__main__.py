@@ -45,7 +45,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MODULES = {
     "trusted/rounding": ("numerics", "kernel", "guards"),
     "trusted/certify": ("kernel", "certify", "guards", "rational"),
-    "trusted/check": ("distribution", "guards"),
+    "trusted/check": ("distribution", "global", "guards"),
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("encoding", "exact", "guards"),
