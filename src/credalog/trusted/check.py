@@ -196,14 +196,15 @@ def _local_conditions(
     """Return the conditions that do not hold by construction, among each component and its parents."""
     component_of = {graph.variables[i]: c for c in graph.components() for i in c}
     arrows = _arrows(distribution)
-    around = {c: _around(graph, c) for c in {component_of[x] for x in arrows}}
+    # By their first members: to compare components of thousands for each of them would take long.
+    around = {c[0]: _around(graph, c) for c in {component_of[x][0]: component_of[x] for x in arrows}.values()}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
-    conforms = all(around[component_of[x]].keys() >= set(arrows[x]) for x in arrows)
+    conforms = all(around[component_of[x][0]].keys() >= set(arrows[x]) for x in arrows)
     children, found = _children(arrows), []
     for factor in distribution.factors:
         for x in () if conforms and _is_family(factor, graph, component_of) else factor.block:
-            near = around[component_of[x]] if conforms else arrows
+            near = around[component_of[x][0]] if conforms else arrows
             connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
             # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
             ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()

@@ -26,6 +26,9 @@ RAY_SECONDS = 0.5
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
 
+INTERIOR = 1 << 13
+"""With more columns, and no basis to start from, interior points are quicker than the simplex method."""
+
 _CONCLUSIVE = (
     highspy.HighsModelStatus.kOptimal,
     highspy.HighsModelStatus.kInfeasible,
@@ -118,6 +121,8 @@ class Relaxation:
         highs = self._highs
         model, scaling = self._model(cost, objective, box)
         highs.passModel(model)
+        is_large = basis is None and self.program.columns > INTERIOR
+        highs.setOptionValue("solver", "ipm" if is_large else "simplex")
         if basis is None:
             highs.setOptionValue("presolve", "choose")
         else:
@@ -144,6 +149,7 @@ class Relaxation:
         """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
         highs = self._highs
         highs.clearSolver()
+        highs.setOptionValue("solver", "simplex")
         highs.setOptionValue("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
         run_for(highs, budget.for_solver)
@@ -155,6 +161,7 @@ class Relaxation:
         _, exists = highs.getDualRayExist()
         if not exists:
             highs.clearSolver()
+            highs.setOptionValue("solver", "simplex")
             highs.setOptionValue("presolve", "off")
             # A proof is worth a little more than what is left.
             proving = Budget.of(max(budget.remaining, RAY_SECONDS))
