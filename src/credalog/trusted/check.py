@@ -201,18 +201,18 @@ def _local_conditions(
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
     conforms = all(around[component_of[x][0]].keys() >= set(arrows[x]) for x in arrows)
+    checked = [f for f in distribution.factors if not (conforms and _is_family(f, graph, component_of))]
+    excused = _excused(distribution, network, graph, asked) if checked and conforms else frozenset[Variable]()
     children, found = _children(arrows), []
-    for factor in distribution.factors:
-        for x in () if conforms and _is_family(factor, graph, component_of) else factor.block:
-            near = around[component_of[x][0]] if conforms else arrows
-            connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
-            # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
-            ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
-            if any(y in near for y in connected & ndnp):
-                right = tuple(y for y in near if y in ndnp)
-                found.append(Independence((x,), right, graph.parents(x)))
-    excused = _excused(distribution, network, graph, asked) if found and conforms else frozenset[Variable]()
-    return [condition for condition in found if excused.isdisjoint(condition.left)]
+    for x in (x for factor in checked for x in factor.block if x not in excused):
+        near = around[component_of[x][0]] if conforms else arrows
+        connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
+        # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
+        ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
+        if any(y in near for y in connected & ndnp):
+            right = tuple(y for y in near if y in ndnp)
+            found.append(Independence((x,), right, graph.parents(x)))
+    return found
 
 
 def _is_family(
