@@ -11,9 +11,9 @@ posterior does not change when all of them are scaled: one observed proposition,
 divided by its greatest value, stands for all of them. Forty features of a transaction become one, and the
 probability of the evidence, which may have been 1e-20, is ordinary again. All arithmetic is in fractions.
 
-A posterior is monotone in each likelihood, so that its extremes are at ends of all their ranges (docs/proofs.md,
-proof 7): at a corner. Where the ranges span so many orders of magnitude that solvers lose the small ones, each
-corner is asked by itself, with its own greatest likelihood scaled to one.
+A posterior is monotone in each likelihood, so that its extremes are at ends of all their ranges, at a corner
+(docs/proofs.md, proof 7). Where the ranges span so many orders of magnitude that solvers lose the small ones,
+each corner is asked by itself, with its own greatest likelihood scaled to one.
 """
 
 from __future__ import annotations
