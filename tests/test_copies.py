@@ -81,7 +81,7 @@ def test_what_copies_attain_has_a_model(seed: int, end: End) -> None:
 def test_no_model_with_copies_passes_the_bounds_of_all_worlds(seed: int) -> None:
     model = ring(seed, atoms=5)
     asked, graph = asked_of(model, "P(s0 and s2)")
-    truth = model.query("P(s0 and s2)", method="joint", timeout=4.0)
+    truth = model.query("P(s0 and s2)", method="joint", timeout=2.0)
     for end in End:
         for distribution in copying_models(model.ground(), graph, asked, end=end, budget=Budget.of(20.0)):
             value = distribution.probability(asked.claim)
