@@ -26,6 +26,9 @@ RAY_SECONDS = 0.5
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
 
+SMALLEST = 1e-150
+"""Columns with a smaller bound are scaled by this: the reciprocal of some floats is none."""
+
 INTERIOR = 1 << 13
 """With more columns, and no basis to start from, interior points are quicker than the simplex method."""
 
@@ -58,11 +61,11 @@ class _Scaling:
     @classmethod
     def of(cls, matrix: _Rows, bounds: Floats) -> _Scaling:
         """Scale each column by its bound, then each row to a greatest entry of one."""
-        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
+        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), np.maximum(bounds, SMALLEST), 1.0)
         sizes = np.append(np.abs(matrix.data) * columns[matrix.indices], 0.0)
         # The last entry is there for empty rows at the end; what an empty row finds is another's.
         largest = np.maximum.reduceat(sizes, matrix.indptr[:-1])
-        largest[(np.diff(matrix.indptr) == 0) | (largest <= 0.0)] = 1.0
+        largest[(np.diff(matrix.indptr) == 0) | (largest < SMALLEST * SMALLEST)] = 1.0
         return cls(columns, 1.0 / largest)
 
     def applied(self, matrix: _Rows) -> _Rows:
