@@ -333,11 +333,19 @@ class LCN:
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
-    def explicit_model(self, answer: Answer, *, end: EndName = "upper", timeout: float = 30.0) -> Explicit:
+    def explicit_model(
+        self,
+        answer: Answer,
+        *,
+        end: EndName = "upper",
+        markov: MarkovName | Markov = Markov.LOCAL,
+        timeout: float = 30.0,
+    ) -> Explicit:
         """Return the model that a witness of an answer about ties stands for, with its residual.
 
         The witness itself has the same probabilities of all that is said and asked, but not every
-        independence among tied variables; here every one holds (docs/proofs.md, proof 9).
+        independence among tied variables; here every one holds (docs/proofs.md, proof 9). `markov` is
+        the condition under which the question was asked.
         """
         from credalog.methods.cliques.models import explicit_model
 
@@ -347,8 +355,15 @@ class LCN:
             raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
         network = self._ground_with(answer.query)
         said = network.about(v for factor in witness.factors for v in factor.block)
-        budget, graph = Budget.of(timeout), dependency_graph(network)
-        return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
+        options = _options(timeout, TOLERANCE, markov)
+        return explicit_model(
+            witness,
+            said,
+            dependency_graph(network),
+            asked=answer.query.scope,
+            markov=options.markov,
+            budget=Budget.of(options.timeout),
+        )
 
     def marginals(
         self,
