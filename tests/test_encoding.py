@@ -391,7 +391,9 @@ def test_an_observed_value_is_a_ratio_of_that_value_and_no_sentence() -> None:
 @pytest.mark.parametrize("markov", [Markov.NONE, Markov.LOCAL])
 def test_a_sentence_under_a_condition_that_cannot_be_says_nothing(markov: Markov) -> None:
     never = [says(A | B, *ends, given=C & ~C) for ends in ((0.2, 0.4), (0.3, 0.3))]
-    network = Network(tuple(x.variable for x in (A, B, C)), (says(A, 0.2, 0.4), says(A & B, 0.01, 0.3), *never))
+    network = Network(
+        tuple(x.variable for x in (A, B, C)), (says(A, 0.2, 0.4), says(A & B, 0.01, 0.3), *never)
+    )
     found = Engine(network, markov).query(Query(A), Options(method="factorized"))
     assert (found.lower, found.upper) == pytest.approx((0.2, 0.4), abs=1e-6)
 
