@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import reduce
 from itertools import product
 from math import prod
 
@@ -19,20 +18,18 @@ from hypothesis import strategies as st
 
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine, query
-from credalog.methods.cliques.encoding import Encoding, RatioKey, above, below
+from credalog.methods.cliques.encoding import above, below
 from credalog.methods.cliques.factorization import in_one_clique
-from credalog.methods.cliques.slices import RUNGS
-from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
-from credalog.network.formulas import Is, Variable, conjunction, propositions
+from credalog.methods.cliques.witness import distribution_at, tables_of
+from credalog.network.formulas import Is, Variable, propositions
 from credalog.network.graph import Markov
 from credalog.network.polytopes import LocalPolytope, vertices
 from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Condition, Reading
-from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective
 from credalog.tables.distribution import Distribution, Factor
-from oracle import event, violations
+from encoded import worst_miss
 from random_networks import KINDS, UNIQUE, random_case
 
 A, B, C, D = propositions("a b c d")
@@ -97,20 +94,6 @@ def bayesian_model(problem: Problem, rng: Rng) -> Distribution:
 
 def parents_first(problem: Problem) -> Iterator[int]:
     return (x for component in problem.structure.components for x in component)
-
-
-def worst_miss(encoding: Encoding, tables: Floats) -> float:
-    """Return the largest violation of any row, ratio or bound on a ratio."""
-    program, ratios = encoding.program, encoding.program.ratios
-    part, whole = ratios.numerator @ tables, ratios.denominator @ tables
-    misses = [
-        -(program.inequalities @ tables),
-        abs(program.equalities @ tables),
-        abs(part - ratio_values(encoding, tables)[ratios.of] * whole),
-        ratios.lower[ratios.of] * whole - part,
-        part - ratios.upper[ratios.of] * whole,
-    ]
-    return max(float(miss.max(initial=0.0)) for miss in misses)
 
 
 def assert_read_rightly(tables: Floats, objective: Objective, model: Distribution, asked: Query) -> None:
@@ -181,106 +164,6 @@ def test_the_way_back_from_tables_gives_the_distribution(seed: int) -> None:
         assert back.marginal(family) == pytest.approx(model.marginal(family), abs=1e-12)
 
 
-# --- None too few: what a distribution violates, it violates in some row ---------------------------------
-
-
-def some_joint(network: Network, rng: Rng) -> Floats:
-    """Draw a probability for every world: no two variables are independent."""
-    sizes = [len(v.values) for v in network.variables]
-    return rng.dirichlet(np.ones(prod(sizes))).reshape(sizes)
-
-
-def value_of(sentence: Sentence, network: Network, joint: Floats) -> Fraction:
-    given = event(network, sentence.given)
-    total = sum(float(w) * joint.ravel()[event(network, c) & given].sum() for w, c in sentence.claims)
-    return Fraction(float(total / joint.ravel()[given].sum()))
-
-
-def stating(network: Network, joint: Floats, *, moved: int | None = None) -> Network:
-    """Move the bounds of all sentences around a distribution, but those of one past it."""
-    sentences = []
-    for i, s in enumerate(network.sentences):
-        value, hair = value_of(s, network, joint), Fraction(1, 50)
-        lower, upper = (value + hair, value + 5 * hair) if i == moved else (value - hair, value + 5 * hair)
-        sentences.append(Sentence(s.claims, s.given, lower, upper, s.tau, s.label))
-    return Network(network.variables, tuple(sentences), network.independences)
-
-
-def seen_in_cliques(encoding: Encoding, network: Network, joint: Floats) -> Floats:
-    """Sum a distribution over the variables that each clique does not show."""
-    point = np.zeros(encoding.program.columns)
-    axes = [network.variables.index(v) for v in encoding.problem.variables]
-    for clique, columns in zip(encoding.factorization.cliques, encoding.columns, strict=True):
-        shown = [axes[x] for x in clique.scope]
-        table = joint.sum(axis=tuple(a for a in range(joint.ndim) if a not in shown))
-        table = table.transpose(np.argsort(np.argsort(shown))) if shown else table
-        pick = [encoding.evidence[x] if x in clique.fixed else slice(None) for x in clique.scope]
-        point[columns] = table[tuple(pick)]
-    return point
-
-
-def has_mass(sentence: Sentence, network: Network, joint: Floats) -> bool:
-    return bool(joint.ravel()[event(network, sentence.given)].sum() > 0.02)
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("seed", range(870, 874))
-def test_any_distribution_satisfies_every_row_of_nilssons_logic(kind: str, seed: int) -> None:
-    case = random_case(kind, seed)
-    network = Network(case.network.variables, case.network.sentences)
-    joint = some_joint(network, np.random.default_rng(seed))
-    network = stating(network, joint)
-    part = Engine(network, Markov.NONE).part(case.query)
-    for encoding, _ in (part.encode(case.query, Reading.FREE), part.encode_jointly(case.query)):
-        assert worst_miss(encoding, seen_in_cliques(encoding, network, joint)) <= 1e-12
-
-
-@pytest.mark.parametrize("markov", [Markov.NONE, Markov.LOCAL])
-@pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("seed", range(880, 884))
-def test_a_sentence_that_is_violated_is_a_row_that_is(kind: str, seed: int, markov: Markov) -> None:
-    """With and without independences, in cliques, in a slice and in one table."""
-    case = random_case(kind, seed)
-    rng = np.random.default_rng(seed)
-    marginals = [rng.dirichlet(np.ones(len(v.values))) for v in case.network.variables]
-    joint = reduce(np.multiply.outer, marginals)
-    bounded = [i for i, s in enumerate(case.network.sentences) if has_mass(s, case.network, joint)]
-    for moved in bounded[:3]:
-        network = stating(case.network, joint, moved=moved)
-        asked = Query(conjunction(Is(v, v.values[0]) for v in network.sentences[moved].scope))
-        part = Engine(network, markov).part(asked)
-        reading = Reading.FREE if markov is Markov.NONE else Reading.LITERAL
-        slices = part.encode_slice(asked, RUNGS[0], Budget.of())
-        for encoding, _ in (part.encode(asked, reading), part.encode_jointly(asked), slices):
-            assert worst_miss(encoding, seen_in_cliques(encoding, network, joint)) > 1e-5
-
-
-@pytest.mark.parametrize("markov", [Markov.NONE, Markov.LOCAL])
-@pytest.mark.parametrize("seed", range(890, 896))
-def test_a_declared_independence_that_is_violated_is_a_row_that_is(seed: int, markov: Markov) -> None:
-    case = random_case("declared", seed)
-    joint = some_joint(case.network, np.random.default_rng(seed))
-    network = stating(case.network, joint)
-    part = Engine(network, markov).part(case.query)
-    declared = part.problem.declared
-    assert declared
-    reading = Reading.FREE if markov is Markov.NONE else Reading.LITERAL
-    encoding, _ = part.encode(case.query, reading)
-    assert worst_miss(encoding, seen_in_cliques(encoding, network, joint)) > 1e-6
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("seed", range(900, 904))
-def test_one_table_of_all_worlds_states_every_independence(kind: str, seed: int) -> None:
-    case = random_case(kind, seed)
-    joint = some_joint(case.network, np.random.default_rng(seed))
-    network = stating(case.network, joint)
-    asked = Query(conjunction(Is(v, v.values[0]) for v in network.variables))
-    encoding, _ = Engine(network).part(asked).encode_jointly(asked)
-    missed = worst_miss(encoding, seen_in_cliques(encoding, network, joint))
-    assert (missed > 1e-6) == (violations(joint, network).independence > 1e-6)
-
-
 # --- No redundant condition -----------------------------------------------------------------------------
 
 
@@ -336,68 +219,6 @@ def test_only_free_ratios_of_two_valued_variables_sit_at_ends() -> None:
     assert not encoding.program.ratios.at_vertex.any()
 
 
-# --- Which ratios there are ------------------------------------------------------------------------------
-
-
-def test_either_side_of_an_independence_is_a_ratio_of_its_family() -> None:
-    """b is independent of c, f given a, and c of a and b: P(c | a, b) is P(c), bounded in each context."""
-    e, f = propositions("e f")
-    by_a, by_causes = [says(B, 0.3, 0.5, given=g) for g in (A, ~A)], says(f, 0.1, 0.2, given=C & D & e)
-    roots = [says(x, 0.1, 0.3) for x in (C, A, D, e)]
-    network = Network(tuple(x.variable for x in (C, A, B, f, D, e)), (*roots, *by_a, by_causes))
-    asked = Query(B & C & f)
-    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
-    assert encoding.factorization.cliques[0].conditions[0] == Condition((2,), (0, 3), (1,))
-    of_c = [i for i, key in enumerate(encoding.keys) if key.left == (0,)]
-    assert [encoding.keys[i] for i in of_c] == [RatioKey((0,), (), (1,), ())]
-    ratios = encoding.program.ratios
-    contexts = ratios.denominator[ratios.of == of_c[0]].toarray()
-    for a, b in product(range(2), range(2)):
-        here = np.zeros(encoding.program.columns)
-        here[encoding.columns[0][:, a, b, :]] = 1.0
-        assert (contexts == here).all(axis=1).any()
-
-
-def test_two_tables_of_a_tied_pair_rest_on_one_law_where_it_is_a_block_of_a_chain_graph() -> None:
-    """One table shows both states of b, the other the observed one: P(a, c | b) is the same in both."""
-    network = Network(
-        tuple(x.variable for x in (A, B, C)), (says(A | C, 0, 0.9, given=B), says(B, 0.7, 1), says(C, 0, 0.9))
-    )
-    part = Engine(network).part(Query(C, B))
-    chain, _ = part.encode(Query(C, B), Reading.CHAIN)
-    laws = [i for i, key in enumerate(chain.keys) if key.left == (0, 2)]
-    assert {chain.keys[i].configuration for i in laws} == {(0,), (1,)}
-    both = [i for i in laws if chain.keys[i].configuration == (1,)]
-    assert len(both) == 4
-    assert all((chain.program.ratios.of == i).sum() == 2 for i in both)
-    outer, _ = part.encode(Query(C, B), Reading.OUTER)
-    assert not any(len(key.left) > 1 for key in outer.keys)
-
-
-def test_an_observed_value_is_a_ratio_of_that_value_and_no_sentence() -> None:
-    color = Variable("color", ("red", "green", "blue"))
-    by_color = [says(Is(color, value), 0.1, 0.6, given=A) for value in color.values]
-    last = says(B, 0.2, 0.5, given=Is(color, "blue"))
-    network = Network((A.variable, color, B.variable), (says(A, 0.2, 0.4), *by_color, last))
-    for state, value in enumerate(color.values):
-        asked = Query(A & B, Is(color, value))
-        encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
-        observed = [key for key in encoding.keys if key.left == (1,)]
-        assert {key.configuration for key in observed} == {(0,), (1,)}
-        assert {key.states for key in observed} == {(state,)}
-        assert {*encoding.program.inequality_origin, *encoding.program.equality_origin} == {-1}
-
-
-@pytest.mark.parametrize("markov", [Markov.NONE, Markov.LOCAL])
-def test_a_sentence_under_a_condition_that_cannot_be_says_nothing(markov: Markov) -> None:
-    never = [says(A | B, *ends, given=C & ~C) for ends in ((0.2, 0.4), (0.3, 0.3))]
-    network = Network(
-        tuple(x.variable for x in (A, B, C)), (says(A, 0.2, 0.4), says(A & B, 0.01, 0.3), *never)
-    )
-    found = Engine(network, markov).query(Query(A), Options(method="factorized"))
-    assert (found.lower, found.upper) == pytest.approx((0.2, 0.4), abs=1e-6)
-
-
 # --- Rounding ------------------------------------------------------------------------------------------
 
 
@@ -406,6 +227,7 @@ def test_rounding_encloses_a_rational_between_neighbouring_floats(value: Fractio
     low, high = below(value), above(value)
     assert Fraction(low) <= value <= Fraction(high)
     assert high == low or high == np.nextafter(low, np.inf)
+    assert below(Fraction(low)) == low == above(Fraction(low))
 
 
 def test_independent_variables_are_bounded_in_every_context_of_all_the_others() -> None:

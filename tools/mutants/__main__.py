@@ -48,7 +48,7 @@ MODULES = {
     "trusted/check": ("distribution", "global", "guards"),
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
-    "methods/cliques/encoding": ("encoding", "exact", "guards"),
+    "methods/cliques/encoding": ("rows", "encoding", "exact", "guards"),
     "methods/cliques/factorization": ("factorization", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
     "methods/intervals/separation": ("separation", "guards"),
