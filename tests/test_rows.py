@@ -159,6 +159,19 @@ def test_a_sentence_that_is_violated_is_a_row_that_is(kind: str, seed: int, mark
             assert worst_miss(encoding, seen_in_cliques(encoding, network, joint)) > 1e-5
 
 
+@pytest.mark.parametrize("moved", range(7))
+def test_a_family_on_a_cycle_is_stated_where_its_ties_are_more_than_its_parents(moved: int) -> None:
+    """b leans on c alone; that given a and c it is independent of d must not hide what is said of it."""
+    case = random_case("cyclic", 29)
+    sizes = [len(v.values) for v in case.network.variables]
+    rng = np.random.default_rng(moved)
+    joint = reduce(np.multiply.outer, [rng.dirichlet(np.ones(size)) for size in sizes])
+    said = stating(case.network, joint, moved=moved)
+    encoding, _ = Engine(said, Markov.GLOBAL).part(case.query).encode(case.query, Reading.GLOBAL)
+    assert any(key.left == (1,) and key.given == (2,) for key in encoding.keys)
+    assert worst_miss(encoding, seen_in_cliques(encoding, said, joint)) > 1e-4
+
+
 COLOR = Variable("color", ("red", "green", "blue"))
 RED, GREEN, BLUE = (Is(COLOR, value) for value in COLOR.values)
 
@@ -246,6 +259,23 @@ def test_two_tables_of_a_tied_pair_rest_on_one_law_where_it_is_a_block_of_a_chai
     assert all((chain.program.ratios.of == i).sum() == 2 for i in both)
     outer, _ = part.encode(Query(C, B), Reading.OUTER)
     assert not any(len(key.left) > 1 for key in outer.keys)
+
+
+@pytest.mark.parametrize("reading", [r for r in Reading if r not in (Reading.FREE, Reading.SLICED)])
+@pytest.mark.parametrize(
+    ("kind", "seed"), [("cyclic", 16), ("extreme", 18), ("multivalued", 1), ("credal", 2)]
+)
+def test_all_tables_of_a_variable_rest_on_one_law(kind: str, seed: int, reading: Reading) -> None:
+    """One shows what is said, in another something is observed: P(x | parents) is the same in both."""
+    case = random_case(kind, seed)
+    markov = Markov.GLOBAL if reading is Reading.GLOBAL else Markov.LOCAL
+    encoding, _ = Engine(case.network, markov).part(case.query).encode(case.query, reading)
+    cliques, ratios = encoding.factorization.cliques, encoding.program.ratios
+    for x, parents in enumerate(encoding.problem.structure.parents):
+        tables = [i for i, c in enumerate(cliques) if c.block == (x,) and not c.is_free and x not in c.fixed]
+        law = [i for i, key in enumerate(encoding.keys) if (key.left, key.given) == ((x,), parents)]
+        shown = ratios.denominator[np.isin(ratios.of, law)].toarray().any(axis=0)
+        assert len(tables) < 2 or all(shown[encoding.columns[i]].any() for i in tables)
 
 
 def test_an_observed_value_is_a_ratio_of_that_value_and_no_sentence() -> None:
