@@ -304,22 +304,25 @@ class LCN:
 
     def _with_evidence(self, given: Formula) -> Formula:
         """Return a condition joined with the evidence, each part once."""
-        both = conjunction((given, self.evidence))
-        return conjunction(dict.fromkeys(both.operands)) if isinstance(both, And) else both
+        return _each_once(conjunction((given, self.evidence)))
 
     def query(
         self,
         asked: Asked,
         *,
+        given: GivenHere = None,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
         method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
-        """Bound one probability over all models."""
+        """Bound one probability over all models, given what the question and the evidence say."""
         options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.question(asked)
+        if given is not None:
+            both = conjunction((query.given, self._observed(given)))
+            query = replace(query, given=_each_once(both))
         return self._engine(options.markov, query).query(query, options)
 
     def reasons(
@@ -347,8 +350,11 @@ class LCN:
         independence among tied variables; here every one holds (docs/proofs.md, proof 9). `markov` is
         the condition under which the question was asked.
         """
+        from credalog.methods.answer import Answer
         from credalog.methods.cliques.models import explicit_model
 
+        if not isinstance(answer, Answer):
+            raise CredalogError(f"{answer!r} is no answer", advice="Give one of lcn.query(...).")
         is_upper = _named(end, get_args(EndName), "end") == "upper"
         witness = answer.upper_witness if is_upper else answer.lower_witness
         if witness is None:
@@ -686,6 +692,11 @@ def _until_interrupted(
         yield answer
         if answer.interrupted:
             return
+
+
+def _each_once(condition: Formula) -> Formula:
+    """Return a conjunction without repeated parts."""
+    return conjunction(dict.fromkeys(condition.operands)) if isinstance(condition, And) else condition
 
 
 def _options(
