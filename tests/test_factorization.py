@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from credalog.errors import CredalogError, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import query
-from credalog.methods.cliques.factorization import Agreement, Factorization, factorize, in_one_clique
+from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, factorize, in_one_clique
 from credalog.network.formulas import propositions
 from credalog.network.graph import dependency_graph, strong_components
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.network.structure import Reading, Structure, ancestors
+from credalog.network.structure import Condition, Reading, Structure, ancestors
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
 from random_networks import KINDS, random_case
@@ -188,6 +188,32 @@ def test_a_table_too_large_is_refused_with_advice() -> None:
     wide = structure_of([[]] * 40)
     with pytest.raises(ProblemTooLarge, match="40 variables"):
         factorize(wide, [list(range(40))], query=[0])
+
+
+def test_conditions_hold_by_construction_where_one_says_what_the_whole_block_leans_on() -> None:
+    own, other = Condition((0,), (2,), (1,)), Condition((2,), (0,), (1,))
+    part = Condition((0,), (1,), ())
+    for conditions, holds in (((), True), ((own,), True), ((own, other), False), ((part,), False)):
+        clique = Clique((0, 1, 2), frozenset(), (0,), ((1, 2),), conditions)
+        assert clique.conditions_hold_by_construction == holds
+    assert Clique((0, 1, 2), frozenset(), (0,), ((1, 2),), (other, own)).own_condition == own
+    assert Clique((0, 1, 2), frozenset(), (0,), ((1, 2),), (part,)).own_condition is None
+
+
+@pytest.mark.parametrize(("asked", "observed"), [(5, 1), (0, 5), (4, 2), (5, 3), (1, 4)])
+def test_evidence_tables_are_laid_against_a_table_without_evidence(
+    six: Structure, asked: int, observed: int
+) -> None:
+    """On as many variables as any of these shows: what is observed is part of what there is."""
+    scopes = [(0, 1), (1, 2), (3, 4)]
+    found = factorize(six, scopes, query=[asked], observed=frozenset((observed,)))
+    prior = [i for i, clique in enumerate(found.cliques) if not clique.fixed and clique.scope]
+    for i, clique in enumerate(found.cliques):
+        if clique.fixed:
+            most = max(len(set(clique.scope) & set(found.cliques[j].scope)) for j in prior)
+            laid = [s for s in found.separators if s.first == i and s.second in prior]
+            laid = [s for s in laid if s.agreement is not Agreement.DENOMINATOR]
+            assert most == 0 or any(len(s.scope) == most for s in laid)
 
 
 def test_the_joint_program_has_one_table(six: Structure) -> None:
