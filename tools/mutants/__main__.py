@@ -49,7 +49,7 @@ MODULES = {
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("rows", "encoding", "exact", "guards"),
-    "methods/cliques/factorization": ("factorization", "exact", "guards"),
+    "methods/cliques/factorization": ("factorization", "rows", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
     "methods/intervals/separation": ("separation", "guards"),
     "methods/intervals/kernels": ("local_programs", "guards"),
