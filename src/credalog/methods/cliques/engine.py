@@ -14,7 +14,7 @@ from functools import cached_property
 from credalog.methods.answer import Options
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.fragment import Fragment
-from credalog.methods.cliques.search import Ending
+from credalog.methods.cliques.search import Ending, Finding
 from credalog.methods.compiled import Compiled
 from credalog.network.formulas import TRUE, Variable
 from credalog.network.graph import Markov
@@ -77,6 +77,15 @@ class Cliques:
         verdicts = [self._verdict(part, options, budget) for part in others]
         return False if False in verdicts else None if None in verdicts else True
 
+    def models_beside(
+        self, kept: Iterable[int], options: Options, budget: Budget
+    ) -> list[Distribution] | None:
+        """Return models of the parts beside some variables; None where one of them has none that is known."""
+        inside = set(kept)
+        found = [self._any_model(part, options, budget) for part in self._anchored_parts if not part & inside]
+        models = [finding.witness.distribution for finding in found if finding.witness is not None]
+        return models if len(models) == len(found) else None
+
     def learn_of_model(self, members: Iterable[int]) -> None:
         """Remember that some variables have a model, and so has every part among them."""
         inside = frozenset(members)
@@ -102,9 +111,7 @@ class Cliques:
         if members in self._facts or budget.remaining < MORE * self._spent.get(members, 0.0):
             return self._facts.get(members)
         began = budget.elapsed
-        kept = tuple(sorted(members))
-        fragment = Fragment(restrict(self.compiled.problem, kept), kept)
-        finding = Ends(self, Query(TRUE), options, budget, fragment, Models()).any_model()
+        finding = self._any_model(members, options, budget)
         if finding.ending is Ending.INTERRUPTED:
             # A verdict is no answer that could say so itself.
             raise KeyboardInterrupt
@@ -114,3 +121,8 @@ class Cliques:
         elif finding.witness is not None:
             self._facts[members] = True
         return self._facts.get(members)
+
+    def _any_model(self, members: frozenset[int], options: Options, budget: Budget) -> Finding:
+        kept = tuple(sorted(members))
+        fragment = Fragment(restrict(self.compiled.problem, kept), kept)
+        return Ends(self, Query(TRUE), options, budget, fragment, Models()).any_model()

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.answer import Answer
+from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.slices import RUNGS, Slices
@@ -26,9 +26,10 @@ from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Warrant
+from credalog.questions.certificates.models import completed, in_whole_numbers
 from credalog.questions.certificates.program import reasoned
 from credalog.questions.certificates.proving import Least, Proved, prove
-from credalog.verify import FORMAT, VERSION
+from credalog.verify import FORMAT, VERSION, Model
 
 Cliques: TypeAlias = tuple[Factorization, dict[int, int]]
 
@@ -75,7 +76,32 @@ class _Writing:
         for answer in answers:
             for end in End:
                 self._certify_end(answer, end)
+                self._certify_model(answer, end)
         return self.certificate
+
+    def _certify_model(self, answer: Answer, end: End) -> None:
+        """Write down the model that attains an end, with what rounding leaves of a violation."""
+        endpoint, budget = answer.interval[end], Budget.of(self.seconds)
+        if endpoint.model is None:
+            self.certificate.missing.append(f"no model attains the {end.value} end of {answer.query}")
+            return
+        whole = completed(self.engine, endpoint.model, Options(timeout=self.seconds), budget)
+        if whole is None:
+            self.certificate.missing.append(f"no model of the whole network was found for {answer.query}")
+            return
+        factors = in_whole_numbers(whole, self.meaning.number)
+        model = Model(self.meaning, factors)
+        residual, value = model.residual(answer.query), model.value(answer.query)
+        self.certificate.lines.append(
+            {
+                "claim": "model",
+                "query": str(answer.query),
+                "value": str(round(value, PLACES)),
+                "within": str(Fraction(1, 10**PLACES)),
+                "residual": str(_upwards(residual)),
+                "factors": factors,
+            }
+        )
 
     def _certify_end(self, answer: Answer, end: End) -> None:
         endpoint = answer.interval[end]
@@ -152,3 +178,11 @@ class _Writing:
         if 0 <= bound <= 1:
             low, high = (bound, Fraction(1)) if end is End.LOWER else (Fraction(0), bound)
             self.meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
+
+
+def _upwards(value: Fraction) -> Fraction:
+    """Round a violation up to two digits."""
+    if not value:
+        return value
+    scale = 10 ** (2 - floor(log10(value)))
+    return Fraction(ceil(value * scale), scale)
