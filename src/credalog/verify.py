@@ -247,7 +247,7 @@ class Model:
         above = Graph.directed(self.arrows).ancestors(shown)
         factors = {f.over: f for f in (self.factors[x] for x in above)}.values()
         parts = [(f.over, f.table) for f in factors]
-        hidden = set(above.difference(shown))
+        hidden = {x for f in factors for x in f.over}.difference(shown)
         while hidden:
             x = min(hidden, key=lambda y: (len(_around(y, parts)), y))
             hidden.discard(x)

@@ -14,10 +14,14 @@ from typing import NamedTuple, TypeAlias
 from credalog.network.formulas import Variable
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Independence, Network
+from credalog.network.ties import Ties
 
 __all__ = ["Graph", "MarkovCondition", "Variables"]
 
 Variables: TypeAlias = frozenset[int]
+
+Condition: TypeAlias = tuple[Variables, Variables, Variables]
+"""left ⊥ right | given."""
 
 
 class Block(NamedTuple):
@@ -90,9 +94,9 @@ class MarkovCondition:
         self.components = () if is_free else tuple(c for c in self.graph.components() if len(c) > 1)
         self.core = self.ancestors(x for component in self.components for x in component)
         self.declared = tuple(map(self._numbered, network.independences))
-        self._found: dict[tuple[Variables, Variables, Variables], bool] = {}
+        self._found: dict[Condition, bool] = {}
 
-    def _numbered(self, independence: Independence) -> tuple[Variables, Variables, Variables]:
+    def _numbered(self, independence: Independence) -> Condition:
         left, right, given = independence.left, independence.right, independence.given
         return self.numbers(left), self.numbers(right), self.numbers(given)
 
@@ -156,19 +160,19 @@ class MarkovCondition:
 
     def left_open(
         self, arrows: Mapping[int, Variables], demanded: Iterable[Variables]
-    ) -> list[tuple[Variables, Variables, Variables]] | None:
+    ) -> list[Condition] | None:
         """Return the conditions that a distribution need not have by its arrows; None if nobody can tell.
 
         It may stand for a model with the same probabilities of all that is demanded (docs/proofs.md, proof
-        9): the components concerned are then laws of their own, and their conditions are not looked at. Under
-        the global condition all others must be single variables.
+        9): the components concerned are then laws of their own, and their conditions are not looked at.
         """
         excused = self._excused(arrows, demanded)
-        if self.markov is Markov.GLOBAL and any(c not in excused for c in self.components):
+        along = self._along_ties(arrows, excused)
+        if along is None:
             return None
         own = Graph.directed({**arrows, **self._as_laws(excused)})
         inside = frozenset(x for component in excused for x in component)
-        conditions = list(self.declared)
+        conditions = [*self.declared, *along]
         if self.markov is not Markov.NONE:
             of = (x for x in arrows if x not in inside)
             conditions += [(frozenset((x,)), self.ndnp(x), self.parents[x]) for x in of]
@@ -176,21 +180,49 @@ class MarkovCondition:
         # The numbers inside a component that stands for another law are not the model's.
         return None if any(not inside.isdisjoint(side) for one in found for side in one) else found
 
+    @cached_property
+    def _home(self) -> dict[int, Variables]:
+        """Return the component of each variable."""
+        return {x: frozenset(c) for c in self.graph.components() for x in c}
+
+    def _conforms(self, arrows: Mapping[int, Variables]) -> bool:
+        """Tell whether each variable leans on its component and the parents of that alone."""
+        around = {c: c.union(*(self.parents[x] for x in c)) for c in set(self._home.values())}
+        return all(own <= around[self._home[x]] for x, own in arrows.items())
+
     def _excused(
         self, arrows: Mapping[int, Variables], demanded: Iterable[Variables]
     ) -> tuple[tuple[int, ...], ...]:
         """Return the components whose inner conditions need not hold in the distribution itself (proof 9)."""
-        home = {x: frozenset(c) for c in self.graph.components() for x in c}
-        around = {c: c.union(*(self.parents[x] for x in c)) for c in set(home.values())}
-        if any(not own <= around[home[x]] for x, own in arrows.items()):
+        if not self._conforms(arrows):
             return ()
         declared = frozenset(x for sides in self.declared for side in sides for x in side)
-        scopes = [*demanded, *(own - home[x] for x, own in arrows.items())]
+        scopes = [*demanded, *(own - self._home[x] for x, own in arrows.items())]
         return tuple(
-            c
-            for c in self.components
-            if declared.isdisjoint(c) and all(self._is_closed(s, c) for s in scopes)
+            c for c in self.components if declared.isdisjoint(c) and all(self._is_closed(s, c) for s in scopes)
         )
+
+    def _along_ties(
+        self, arrows: Mapping[int, Variables], excused: Iterable[tuple[int, ...]]
+    ) -> list[Condition] | None:
+        """Return what the global condition says of the other components (proof 14); None if nobody can tell.
+
+        Where eliminating a component adds no tie, independence of each member from the rest given its
+        neighbours says all.
+        """
+        others = [c for c in self.components if self.markov is Markov.GLOBAL and c not in excused]
+        if others and not self._conforms(arrows):
+            return None
+        found: list[Condition] = []
+        for c in others:
+            ties = Ties([tuple(p) for p in self.parents], c)
+            left = set(ties.over)
+            for x, near in ties.elimination():
+                left.discard(x)
+                found.append((frozenset((x,)), frozenset(left - near), near))
+            if not ties.is_chordal:
+                return None
+        return found
 
     def _is_closed(self, scope: Variables, component: Iterable[int]) -> bool:
         return all(scope <= self.parents[x] | {x} for x in scope.intersection(component))
@@ -206,12 +238,12 @@ class MarkovCondition:
 
 def _not_separated(
     own: Graph, left: Variables, right: Variables, given: Variables
-) -> Iterable[tuple[Variables, Variables, Variables]]:
+) -> Iterable[Condition]:
     """Yield what is left to show of left ⊥ right | given: for what a path leads to, if the rest follows.
 
     left ⊥ near | given and left ⊥ rest | given, near give left ⊥ near, rest | given (contraction).
     """
-    near = right.intersection(own.reached(left, right, given))
+    near = right.intersection(own.reached(left, right, given) if right else ())
     if near:
         follows = own.separates(left, right - near, given | near)
         yield left, (near if follows else right), given

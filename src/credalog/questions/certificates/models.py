@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import ceil, log10, prod
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from credalog.tables.distribution import Distribution, Factor
 
 __all__ = ["completed", "in_whole_numbers"]
 
-WHOLE = 10**12
-"""What each row of a table adds up to."""
+DIGITS, MOST_DIGITS = 12, 400
+"""So many digits of the least probability of a table are kept, if the others have no more than so many."""
 
 MOST_CONFIGURATIONS = 1 << 12
 """A variable with more parent configurations than this is not given a table."""
@@ -34,23 +34,22 @@ MOST_CONFIGURATIONS = 1 << 12
 def in_whole_numbers(distribution: Distribution, number: dict[Variable, int]) -> list[list[Any]]:
     """Write the factors of a distribution, each row rounded so that it adds up."""
     return [
-        [
-            [number[v] for v in factor.block],
-            [number[v] for v in factor.parents],
-            WHOLE,
-            _rounded(factor.table.reshape(-1, prod(len(v.values) for v in factor.block))),
-        ]
-        for factor in distribution.factors
+        [[number[v] for v in f.block], [number[v] for v in f.parents], *_rounded(f)]
+        for f in distribution.factors
     ]
 
 
-def _rounded(rows: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
+def _rounded(factor: Factor) -> tuple[int, list[int]]:
+    """Return what each row adds up to, and all entries."""
+    rows = factor.table.reshape(-1, prod(len(v.values) for v in factor.block))
+    least = rows[rows > 0.0].min()
+    whole = 10 ** min(DIGITS + ceil(-log10(least)), MOST_DIGITS)
     found: list[int] = []
     for row in rows.tolist():
-        entries = [round(p * WHOLE) for p in row]
-        entries[entries.index(max(entries))] += WHOLE - sum(entries)
+        entries = [round(Fraction(repr(p)) * whole) for p in row]
+        entries[entries.index(max(entries))] += whole - sum(entries)
         found += entries
-    return found
+    return whole, found
 
 
 def completed(

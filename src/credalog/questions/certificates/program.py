@@ -240,8 +240,7 @@ class _Reasoning:
             if parents <= {*scope} and x not in self._fixed(clique):
                 ndnp = self.meaning.ndnp(x) if self._size(clique) <= FULL_LIMIT else frozenset[int]()
                 others = tuple(y for y in scope if y in ndnp)
-                if self._fixed(clique).keys() <= {*parents, *others}:
-                    self._relate(n, (x,), others, tuple(sorted(parents)))
+                self._relate(n, (x,), others, tuple(sorted(parents)))
         for one, other, given in self.meaning.declared:
             if one | other | given <= {*scope} and not clique.fixed:
                 self._relate(n, *(tuple(sorted(side)) for side in (one, other, given)))
@@ -251,9 +250,12 @@ class _Reasoning:
 
     def _relate(self, n: int, left: tuple[int, ...], right: tuple[int, ...], given: tuple[int, ...]) -> None:
         """Let P(left | given) be the same in every state of the right, if it is in every model."""
-        if not self.meaning.independent(*map(frozenset, (left, right, given))):
-            return
         clique, t = self.cliques.cliques[n], self.place[n]
+        # In a table of P(scope, evidence) all that is observed is part of every context.
+        fixed = self._fixed(clique)
+        right = (*right, *(x for x in fixed if x not in (*left, *right, *given)))
+        if not fixed.keys().isdisjoint(left) or not self.meaning.independent(*map(frozenset, (left, right, given))):
+            return
         for a in self._left_states(left):
             for z in self._states(clique, given):
                 for s in self._states(clique, right):
