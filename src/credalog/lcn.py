@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from credalog.methods.automatic import Engine
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
+    from credalog.questions.certificates import Certificate
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
     from credalog.questions.entropy import MaximumEntropy
@@ -320,7 +321,8 @@ class LCN:
         """Bound one probability over all models."""
         options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.question(asked)
-        return self._engine(options.markov, query).query(query, options)
+        answer = self._engine(options.markov, query).query(query, options)
+        return replace(answer, origin=partial(self.certificate, markov=options.markov))
 
     def reasons(
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
@@ -349,6 +351,26 @@ class LCN:
         said = network.about(v for factor in witness.factors for v in factor.block)
         budget, graph = Budget.of(timeout), dependency_graph(network)
         return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
+
+    def certificate(
+        self, *answers: Answer, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+    ) -> Certificate:
+        """Return proofs of the bounds of answers, and the models that attain them, for `credalog verify`.
+
+        The answers were asked for under one Markov condition. `timeout` is for each bound; what could not be
+        certified is in `missing`.
+        """
+        from credalog.questions.certificates import certify
+
+        options = _options(timeout, TOLERANCE, markov)
+        engine = self._engine(options.markov, *(answer.query for answer in answers))
+        return certify(engine, answers, options)
+
+    def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
+        """Check a certificate of this network; return what it proves, or raise with the step that fails."""
+        from credalog.verify import lines_of, verify
+
+        return tuple(verify(self.ground(), lines_of(str(path)), markov=markov))
 
     def marginals(
         self,

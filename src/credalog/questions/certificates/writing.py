@@ -9,7 +9,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, log10
 from pathlib import Path
@@ -40,12 +40,12 @@ PLACES = 12
 """How many decimals of a bound are claimed."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Certificate:
-    """The lines that were proved, and what was not, in words."""
+    """The lines that were proved, and in words what was not."""
 
-    lines: list[dict[str, Any]]
-    missing: list[str] = field(default_factory=list)
+    lines: tuple[dict[str, Any], ...]
+    missing: tuple[str, ...]
 
     def write(self, path: str | Path) -> None:
         """Write the lines to a file, compressed unless it is called .jsonl."""
@@ -54,9 +54,9 @@ class Certificate:
         Path(path).write_bytes(data if str(path).endswith(".jsonl") else gzip.compress(data, mtime=0))
 
 
-def certify(engine: Engine, answers: Iterable[Answer], *, seconds: float = 30.0) -> Certificate:
+def certify(engine: Engine, answers: Iterable[Answer], options: Options = Options()) -> Certificate:
     """Write down proofs of both bounds of each answer, and the models that attain them."""
-    return _Writing(engine, seconds).run(answers)
+    return _Writing(engine, options.timeout).run(answers)
 
 
 class _Writing:
@@ -69,7 +69,8 @@ class _Writing:
             "network": engine.network.digest,
             "markov": engine.markov.value,
         }
-        self.certificate = Certificate([head])
+        self.lines: list[dict[str, Any]] = [head]
+        self.missing: list[str] = []
         self.leasts: dict[Formula, Least | None] = {}
 
     def run(self, answers: Iterable[Answer]) -> Certificate:
@@ -77,22 +78,22 @@ class _Writing:
             for end in End:
                 self._certify_end(answer, end)
                 self._certify_model(answer, end)
-        return self.certificate
+        return Certificate(tuple(self.lines), tuple(self.missing))
 
     def _certify_model(self, answer: Answer, end: End) -> None:
         """Write down the model that attains an end, with what rounding leaves of a violation."""
         endpoint, budget = answer.interval[end], Budget.of(self.seconds)
         if endpoint.model is None:
-            self.certificate.missing.append(f"no model attains the {end.value} end of {answer.query}")
+            self.missing.append(f"no model attains the {end.value} end of {answer.query}")
             return
         whole = completed(self.engine, endpoint.model, Options(timeout=self.seconds), budget)
         if whole is None:
-            self.certificate.missing.append(f"no model of the whole network was found for {answer.query}")
+            self.missing.append(f"no model of the whole network was found for {answer.query}")
             return
         factors = in_whole_numbers(whole, self.meaning.number)
         model = Model(self.meaning, factors)
         residual, value = model.residual(answer.query), model.value(answer.query)
-        self.certificate.lines.append(
+        self.lines.append(
             {
                 "claim": "model",
                 "query": str(answer.query),
@@ -106,11 +107,11 @@ class _Writing:
     def _certify_end(self, answer: Answer, end: End) -> None:
         endpoint = answer.interval[end]
         if endpoint.warrant is not Warrant.CHECKED:
-            self.certificate.missing.append(f"the {end.value} bound of {answer.query} is only claimed")
+            self.missing.append(f"the {end.value} bound of {answer.query} is only claimed")
         elif not end.is_tighter(endpoint.bound, end.trivial):
             pass
         elif not self._certify_bound(answer.query, end, endpoint.bound):
-            self.certificate.missing.append(f"no proof of the {end.value} bound of {answer.query} was found")
+            self.missing.append(f"no proof of the {end.value} bound of {answer.query} was found")
 
     def _certify_bound(self, asked: Query, end: End, target: float) -> bool:
         budget = Budget.of(self.seconds)
@@ -174,7 +175,7 @@ class _Writing:
             "rows": proved.rows,
             "nodes": proved.nodes,
         }
-        self.certificate.lines.append(line)
+        self.lines.append(line)
         if 0 <= bound <= 1:
             low, high = (bound, Fraction(1)) if end is End.LOWER else (Fraction(0), bound)
             self.meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
