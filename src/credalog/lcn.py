@@ -353,18 +353,18 @@ class LCN:
         return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
 
     def certificate(
-        self, *answers: Answer, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+        self, *results: Answer | Decision, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
     ) -> Certificate:
-        """Return proofs of the bounds of answers, and the models that attain them, for `credalog verify`.
+        """Return proofs of the bounds of results, and the models that attain them, for `credalog verify`.
 
-        The answers were asked for under one Markov condition. `timeout` is for each bound; what could not be
-        certified is in `missing`.
+        Without results it is about whether there is a model. The results were asked for under one Markov
+        condition. `timeout` is for each bound; what could not be certified is in `missing`.
         """
-        from credalog.questions.certificates import certify
+        from credalog.questions.certificates import certify, certify_consistency
 
         options = _options(timeout, TOLERANCE, markov)
-        engine = self._engine(options.markov, *(answer.query for answer in answers))
-        return certify(engine, answers, options)
+        engine = self._engine(options.markov, *(result.query for result in results))
+        return certify(engine, results, options) if results else certify_consistency(engine, options)
 
     def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
         """Check a certificate of this network; return what it proves, or raise with the step that fails."""

@@ -29,6 +29,7 @@ from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.markov import Graph, Variables
 from credalog.network.meaning import Event, Key, Meaning, Range, key
+from credalog.network.polytopes import Vertex, vertices
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.text.lifting import declarations_of
 from credalog.text.parse import read_file, read_query
@@ -62,24 +63,18 @@ def number(text: Any) -> Fraction:
     return Fraction(text)
 
 
-def ends(meaning: Meaning, x: int, given: Event) -> Range:
-    """Return the interval of P(x = its second value | given), if some optimum has it at an end (proof 7)."""
+def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
+    """Return the vertices of P(x | given), if some optimum has it at one of them (proof 7)."""
     is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
-    require(
-        meaning.sizes[x] == 2 and meaning.markov is not Markov.NONE and is_family, "a family has two ends"
-    )
+    require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
     declared = (frozenset[int]().union(*sides) for sides in meaning.declared)
-    require(
-        not any(x in meaning.ancestors(scope) for scope in declared), "nothing declared depends on a family"
-    )
+    require(not any(x in meaning.ancestors(scope) for scope in declared), "nothing declared depends on a family")
     for k, s in enumerate(meaning.network.sentences):
-        if x in meaning.ancestors(meaning.numbers(s.scope)):
-            require(is_local(meaning, s), f"sentence {k} is about one family")
-            is_own = meaning.numbers(s.claim_scope) == {x}
-            require(not is_own or not s.is_linear, f"sentence {k} is an interval")
-    low, high = meaning.stated({x: 1}, given)
-    require(low <= high, "an interval is not empty")
-    return low, high
+        bears = x in meaning.ancestors(meaning.numbers(s.scope))
+        require(not bears or is_local(meaning, s), f"sentence {k} is about one family")
+    found = vertices(meaning.polytope(x, given))
+    require(bool(found), "a local polytope is not empty")
+    return found
 
 
 def is_local(meaning: Meaning, s: Sentence) -> bool:
@@ -191,9 +186,9 @@ class Proof:
                     waiting.append((above, {**box, key(*events): (number(at), high)}))
                 case ["ends", x, under, *children]:
                     event = self.event(under)
-                    interval = ends(self.meaning, self.variable(x), event)
-                    for child, end in zip(children, interval, strict=True):
-                        waiting.append((child, {**box, key({x: 1}, event): (end, end)}))
+                    for child, vertex in zip(children, ends(self.meaning, self.variable(x), event), strict=True):
+                        fixed = {key({x: state}, event): (p, p) for state, p in enumerate(vertex)}
+                        waiting.append((child, {**box, **fixed}))
                 case node:
                     raise Refused(f"refused: {str(node)[:60]} is no node")
 

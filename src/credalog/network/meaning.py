@@ -16,6 +16,7 @@ from credalog.errors import ProblemTooLarge
 from credalog.network.formulas import Formula, Variable, holds_in, literals_of, scope
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
+from credalog.network.polytopes import LocalPolytope, Row, ranges
 from credalog.network.sentences import Network, Sentence
 
 __all__ = ["Event", "Key", "Meaning", "Range", "key"]
@@ -49,30 +50,42 @@ class Meaning(MarkovCondition):
         self.sentences: list[Sentence] = list(network.sentences)
         self._said: dict[int, list[tuple[Event, Fraction]]] = {}
         self._ranges: dict[Key, Range] = {}
+        self._rows: dict[tuple[int, frozenset[tuple[int, int]]], tuple[Row, ...]] = {}
         for sentence in self.sentences:
-            self._learn(sentence)
+            self._file(sentence)
 
     def learn(self, sentence: Sentence) -> None:
         """Add a sentence that was proved."""
         self.sentences.append(sentence)
-        self._learn(sentence)
+        self._file(sentence)
 
-    def _learn(self, sentence: Sentence) -> None:
-        """Remember what a sentence says of P(left | given), both being one state."""
-        left = None if sentence.is_linear else self.only_state(sentence.claim)
+    def _file(self, sentence: Sentence) -> None:
+        """Remember what a sentence says of one variable, or of one event, where its condition is one state."""
         given = self.only_state(sentence.given)
-        if left and given is not None:
+        claimed = self.numbers(sentence.claim_scope)
+        if given is None:
+            return
+        if len(claimed) == 1:
+            (x,) = claimed
+            weights = tuple(self.weight(sentence, {x: state}) for state in range(self.sizes[x]))
+            place = x, frozenset(given.items())
+            row = Row(weights, sentence.lower, sentence.upper)
+            self._rows[place] = (*self._rows.get(place, ()), row)
+        elif not sentence.is_linear and (left := self.only_state(sentence.claim)):
             low, high = self.stated(left, given)
             self._ranges[key(left, given)] = max(low, sentence.lower), min(high, sentence.upper)
 
+    def polytope(self, x: int, given: Event) -> LocalPolytope:
+        """Return the distributions of x that single sentences allow under one condition."""
+        return LocalPolytope(self.sizes[x], self._rows.get((x, frozenset(given.items())), ()))
+
     def stated(self, left: Event, given: Event) -> Range:
-        """Return what single sentences say of P(left | given); of two values one is 1 minus the other."""
-        low, high = self._ranges.get(key(left, given), (Fraction(0), Fraction(1)))
-        if len(left) == 1 and self.sizes[min(left)] == 2:
-            other = {x: 1 - state for x, state in left.items()}
-            least, most = self._ranges.get(key(other, given), (Fraction(0), Fraction(1)))
-            low, high = max(low, 1 - most), min(high, 1 - least)
-        return low, high
+        """Return between which values sentences keep P(left | given); the greater first if there is none."""
+        if len(left) != 1:
+            return self._ranges.get(key(left, given), (Fraction(0), Fraction(1)))
+        ((x, state),) = left.items()
+        found = ranges(self.polytope(x, given))
+        return found[state] if found else (Fraction(1), Fraction(0))
 
     def worlds(self, over: Iterable[int], known: Mapping[int, int]) -> Iterator[Event]:
         """Yield the states of some variables in their order, those known at their known state."""

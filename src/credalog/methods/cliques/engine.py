@@ -86,6 +86,10 @@ class Cliques:
         models = [finding.witness.distribution for finding in found if finding.witness is not None]
         return models if len(models) == len(found) else None
 
+    def anchored_fragments(self) -> list[Fragment]:
+        """Return the parts that can be without a model, each by itself."""
+        return [self._fragment_of(part) for part in self._anchored_parts]
+
     def learn_of_model(self, members: Iterable[int]) -> None:
         """Remember that some variables have a model, and so has every part among them."""
         inside = frozenset(members)
@@ -122,7 +126,9 @@ class Cliques:
             self._facts[members] = True
         return self._facts.get(members)
 
-    def _any_model(self, members: frozenset[int], options: Options, budget: Budget) -> Finding:
+    def _fragment_of(self, members: frozenset[int]) -> Fragment:
         kept = tuple(sorted(members))
-        fragment = Fragment(restrict(self.compiled.problem, kept), kept)
-        return Ends(self, Query(TRUE), options, budget, fragment, Models()).any_model()
+        return Fragment(restrict(self.compiled.problem, kept), kept)
+
+    def _any_model(self, members: frozenset[int], options: Options, budget: Budget) -> Finding:
+        return Ends(self, Query(TRUE), options, budget, self._fragment_of(members), Models()).any_model()

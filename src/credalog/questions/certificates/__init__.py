@@ -4,6 +4,6 @@ Input: an engine and answers. Output: the lines of a certificate (docs/certifica
 more, on tables whose rows all have a reason, and nothing is written that the verifier does not accept.
 """
 
-from credalog.questions.certificates.writing import Certificate, certify
+from credalog.questions.certificates.writing import Certificate, certify, certify_consistency
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "certify_consistency"]

@@ -22,6 +22,7 @@ from credalog.methods.cliques.factorization import Agreement, Clique, Factorizat
 from credalog.methods.cliques.fragment import Fragment
 from credalog.network.graph import Markov
 from credalog.network.meaning import Event, Key, Meaning, key
+from credalog.network.polytopes import single_value_bounds
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
@@ -82,6 +83,15 @@ class ReasonedProgram:
         return [reason for reasons in self.contexts.values() for reason in reasons]
 
     @cached_property
+    def is_swapped(self) -> list[bool]:
+        """Tell of each context whether it shows the first of two values, while the second is the ratio."""
+        return [
+            self.proof.event(reason[2]) != dict(left)
+            for (left, _), reasons in self.contexts.items()
+            for reason in reasons
+        ]
+
+    @cached_property
     def goal(self) -> tuple[list[Column], list[Column]]:
         """Return the columns of claim and condition, and those of the condition."""
         meaning, asked = self.meaning, self.asked
@@ -123,10 +133,13 @@ class ReasonedProgram:
         ranges = [self.proof.range(left, given, {}) for left, given in self.keys]
         of = [n for n, reasons in enumerate(self.contexts.values()) for _ in reasons]
         parts, wholes = list[Form](), list[Form]()
-        for _, _, left, given, right, t, u in self.ratio_reasons:
+        for (_, _, left, given, right, t, u), swaps in zip(self.ratio_reasons, self.is_swapped, strict=True):
             events = [self.proof.event(e) for e in (left, given, right)]
-            parts.append([(c, Fraction(1)) for c in self.proof.cells(t, events[0] | events[1] | events[2])])
-            wholes.append([(c, Fraction(1)) for c in self.proof.cells(u, events[1] | events[2])])
+            whole = [(c, Fraction(1)) for c in self.proof.cells(u, events[1] | events[2])]
+            sign = Fraction(-1 if swaps else 1)
+            part = [(c, sign) for c in self.proof.cells(t, events[0] | events[1] | events[2])]
+            parts.append(whole + part if swaps else part)
+            wholes.append(whole)
         return Ratios(
             np.array([below(low) for low, _ in ranges], dtype=float),
             np.array([above(high) for _, high in ranges], dtype=float),
@@ -256,10 +269,31 @@ class _Reasoning:
         right = (*right, *(x for x in fixed if x not in (*left, *right, *given)))
         if not fixed.keys().isdisjoint(left) or not self.meaning.independent(*map(frozenset, (left, right, given))):
             return
-        for a in self._left_states(left):
-            for z in self._states(clique, given):
-                for s in self._states(clique, right):
+        for z in self._states(clique, given):
+            for s in self._states(clique, right):
+                for a in self._left_states(left):
                     self._add(a, z, s, (t, t))
+                for k in self._shapes(left, z) if s else ():
+                    context = pairs({**z, **s})
+                    self.found.bounds += [["sentence", k, end, t, context] for end in ("lower", "upper")]
+
+    def _shapes(self, left: tuple[int, ...], given: Event) -> Sequence[int]:
+        """Return the sentences that say more of one variable under one condition than bounds on values."""
+        return self.shaped.get((left[0], key({}, given)), ()) if len(left) == 1 else ()
+
+    @cached_property
+    def shaped(self) -> Mapping[tuple[int, Key], Sequence[int]]:
+        """File sentences about one variable that are no bounds on single values, by place."""
+        found: dict[tuple[int, Key], list[int]] = {}
+        for k, sentence in enumerate(self.meaning.sentences):
+            claimed, given = self.meaning.numbers(sentence.claim_scope), self.meaning.only_state(sentence.given)
+            if len(claimed) == 1 and given is not None and self.meaning.sizes[min(claimed)] > 2:
+                found.setdefault((min(claimed), key({}, given)), []).append(k)
+        return {
+            place: numbers
+            for place, numbers in found.items()
+            if single_value_bounds(self.meaning.polytope(place[0], dict(place[1][1]))) is None
+        }
 
     def _left_states(self, left: tuple[int, ...]) -> list[Event]:
         """Return the states of the left; of two values one says all."""
@@ -284,7 +318,12 @@ class _Reasoning:
         reason = ["ratio", "", pairs(left), pairs(given), pairs(right), *tables]
         if str(reason) not in self.seen:
             self.seen.add(str(reason))
-            self.found.contexts.setdefault(key(left, given), []).append(reason)
+            self.found.contexts.setdefault(key(self._first_named(left), given), []).append(reason)
+
+    def _first_named(self, left: Event) -> Event:
+        """Return the event by whose probability another is known: of two values the second stands for both."""
+        is_first = len(left) == 1 and all(self.meaning.sizes[x] == 2 and not s for x, s in left.items())
+        return dict.fromkeys(left, 1) if is_first else left
 
     # ---- sentences ------------------------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from credalog.methods.cliques.rational import exact_multipliers
-from credalog.network.meaning import Event, key
+from credalog.network.meaning import Event, Key, key
+from credalog.network.polytopes import Vertex
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Outcome
@@ -36,11 +37,17 @@ DIGITS = 13
 NOTHING = 1e-14
 """A multiplier below this is left out."""
 
+SLACK = Fraction(1, 10**6)
+"""By how much a bound in floats may be missed."""
+
 NARROW, AGREED = 1e-7, 1e-10
 """Ranges below the first are not cut, nor conditional probabilities whose contexts differ by no more."""
 
 MARGIN = 0.1
 """No cut is nearer to an end of its range than this share of it."""
+
+MOST_CORNERS = 12
+"""A local polytope with more vertices than this is cut in two instead."""
 
 MOST_NODES = 20_000
 """A proof with more nodes than this is given up."""
@@ -77,11 +84,17 @@ class _Leaf:
 
 
 def prove(
-    found: ReasonedProgram, end: End, target: float, budget: Budget, *, least: Least | None = None
+    found: ReasonedProgram,
+    end: End,
+    target: float | Fraction,
+    budget: Budget,
+    *,
+    least: Least | None = None,
 ) -> Proved | None:
     """Prove that no model passes a target; None where that is not done in time.
 
-    `least` is a proved lower bound on the probability of the condition.
+    A fraction is to be reached, a float may be missed by a little. `least` is a proved lower bound on the
+    probability of the condition.
     """
     return _Proving(found, end, target, budget, least).run()
 
@@ -90,10 +103,16 @@ class _Proving:
     """One proof under way; values are multiplied by the end's sign, so that a lower bound is proved."""
 
     def __init__(
-        self, found: ReasonedProgram, end: End, target: float, budget: Budget, least: Least | None
+        self,
+        found: ReasonedProgram,
+        end: End,
+        target: float | Fraction,
+        budget: Budget,
+        least: Least | None,
     ) -> None:
         self.found, self.end, self.budget, self.least = found, end, budget, least
-        self.target = end.sign * target
+        slack = Fraction(0) if isinstance(target, Fraction) else SLACK
+        self.enough = Fraction(end.sign) * Fraction(target) - slack
         self.relaxation = Relaxation(found.program)
         mass = 1.0 if not found.asked.is_conditional else inf if least is None else float(1 / least.bound)
         self.objective = found.objective(mass)
@@ -101,7 +120,7 @@ class _Proving:
         self.rows: list[Reason] = []
         self.nodes: list[Any] = []
         self.bound: Fraction | None = None
-        self.with_ends: dict[int, bool] = {}
+        self.corners: dict[Key, tuple[Vertex, ...]] = {}
 
     def run(self) -> Proved | None:
         """Close one leaf after the other, cutting those that are not proved as they are."""
@@ -135,11 +154,11 @@ class _Proving:
         """Write a leaf down if its multipliers prove enough."""
         if claim.outcome is Outcome.INFEASIBLE and claim.multipliers[-1] > 0.0:
             return self._closes_empty(leaf, claim.multipliers / claim.multipliers[-1])
-        if claim.outcome is not Outcome.OPTIMAL or self.end.sign * claim.value < self.target - NARROW:
+        if claim.outcome is not Outcome.OPTIMAL or self.end.sign * claim.value < float(self.enough) - NARROW:
             return False
         for used, shift in self._ways(leaf, claim.multipliers, None):
             loss = self._loss(used, leaf.ranges, (Fraction(1), shift))
-            if loss is not None and float(shift - loss) >= self.target - NARROW:
+            if loss is not None and shift - loss >= self.enough:
                 self.bound = shift - loss if self.bound is None else min(self.bound, shift - loss)
                 self.nodes[leaf.node] = ["leaf", "1", "0", self._written(used)]
                 return True
@@ -168,9 +187,9 @@ class _Proving:
     def _all_reasons(self) -> list[Reason]:
         """Return the reasons of all rows in the order of a solver's multipliers."""
         unequal, equal = self.found.row_reasons
-        contexts = self.found.ratio_reasons
-        lows = [["ratio", "lower", *reason[2:]] for reason in contexts]
-        highs = [["ratio", "upper", *reason[2:]] for reason in contexts]
+        contexts = list(zip(self.found.ratio_reasons, self.found.is_swapped, strict=True))
+        lows = [["ratio", "upper" if swaps else "lower", *reason[2:]] for reason, swaps in contexts]
+        highs = [["ratio", "lower" if swaps else "upper", *reason[2:]] for reason, swaps in contexts]
         return [*unequal, *lows, *highs, *equal]
 
     def _rounded(self, multipliers: Floats) -> Used:
@@ -262,29 +281,33 @@ class _Proving:
         if ratio is None:
             return None
         left, given = self.found.keys[ratio]
-        low, high = float(leaf.box.lower[ratio]), float(leaf.box.upper[ratio])
-        children = [self._new_node(), self._new_node()]
-        if self._has_ends(ratio, left, given):
+        corners = self._corners(left, given)
+        if corners:
             (x,) = left
-            interval = ends(self.found.meaning, x, given)
-            self.nodes[leaf.node] = ["ends", x, pairs(given), *children]
-            halves = [(end, end) for end in interval]
+            parts = [{key({x: n}, given): (p, p) for n, p in enumerate(corner)} for corner in corners]
+            head = ["ends", x, pairs(given)]
         else:
+            low, high = float(leaf.box.lower[ratio]), float(leaf.box.upper[ratio])
             margin = MARGIN * (high - low)
             # A float that is a short fraction: what the solver sees is what is written.
             at = Fraction(round(min(max(value, low + margin), high - margin) * FINENESS), FINENESS)
-            self.nodes[leaf.node] = ["cut", pairs(left), pairs(given), str(at), *children]
             least, most = self.found.proof.range(left, given, leaf.ranges)
-            halves = [(least, at), (at, most)]
-        return [
-            _Leaf(
-                child,
-                leaf.box.restrict(ratio, float(one), float(other)),
-                {**leaf.ranges, key(left, given): (one, other)},
-                basis,
-            )
-            for child, (one, other) in zip(children, halves, strict=True)
-        ]
+            parts = [{key(left, given): half} for half in ((least, at), (at, most))]
+            head = ["cut", pairs(left), pairs(given), str(at)]
+        children = [_Leaf(self._new_node(), self._restricted(leaf.box, part), {**leaf.ranges, **part}, basis) for part in parts]
+        self.nodes[leaf.node] = [*head, *(child.node for child in children)]
+        return children
+
+    def _restricted(self, box: Box, part: Ranges) -> Box:
+        """Return a box with other ranges of those probabilities that the program has."""
+        for name, (low, high) in part.items():
+            if name in self._ratio_of:
+                box = box.restrict(self._ratio_of[name], float(low), float(high))
+        return box
+
+    @cached_property
+    def _ratio_of(self) -> dict[Key, int]:
+        return {name: n for n, name in enumerate(self.found.contexts)}
 
     def _widest(self, box: Box, point: Floats) -> tuple[int | None, float]:
         ratios = self.found.program.ratios
@@ -309,14 +332,19 @@ class _Proving:
         ratio = int(np.argmax(widths))
         return ratio, float(box.lower[ratio] + widths[ratio] / 2.0)
 
-    def _has_ends(self, ratio: int, left: Event, given: Event) -> bool:
-        """Tell whether some optimum has this probability at an end, in the eyes of the verifier."""
-        if ratio not in self.with_ends:
+    def _corners(self, left: Event, given: Event) -> tuple[Vertex, ...]:
+        """Return the vertices at one of which some optimum has P(x | given), in the eyes of the verifier."""
+        if len(left) != 1:
+            return ()
+        (x,) = left
+        place = key({x: 0}, given)
+        if place not in self.corners:
             try:
-                self.with_ends[ratio] = len(left) == 1 and bool(ends(self.found.meaning, min(left), given))
+                found = ends(self.found.meaning, x, given)
             except Refused:
-                self.with_ends[ratio] = False
-        return self.with_ends[ratio]
+                found = ()
+            self.corners[place] = found if len(found) <= MOST_CORNERS else ()
+        return self.corners[place]
 
 
 def _rounded(value: float) -> Fraction:
