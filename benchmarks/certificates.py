@@ -1,8 +1,8 @@
 """Certify every EXACT answer of published networks, CREPO, the golden suite and the paper, and verify it.
 
-Input: public LCN and credal network files, the project's own. Output: `benchmarks/results/certificates.md`: how
-many answers have a certificate that the verifier accepts, how long solving and verifying take, how large the
-certificates are. Run from the project root: python benchmarks/certificates.py --write
+Input: public LCN and credal network files, the project's own. Output: `benchmarks/results/certificates.md`:
+how many answers have a certificate that the verifier accepts, how long solving and verifying take, how large
+the certificates are. Run from the project root: python benchmarks/certificates.py --write
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from time import perf_counter
 from pages import ROOT, SHARED, command, finish, options_of, require
 
 import credalog
-from credalog import LCN, CredalogError
+from credalog import LCN, CredalogError, Markov
 from credalog.methods.answer import marginal_atoms
 from credalog.network.formulas import conjunction
 from credalog.network.sentences import Query
@@ -35,12 +35,12 @@ EXPECTED = re.compile(r"# expect (?:markov (\w+) )?(P\(.*\)) = ")
 HEAD = """# Certificates
 
 Command: `{command}`.
-{machine}, Python {python}; seconds of the clock, one thread. Every answer that is EXACT at {tolerance:g} within
-{timeout:g} s is certified, bounds and models, within {timeout:g} s for each bound; every certificate is then
-verified by `credalog.verify`. *Complete*: both bounds and both models are in the certificate; a trivial bound (0 or
-1) needs no proof. Sizes are compressed.
+{machine}, Python {python}; seconds of the clock, one thread. Every answer that is EXACT at {tolerance:g}
+within {timeout:g} s is certified, bounds and models, within {timeout:g} s for each bound; every certificate
+is then verified by `credalog.verify`. *Complete*: both bounds and both models are there; a trivial
+bound (0 or 1) needs no proof. Sizes are compressed; the ratio is that of verifying to solving.
 
-| answers | EXACT | complete | accepted | solving | writing | verifying | verifying / solving | median size | largest |
+| answers | EXACT | complete | accepted | solving | writing | verifying | ratio | median size | largest |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 """
 
@@ -58,7 +58,7 @@ class Result:
     is_accepted: bool
 
 
-Asked = tuple[LCN, Query, str]
+Asked = tuple[LCN, Query, Markov]
 
 
 def published(options: Namespace) -> Iterator[Asked]:
@@ -67,7 +67,9 @@ def published(options: Namespace) -> Iterator[Asked]:
             lcn = credalog.load(path)
         except CredalogError:
             continue
-        yield from ((lcn, Query(atom), "local") for atom in marginal_atoms(lcn.ground())[:: options.every])
+        yield from (
+            (lcn, Query(atom), Markov.LOCAL) for atom in marginal_atoms(lcn.ground())[:: options.every]
+        )
 
 
 def crepo(options: Namespace) -> Iterator[Asked]:
@@ -80,20 +82,20 @@ def crepo(options: Namespace) -> Iterator[Asked]:
         seen = (variables[int(x)] for x in row["observed"].split())
         given = conjunction(v.is_(v.values[0]) for v in seen)
         target = variables[int(row["target"])]
-        yield lcn, Query(target.is_(target.values[0]), given), "local"
+        yield lcn, Query(target.is_(target.values[0]), given), Markov.LOCAL
 
 
 def golden(options: Namespace) -> Iterator[Asked]:
     for path in sorted((ROOT / "tests" / "conformance").glob("*.lcn")):
         lcn = credalog.load(path)
         for markov, text in EXPECTED.findall(path.read_text(encoding="utf-8")):
-            yield lcn, lcn.question(text), markov or "local"
+            yield lcn, lcn.question(text), Markov(markov or "local")
 
 
 def paper(options: Namespace) -> Iterator[Asked]:
     for name in ("smokers", "parity", "two_sources", "appendix"):
         lcn = credalog.load(ROOT / "examples" / f"{name}.lcn")
-        yield from ((lcn, lcn.question(asked), "local") for asked in lcn.queries)
+        yield from ((lcn, lcn.question(asked), Markov.LOCAL) for asked in lcn.queries)
 
 
 SOURCES = {"the paper": paper, "golden suite": golden, "published LCNs": published, "CREPO": crepo}
@@ -123,20 +125,18 @@ def tried(asked: Asked, options: Namespace) -> Result | None:
         accepted = False
     now = perf_counter()
     name = f"{query} ({answer.method})"
-    return Result(
-        name, solved - start, written - solved, now - checked, size, certificate.missing, accepted
-    )
+    return Result(name, solved - start, written - solved, now - checked, size, certificate.missing, accepted)
 
 
 def row(name: str, results: list[Result], asked: int) -> str:
     solving, writing, verifying = (
         sum(getattr(r, part) for r in results) for part in ("solving", "writing", "verifying")
     )
-    sizes = [r.size for r in results] or [0]
+    sizes = [r.size / 1000 for r in results] or [0.0]
     return (
         f"| {name} | {len(results)} of {asked} | {sum(not r.missing for r in results)} "
         f"| {sum(r.is_accepted for r in results)} | {solving:.1f} s | {writing:.1f} s | {verifying:.1f} s "
-        f"| {verifying / max(solving, 1e-9):.2f} | {median(sizes) / 1000:.1f} kB | {max(sizes) / 1000:.0f} kB |\n"
+        f"| {verifying / max(solving, 1e-9):.2f} | {median(sizes):.1f} kB | {max(sizes):.0f} kB |\n"
     )
 
 

@@ -364,6 +364,11 @@ class LCN:
 
         options = _options(timeout, TOLERANCE, markov)
         engine = self._engine(options.markov, *(result.query for result in results))
+        if engine.network is not self.ground():
+            raise CredalogError(
+                "a certificate is about the network, and a question is about atoms that it does not mention",
+                advice="Certify answers about variables of which something is said.",
+            )
         return certify(engine, results, options) if results else certify_consistency(engine, options)
 
     def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:

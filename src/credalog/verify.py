@@ -68,7 +68,9 @@ def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
     is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
     require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
     declared = (frozenset[int]().union(*sides) for sides in meaning.declared)
-    require(not any(x in meaning.ancestors(scope) for scope in declared), "nothing declared depends on a family")
+    require(
+        not any(x in meaning.ancestors(scope) for scope in declared), "nothing declared depends on a family"
+    )
     for k, s in enumerate(meaning.network.sentences):
         bears = x in meaning.ancestors(meaning.numbers(s.scope))
         require(not bears or is_local(meaning, s), f"sentence {k} is about one family")
@@ -125,11 +127,11 @@ class Proof:
                 return self._sentence(k, end, t, self.event(context)), False
             case ["ratio", "lower" | "upper" as end, left, given, right, t, u]:
                 events = self.event(left), self.event(given), self.event(right)
-                return self._ratio(events, end, (t, u), box), False
+                return self._ratio(events, end, (t, u), box)
         raise Refused(f"refused: {str(reason)[:60]} is no reason for a row")
 
     def _sentence(self, k: int, end: str, t: int, context: Event) -> Form:
-        """Write a sentence on a table; in a context, if its condition is one state and no claim leans on it."""
+        """Write a sentence on a table; in a context, where its condition is one state and that follows."""
         require(type(k) is int and 0 <= k < len(self.meaning.sentences), f"there is a sentence {str(k)[:20]}")
         s = self.meaning.sentences[k]
         if context:
@@ -146,8 +148,8 @@ class Proof:
             for column in self.cells(t, {**context, **event})
         ]
 
-    def _ratio(self, events: tuple[Event, Event, Event], end: str, tables: tuple[int, int], box: Box) -> Form:
-        """Write P(left, given, right) >= l P(given, right), or <= u P(given, right)."""
+    def _ratio(self, events: Sequence[Event], end: str, tables: Sequence[int], box: Box) -> tuple[Form, bool]:
+        """Write P(left, given, right) >= l P(given, right), or <= u P(given, right), or = if l = u."""
         left, given, right = events
         everything = {**left, **given, **right}
         require(len(everything) == sum(map(len, events)), "three events are about different variables")
@@ -156,15 +158,15 @@ class Proof:
         low, high = self.range(left, given, box)
         sign, bound = (1, low) if end == "lower" else (-1, high)
         part = [(column, Fraction(sign)) for column in self.cells(tables[0], everything)]
-        return part + [(column, -sign * bound) for column in self.cells(tables[1], {**given, **right})]
+        whole = [(column, -sign * bound) for column in self.cells(tables[1], {**given, **right})]
+        return part + whole, low == high
 
     def range(self, left: Event, given: Event, box: Box) -> Range:
         """Return the range of P(left | given): that of a box, within what sentences say."""
         low, high = self.meaning.stated(left, given)
         least, most = box.get(key(left, given), (ZERO, ONE))
         if len(left) == 1 and self.meaning.sizes[min(left)] == 2:
-            other = {x: 1 - state for x, state in left.items()}
-            below, above = box.get(key(other, given), (ZERO, ONE))
+            below, above = box.get(key({x: 1 - s for x, s in left.items()}, given), (ZERO, ONE))
             least, most = max(least, 1 - above), min(most, 1 - below)
         return max(low, least), min(high, most)
 
@@ -178,7 +180,7 @@ class Proof:
             visited.add(n)
             match self.nodes[n]:
                 case ["leaf", weight, less, multipliers]:
-                    self._leaf(f"leaf {n}", self._start(goal, number(weight), number(less)), multipliers, box)
+                    self._leaf(f"leaf {n}", goal, (number(weight), number(less)), multipliers, box)
                 case ["cut", left, under, at, below, above]:
                     events = self.event(left), self.event(under)
                     low, high = self.range(*events, box)
@@ -186,17 +188,18 @@ class Proof:
                     waiting.append((above, {**box, key(*events): (number(at), high)}))
                 case ["ends", x, under, *children]:
                     event = self.event(under)
-                    for child, vertex in zip(children, ends(self.meaning, self.variable(x), event), strict=True):
+                    for child, vertex in zip(
+                        children, ends(self.meaning, self.variable(x), event), strict=True
+                    ):
                         fixed = {key({x: state}, event): (p, p) for state, p in enumerate(vertex)}
                         waiting.append((child, {**box, **fixed}))
                 case node:
                     raise Refused(f"refused: {str(node)[:60]} is no node")
 
-    def _start(self, goal: Form, weight: Fraction, less: Fraction) -> dict[Column, Fraction]:
-        require(weight >= 0 and less >= 0 and weight + less > 0, "a leaf proves something")
-        return {column: weight * worth - less for column, worth in goal}
-
-    def _leaf(self, name: str, reduced: dict[Column, Fraction], multipliers: Any, box: Box) -> None:
+    def _leaf(self, name: str, goal: Form, scales: Range, multipliers: Any, box: Box) -> None:
+        weight, less = scales
+        require(weight >= 0 and less >= 0 and weight + less > 0, f"{name} proves something")
+        reduced = {column: weight * worth - less for column, worth in goal}
         for r, text in multipliers:
             require(type(r) is int and r >= 0, "rows have numbers")
             times, (form, is_equation) = number(text), self.row(self.reasons[r], box)
@@ -320,10 +323,8 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
     if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
         raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice="Write it anew.")
     if head.get("network") != network.digest or markov not in (None, head.get("markov")):
-        raise CredalogError(
-            "the certificate is about another network, or another Markov condition",
-            advice="Name the files, the data and the Markov condition that it was written for.",
-        )
+        advice = "Name the files, the data and the Markov condition that it was written for."
+        raise CredalogError("it is about another network, or another Markov condition", advice=advice)
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
     meaning = Meaning(network, Markov(head["markov"]))
     for n, line in enumerate(rest, start=2):
@@ -337,29 +338,24 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
 
 def _read(n: int, line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Refused(f"refused: line {n} is no JSON object")
-    return found
+        return dict(json.loads(line))
+    except (ValueError, TypeError, RecursionError):
+        raise Refused(f"refused: line {n} is no JSON object") from None
 
 
 def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
     proof, bound, sign = Proof(meaning, line), number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
-    goal = Form()
-    for event in meaning.states(asked.given, asked.scope):
-        worth = (meaning.holds(asked.claim, event) - bound) * sign
-        goal += [(column, worth) for column in proof.cells(line["table"], event)]
-    proof.check(goal)
+    proof.check(
+        [
+            (column, sign * (meaning.holds(asked.claim, event) - bound))
+            for event in meaning.states(asked.given, asked.scope)
+            for column in proof.cells(line["table"], event)
+        ]
+    )
     low, high = (max(bound, ZERO), ONE) if sign > 0 else (ZERO, min(bound, ONE))
     if low > high:
-        return (
-            f"every model gives {asked.given} probability zero"
-            if asked.is_conditional
-            else "there is no model"
-        )
+        return f"no model has P({asked.given}) > 0" if asked.is_conditional else "there is no model"
     meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
     word, rounded = (">=", floor(bound * 10**9)) if sign > 0 else ("<=", ceil(bound * 10**9))
     return f"every model has {asked} {word} {rounded / 10**9:.9f}"
@@ -377,12 +373,12 @@ def _attained(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
 def lines_of(path: str) -> list[str]:
     """Read the lines of a certificate, compressed or not, up to a limit."""
     data = Path(path).read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = zlib.decompressobj(31).decompress(data, MOST_BYTES + 1)
+    try:
+        data = zlib.decompressobj(31).decompress(data, MOST_BYTES + 1) if data[:2] == b"\x1f\x8b" else data
+    except zlib.error as error:
+        raise Refused(f"refused: {path} is damaged: {error}") from None
     if len(data) > MOST_BYTES:
-        raise CredalogError(
-            f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify fewer questions at once."
-        )
+        raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
     return data.decode(errors="replace").splitlines()
 
 

@@ -395,5 +395,10 @@ ASKING = (
     Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
     Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
     Command("run", "answer the query lines of a file", RUNNING, run),
-    Command("decide", "compare probabilities with thresholds", (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS), decide),
+    Command(
+        "decide",
+        "compare probabilities with thresholds",
+        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS),
+        decide,
+    ),
 )

@@ -95,9 +95,7 @@ CERTIFYING = (
             *MODEL,
             Argument("certificate", "what --certificate wrote", "CERTIFICATE"),
             Argument("query", "a question that it must be about", "QUERY", nargs="*"),
-            Argument(
-                "--markov", "refuse a certificate under another condition", choices=MARKOV.choices
-            ),
+            Argument("--markov", "refuse a certificate under another condition", choices=MARKOV.choices),
             JSON,
         ),
         verify,

@@ -199,7 +199,9 @@ class MarkovCondition:
         declared = frozenset(x for sides in self.declared for side in sides for x in side)
         scopes = [*demanded, *(own - self._home[x] for x, own in arrows.items())]
         return tuple(
-            c for c in self.components if declared.isdisjoint(c) and all(self._is_closed(s, c) for s in scopes)
+            c
+            for c in self.components
+            if declared.isdisjoint(c) and all(self._is_closed(s, c) for s in scopes)
         )
 
     def _along_ties(
@@ -236,9 +238,7 @@ class MarkovCondition:
         return found
 
 
-def _not_separated(
-    own: Graph, left: Variables, right: Variables, given: Variables
-) -> Iterable[Condition]:
+def _not_separated(own: Graph, left: Variables, right: Variables, given: Variables) -> Iterable[Condition]:
     """Yield what is left to show of left ⊥ right | given: for what a path leads to, if the rest follows.
 
     left ⊥ near | given and left ⊥ rest | given, near give left ⊥ near, rest | given (contraction).

@@ -60,7 +60,7 @@ class Meaning(MarkovCondition):
         self._file(sentence)
 
     def _file(self, sentence: Sentence) -> None:
-        """Remember what a sentence says of one variable, or of one event, where its condition is one state."""
+        """Remember what a sentence says of one variable or event, where its condition is one state."""
         given = self.only_state(sentence.given)
         claimed = self.numbers(sentence.claim_scope)
         if given is None:

@@ -68,7 +68,7 @@ def exact_multipliers(
     budget: Budget,
     shift: Fraction | None = None,
 ) -> tuple[Row, Fraction] | None:
-    """Return rational multipliers near the given ones by the numbers of their rows, and the normalization's."""
+    """Return rational multipliers near the given ones, by row, and that of the normalization."""
     checker = ExactChecker(program)
     nearby = _support(checker, multipliers)
     if len(nearby) > LARGEST:

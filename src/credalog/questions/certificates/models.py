@@ -85,11 +85,17 @@ def _table(problem: Problem, x: int) -> Factor | None:
     sizes = [len(p.values) for p in parents]
     if prod(sizes) > MOST_CONFIGURATIONS:
         return None
-    rows = [(local_row(s.sentence, variables[x]), truth_table(s.sentence.given, parents)) for s in problem.owned[x]]
+    rows = [
+        (local_row(s.sentence, variables[x]), truth_table(s.sentence.given, parents))
+        for s in problem.owned[x]
+    ]
     table = np.zeros((*sizes, structure.sizes[x]))
     for configuration in product(*map(range, sizes)):
         local = problem.polytopes[x].get(configuration)
-        own = (*(local.rows if local is not None else ()), *(row for row, holds in rows if holds[configuration]))
+        own = (
+            *(local.rows if local is not None else ()),
+            *(row for row, holds in rows if holds[configuration]),
+        )
         theta = _point(structure.sizes[x], own)
         if theta is None:
             return None

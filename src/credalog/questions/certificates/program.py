@@ -1,7 +1,7 @@
 """The program of a certificate: tables, and rows that each have a reason.
 
-Input: cliques chosen by a factorization. Output: `ReasonedProgram`: the same `Program` that the engine's search
-works on, but built by the verifier's own code from reasons, so that multipliers of its rows are a proof.
+Input: cliques chosen by a factorization. Output: `ReasonedProgram`: a `Program` like that of the engine's
+search, but built by the verifier's own code from reasons, so that multipliers of its rows are a proof.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -25,7 +25,7 @@ from credalog.network.meaning import Event, Key, Meaning, key
 from credalog.network.polytopes import single_value_bounds
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
-from credalog.program.program import Floats, Objective, Program, Ratios
+from credalog.program.program import Objective, Program, Ratios
 from credalog.verify import Column, Form, Proof
 
 __all__ = ["Reason", "ReasonedProgram", "reasoned"]
@@ -110,7 +110,7 @@ class ReasonedProgram:
         unequal = [form for form, is_equation in forms if not is_equation]
         stated = [self.proof.row(reason, {})[0] for reason in self.bounds]
         starts = np.cumsum([0, *(prod(self.meaning.sizes[x] for x in shown) for shown, _ in self.tables)])
-        tables = tuple((int(a), int(b)) for a, b in zip(starts, starts[1:], strict=False))
+        tables = tuple((a, b) for a, b in pairwise(starts.tolist()))
         return Program(
             len(self.column_of),
             tables,
@@ -254,9 +254,10 @@ class _Reasoning:
                 ndnp = self.meaning.ndnp(x) if self._size(clique) <= FULL_LIMIT else frozenset[int]()
                 others = tuple(y for y in scope if y in ndnp)
                 self._relate(n, (x,), others, tuple(sorted(parents)))
-        for one, other, given in self.meaning.declared:
-            if one | other | given <= {*scope} and not clique.fixed:
-                self._relate(n, *(tuple(sorted(side)) for side in (one, other, given)))
+        for sides in self.meaning.declared if not clique.fixed else ():
+            if frozenset[int]().union(*sides) <= {*scope}:
+                one, other, known = (tuple(sorted(side)) for side in sides)
+                self._relate(n, one, other, known)
 
     def _size(self, clique: Clique) -> int:
         return prod(self.meaning.sizes[x] for x in self._kept(clique.shown))
@@ -267,7 +268,9 @@ class _Reasoning:
         # In a table of P(scope, evidence) all that is observed is part of every context.
         fixed = self._fixed(clique)
         right = (*right, *(x for x in fixed if x not in (*left, *right, *given)))
-        if not fixed.keys().isdisjoint(left) or not self.meaning.independent(*map(frozenset, (left, right, given))):
+        if not fixed.keys().isdisjoint(left) or not self.meaning.independent(
+            *map(frozenset, (left, right, given))
+        ):
             return
         for z in self._states(clique, given):
             for s in self._states(clique, right):
@@ -286,7 +289,10 @@ class _Reasoning:
         """File sentences about one variable that are no bounds on single values, by place."""
         found: dict[tuple[int, Key], list[int]] = {}
         for k, sentence in enumerate(self.meaning.sentences):
-            claimed, given = self.meaning.numbers(sentence.claim_scope), self.meaning.only_state(sentence.given)
+            claimed, given = (
+                self.meaning.numbers(sentence.claim_scope),
+                self.meaning.only_state(sentence.given),
+            )
             if len(claimed) == 1 and given is not None and self.meaning.sizes[min(claimed)] > 2:
                 found.setdefault((min(claimed), key({}, given)), []).append(k)
         return {
@@ -321,7 +327,7 @@ class _Reasoning:
             self.found.contexts.setdefault(key(self._first_named(left), given), []).append(reason)
 
     def _first_named(self, left: Event) -> Event:
-        """Return the event by whose probability another is known: of two values the second stands for both."""
+        """Return the event that stands for another: of two values the second stands for both."""
         is_first = len(left) == 1 and all(self.meaning.sizes[x] == 2 and not s for x, s in left.items())
         return dict.fromkeys(left, 1) if is_first else left
 

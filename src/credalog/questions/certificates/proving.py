@@ -3,17 +3,17 @@
 Input: a `ReasonedProgram`, the end of an interval and the bound to be proved. Output: `Proved`: the rows and
 nodes of a certificate, and the bound that they prove to the last digit.
 
-HiGHS proposes multipliers. They are rounded to decimal numbers, and what the rounding leaves negative is made up
-for: a table holds no more than the whole mass, which the bound absorbs.
+HiGHS proposes multipliers. They are rounded to decimal numbers, and what the rounding leaves negative is made
+up for: a table holds no more than the whole mass, which the bound absorbs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
 from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,6 +36,9 @@ DIGITS = 13
 
 NOTHING = 1e-14
 """A multiplier below this is left out."""
+
+LOOSE = 1e-7
+"""The tolerance of a solver that is asked where another has no verdict."""
 
 SLACK = Fraction(1, 10**6)
 """By how much a bound in floats may be missed."""
@@ -60,7 +63,7 @@ Used: TypeAlias = list[tuple[Reason, Fraction]]
 
 
 class Least(NamedTuple):
-    """A proved lower bound on the probability of the condition, and the number of the sentence that says so."""
+    """A proved lower bound on the probability of the condition, and the sentence that says so."""
 
     number: int
     bound: Fraction
@@ -145,8 +148,20 @@ class _Proving:
         return len(self.nodes) - 1
 
     def _solved(self, leaf: _Leaf) -> tuple[Claim, Basis]:
-        solve = self.relaxation.minimize if self.end is End.LOWER else self.relaxation.maximize
-        return solve(self.objective, leaf.box, basis=leaf.basis, timeout=self.budget.for_solver)
+        claim, basis = self._claimed(self.relaxation, leaf)
+        if claim.outcome is Outcome.STOPPED and not self.budget.is_spent:
+            # On narrow boxes a solver with tight tolerances may end with no verdict.
+            return self._claimed(self._loose, leaf)
+        return claim, basis
+
+    def _claimed(self, relaxation: Relaxation, leaf: _Leaf) -> tuple[Claim, Basis]:
+        solve = relaxation.minimize if self.end is End.LOWER else relaxation.maximize
+        basis = leaf.basis if relaxation is self.relaxation else None
+        return solve(self.objective, leaf.box, basis=basis, timeout=self.budget.for_solver)
+
+    @cached_property
+    def _loose(self) -> Relaxation:
+        return Relaxation(self.found.program, tolerance=LOOSE)
 
     # ---- leaves ---------------------------------------------------------------------------------------
 
@@ -172,11 +187,15 @@ class _Proving:
                 return True
         return False
 
-    def _ways(self, leaf: _Leaf, multipliers: Floats, shift: Fraction | None) -> Iterator[tuple[Used, Fraction]]:
-        """Yield rational multipliers near a solver's: rounded ones, then such that nothing need be rounded."""
+    def _ways(
+        self, leaf: _Leaf, multipliers: Floats, shift: Fraction | None
+    ) -> Iterator[tuple[Used, Fraction]]:
+        """Yield rational multipliers near a solver's: rounded ones, then some that need no rounding."""
         reasons = self._all_reasons
-        yield self._rounded(multipliers), _rounded(multipliers[-1]) if shift is None else shift
-        cost = self.end.sign * self.objective.numerator if shift is None else np.zeros(len(self.found.column_of))
+        yield self._rounded(leaf, multipliers), _rounded(multipliers[-1]) if shift is None else shift
+        cost = (
+            self.end.sign * self.objective.numerator if shift is None else np.zeros(len(self.found.column_of))
+        )
         found = exact_multipliers(
             self.found.program, self.objective, leaf.box, cost, multipliers, budget=self.budget, shift=shift
         )
@@ -188,15 +207,22 @@ class _Proving:
         """Return the reasons of all rows in the order of a solver's multipliers."""
         unequal, equal = self.found.row_reasons
         contexts = list(zip(self.found.ratio_reasons, self.found.is_swapped, strict=True))
+        # Of a swapped context the lower row of one value is the upper row of the other: the same form.
         lows = [["ratio", "upper" if swaps else "lower", *reason[2:]] for reason, swaps in contexts]
         highs = [["ratio", "lower" if swaps else "upper", *reason[2:]] for reason, swaps in contexts]
         return [*unequal, *lows, *highs, *equal]
 
-    def _rounded(self, multipliers: Floats) -> Used:
+    def _rounded(self, leaf: _Leaf, multipliers: Floats) -> Used:
         """Return the multipliers that are not zero, rounded to decimal numbers."""
-        count = len(self._all_reasons) - len(self.found.row_reasons[1])
-        sizes = multipliers[:-1].copy()
-        sizes[:count] = np.maximum(sizes[:count], 0.0)
+        sizes, count = multipliers[:-1].copy(), len(self.found.row_reasons[0])
+        contexts = len(self.found.ratio_reasons)
+        low, high = sizes[count : count + contexts], sizes[count + contexts : count + 2 * contexts]
+        sizes[: count + 2 * contexts] = np.maximum(sizes[: count + 2 * contexts], 0.0)
+        # Where a ratio is one number its two rows are one equation.
+        of = self.found.program.ratios.of
+        is_point = (leaf.box.lower == leaf.box.upper)[of]
+        low[is_point] -= high[is_point]
+        high[is_point] = 0.0
         kept = np.flatnonzero(np.abs(sizes) > NOTHING).tolist()
         return [(self._all_reasons[n], _rounded(sizes[n])) for n in kept]
 
@@ -239,7 +265,7 @@ class _Proving:
             reduced[column] = reduced.get(column, Fraction(0)) - value * coefficient
 
     def _to_mass(self, reduced: dict[Column, Fraction], t: int) -> Used:
-        """Move what is negative in a table to the whole mass, or to the condition where it shows just that."""
+        """Move what is negative in a table to the whole mass, or to the condition if it shows just that."""
         short = -min((value for column, value in reduced.items() if column[0] == t), default=Fraction(0))
         fixed, question = self.found.tables[t][1], self.found.question
         if short <= 0 or (t == question and fixed):
@@ -248,7 +274,7 @@ class _Proving:
         return [(["part", t, fixed, question if to_question else 0, fixed if to_question else []], short)]
 
     def _through_mass(self, reduced: dict[Column, Fraction]) -> Used:
-        """Move what is negative of the whole mass to the condition, which is it or has a least share of it."""
+        """Move what is negative of the whole mass to the condition, which has a least share of it."""
         short, question = -reduced.get((0,), Fraction(0)), self.found.question
         if short <= 0:
             return []
@@ -259,11 +285,16 @@ class _Proving:
             return []
         if self.found.tables[question][1]:
             condition = self.found.meaning.only_state(self.found.asked.given)
-            return [(["ratio", "lower", pairs(condition or {}), [], [], question, 0], short / self.least.bound)]
-        return [to_question, (["sentence", self.least.number, "lower", question, []], short / self.least.bound)]
+            return [
+                (["ratio", "lower", pairs(condition or {}), [], [], question, 0], short / self.least.bound)
+            ]
+        return [
+            to_question,
+            (["sentence", self.least.number, "lower", question, []], short / self.least.bound),
+        ]
 
     def _written(self, used: Used) -> list[list[Any]]:
-        """Number the rows that a leaf uses."""
+        """Give numbers to the rows that a leaf uses."""
         total: dict[int, Fraction] = {}
         for reason, value in used:
             name = str(reason)
@@ -294,7 +325,10 @@ class _Proving:
             least, most = self.found.proof.range(left, given, leaf.ranges)
             parts = [{key(left, given): half} for half in ((least, at), (at, most))]
             head = ["cut", pairs(left), pairs(given), str(at)]
-        children = [_Leaf(self._new_node(), self._restricted(leaf.box, part), {**leaf.ranges, **part}, basis) for part in parts]
+        children = [
+            _Leaf(self._new_node(), self._restricted(leaf.box, part), {**leaf.ranges, **part}, basis)
+            for part in parts
+        ]
         self.nodes[leaf.node] = [*head, *(child.node for child in children)]
         return children
 
@@ -311,7 +345,7 @@ class _Proving:
 
     def _widest(self, box: Box, point: Floats) -> tuple[int | None, float]:
         ratios = self.found.program.ratios
-        if not len(point):
+        if not len(point) or not np.isfinite(point).all():
             return self._broadest(box)
         part, whole = ratios.numerator @ point, ratios.denominator @ point
         count = len(ratios.lower)

@@ -152,9 +152,13 @@ class _Writing:
     def certify(self, wanted: Wanted) -> None:
         """Write down one end of a result."""
         if wanted.bound is not None and not self.write_bound(wanted.query, wanted.end, wanted.bound):
-            self.missing.append(f"the {wanted.end.value} bound of {wanted.query} was not proved again in time")
+            self.missing.append(
+                f"the {wanted.end.value} bound of {wanted.query} was not proved again in time"
+            )
         if wanted.model is not None and not self.write_model(wanted.query, wanted.model):
-            self.missing.append(f"the model at the {wanted.end.value} end of {wanted.query} was not confirmed")
+            self.missing.append(
+                f"the model at the {wanted.end.value} end of {wanted.query} was not confirmed"
+            )
 
     # ---- bounds ---------------------------------------------------------------------------------------
 
