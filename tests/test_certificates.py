@@ -19,7 +19,6 @@ from credalog import LCN, CredalogError, parse
 from credalog.cli import main
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
-from credalog.network.sentences import Query
 from credalog.questions.decide import Verdict
 from credalog.verify import Refused, verify
 from random_networks import random_case
@@ -350,7 +349,7 @@ def _dependence(
 
 
 def test_a_question_about_nothing_said_is_not_certified():
-    lcn = parse("predicate z, a\nP(a) = 0.5")
-    answer = lcn.query(Query(lcn.formula("z")))
+    lcn = parse("domain D = {u, v}\npredicate R(D)\nP(R(u)) = 0.5")
+    answer = lcn.query("P(R(v))")
     with pytest.raises(CredalogError, match="does not mention"):
         answer.certificate()

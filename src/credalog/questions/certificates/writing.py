@@ -111,7 +111,7 @@ def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
     for end in End:
         endpoint: Endpoint = answer.interval[end]
         bound = endpoint.bound if end.is_tighter(endpoint.bound, end.trivial) else None
-        if endpoint.warrant is not Warrant.CHECKED:
+        if endpoint.warrant in (Warrant.CLAIMED, Warrant.HEURISTIC):
             missing.append(f"the {end.value} bound of {answer.query} is only claimed: it has no certificate")
             bound = None
         if endpoint.model is None:
