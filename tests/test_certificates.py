@@ -342,7 +342,8 @@ def _dependence(
     joint: np.ndarray, left: frozenset[int], right: frozenset[int], given: frozenset[int]
 ) -> float:
     def over(kept: frozenset[int]) -> np.ndarray:
-        return joint.sum(axis=tuple(x for x in range(joint.ndim) if x not in kept), keepdims=True)
+        axes = tuple(x for x in range(joint.ndim) if x not in kept)
+        return np.asarray(joint.sum(axis=axes, keepdims=True))
 
     apart = over(left | right | given) * over(given) - over(left | given) * over(right | given)
     return float(np.abs(apart).max())
