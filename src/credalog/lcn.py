@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from credalog.methods.automatic import Engine
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
+    from credalog.questions.certificates import Certificate
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
     from credalog.questions.entropy import MaximumEntropy
@@ -323,7 +324,8 @@ class LCN:
         if given is not None:
             both = conjunction((query.given, self._observed(given)))
             query = replace(query, given=_each_once(both))
-        return self._engine(options.markov, query).query(query, options)
+        answer = self._engine(options.markov, query).query(query, options)
+        return replace(answer, origin=partial(self.certificate, markov=options.markov))
 
     def reasons(
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
@@ -370,6 +372,31 @@ class LCN:
             markov=options.markov,
             budget=Budget.of(options.timeout),
         )
+
+    def certificate(
+        self, *results: Answer | Decision, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+    ) -> Certificate:
+        """Return proofs of the bounds of results, and the models that attain them, for `credalog verify`.
+
+        Without results it is about whether there is a model. The results were asked for under one Markov
+        condition. `timeout` is for each bound; what could not be certified is in `missing`.
+        """
+        from credalog.questions.certificates import certify, certify_consistency
+
+        options = _options(timeout, TOLERANCE, markov)
+        engine = self._engine(options.markov, *(result.query for result in results))
+        if engine.network is not self.ground():
+            raise CredalogError(
+                "a certificate is about the network, and a question is about atoms that it does not mention",
+                advice="Certify answers about variables of which something is said.",
+            )
+        return certify(engine, results, options) if results else certify_consistency(engine, options)
+
+    def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
+        """Check a certificate of this network; return what it proves, or raise with the step that fails."""
+        from credalog.verify import lines_of, verify
+
+        return tuple(verify(self.ground(), lines_of(str(path)), markov=markov))
 
     def marginals(
         self,
