@@ -17,7 +17,7 @@ import numpy as np
 from credalog.network.polytopes import Vertex
 from credalog.tables.cones import Array
 
-__all__ = ["filled", "interval_centre", "interval_vertices"]
+__all__ = ["filled", "greatest_sum", "interval_centre", "interval_vertices"]
 
 
 def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
@@ -43,6 +43,18 @@ def filled(least: Array, most: Array, score: Array) -> Array:
     theta = np.zeros(shape)
     np.put_along_axis(theta, order, given, axis=-1)
     return theta + least
+
+
+def greatest_sum(least: Array, most: Array, score: Array) -> Array:
+    """Return the greatest sum of score times theta over the last axis."""
+    shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
+    if shape[-1] != 2:
+        return np.asarray((filled(least, most, score) * score).sum(axis=-1))
+    score = np.broadcast_to(score, (*score.shape[:-1], 2))
+    gain = score[..., 1] - score[..., 0]
+    low = np.maximum(least[..., 1], 1.0 - most[..., 0])
+    high = np.minimum(most[..., 1], 1.0 - least[..., 0])
+    return np.asarray(score[..., 0] + np.where(gain > 0.0, high, low) * gain)
 
 
 def interval_vertices(

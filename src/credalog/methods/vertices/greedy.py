@@ -26,7 +26,7 @@ from math import prod
 
 import numpy as np
 
-from credalog.methods.vertices.elimination import clusters
+from credalog.methods.vertices.elimination import Clusters, clusters
 from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint
@@ -91,12 +91,14 @@ class _Pair:
     size: Array
 
 
-def bounded(credal: CredalNetwork, asked: Question, *, budget: Budget) -> tuple[Endpoint, Endpoint]:
+def bounded(
+    credal: CredalNetwork, asked: Question, *, budget: Budget, order: Clusters | None = None
+) -> tuple[Endpoint, Endpoint]:
     """Bound the posterior of an event; what is not found in time is trivial."""
     lower, upper = Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
     event = np.array(asked.event, dtype=np.float64)
     with suppress(OutOfTime):
-        network = _Network.of(credal, asked, budget)
+        network = _Network.of(credal, asked, budget, order)
         if network.widest > SPLIT_CELLS:
             lower, upper = network.sides(event, budget)
         if network.widest <= MAX_CELLS:
@@ -119,10 +121,12 @@ class _Network:
     """The largest product of messages, if none is split."""
 
     @classmethod
-    def of(cls, credal: CredalNetwork, asked: Question, budget: Budget) -> _Network:
+    def of(
+        cls, credal: CredalNetwork, asked: Question, budget: Budget, order: Clusters | None = None
+    ) -> _Network:
         """Lay out what bears on a query."""
         relevant = relevance(credal.parents, [asked.target], asked.observed)
-        order = clusters(relevant.parents, asked.observed, credal.sizes)
+        order = order or clusters(relevant.parents, asked.observed, credal.sizes)
         leaves = []
         for x in relevant.families:
             budget.require_time()
