@@ -142,6 +142,10 @@ class _Search:
         cells = sum(prod(self.interior.sizes[y] for y in step.scope) for step in steps)
         if cells > MOST_CELLS:
             return log(cells), 0.0
+        if self._cells > KEPT_CELLS:
+            # Messages are known by what entered them, so that all go at once.
+            self._messages.clear()
+            self._cells = 0
         found = {x: self._leaf(x) for x in self.interior.parents if x in self.interior.observed}
         for step in steps:
             budget.require_time()
@@ -163,8 +167,6 @@ class _Search:
         """Return the message of a step: it is known by the messages that enter it."""
         key = step.variable, frozenset(map(id, entering))
         if key not in self._messages:
-            if self._cells > KEPT_CELLS:
-                raise OutOfTime
             self._messages[key] = self._sum(step, entering)
             self._cells += self._messages[key].tables[0].size
         return self._messages[key]
