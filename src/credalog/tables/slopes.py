@@ -30,9 +30,7 @@ class Product:
     steps: tuple[Step[int], ...]
 
     @classmethod
-    def of(
-        cls, scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], *, most: int = MAX_CELLS
-    ) -> Product:
+    def of(cls, scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], *, most: int = MAX_CELLS) -> Product:
         """Plan an elimination; no table on the way may be larger than `most`."""
         steps = elimination_steps(scopes, dict(enumerate(sizes)), most=most)
         return cls(tuple(scopes), tuple(steps))
@@ -66,9 +64,7 @@ class Product:
         entered = {i for step in self.steps for i in step.entering}
         return [i for i in range(len(self.scopes) + len(self.steps)) if i not in entered]
 
-    def _messages(
-        self, tables: Sequence[Array], budget: Budget
-    ) -> tuple[list[Potential[int]], list[int]]:
+    def _messages(self, tables: Sequence[Array], budget: Budget) -> tuple[list[Potential[int]], list[int]]:
         """Return all tables with the messages behind them, each divided by a power of two, and these."""
         left = [Potential(scope, table) for scope, table in zip(self.scopes, tables, strict=True)]
         exponents = []

@@ -4,9 +4,9 @@ Input: a credal network and a query about one variable given literals. Output: c
 intervals of all values, and the posterior that they attain, in floats: a witness to be checked.
 
 P(event, evidence) - t P(evidence) is linear in the table of each family, and its slopes in all of them come
-from one elimination and its way back (`Product`; Darwiche, 2003). At the posterior t of the model so far, each
-block moves to the best distribution for its slopes, a continuous knapsack (Dinkelbach, 1967). One family that
-moves alone never makes things worse; as many move together as gain from it.
+from one elimination and its way back (`Product`; Darwiche, 2003). At the posterior t of the model so far,
+each block moves to the best distribution for its slopes, a continuous knapsack (Dinkelbach, 1967). One family
+that moves alone never makes things worse; as many move together as gain from it.
 """
 
 from __future__ import annotations

@@ -38,8 +38,11 @@ __all__ = ["extremes"]
 CLOSE = 0.95
 """The share of the tolerance to which a search is driven; the rest is for roundings."""
 
-ORDERING = 0.2
+ORDERING = 0.1
 """The share of the time left that may go into a better order of elimination."""
+
+ORDER_CELLS = 1 << 13
+"""A search bounds thousands of nodes: its order has fewer cells than that, if one can be found."""
 
 TRIMMING = 0.2
 """The share of the time that may go into replacing trees."""
@@ -67,7 +70,12 @@ Node: TypeAlias = tuple[Bools, int | None]
 
 
 def extremes(
-    credal: CredalNetwork, asked: Question, near: tuple[float, float], *, tolerance: float, budget: Budget
+    credal: CredalNetwork,
+    asked: Question,
+    *,
+    tolerance: float,
+    budget: Budget,
+    near: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Extreme, Extreme]:
     """Bound the posterior of an event by search over vertices until the gaps close or the time is up.
 
@@ -101,7 +109,7 @@ def _order(trimmed: Trimmed, near: tuple[float, float], budget: Budget) -> Clust
         trimmed.asked.target,
         end_scores(event, near),
     )
-    return better_order(interior, budget=budget)
+    return better_order(interior, most=ORDER_CELLS, budget=budget)
 
 
 def _is_rare(layout: Plan, budget: Budget) -> bool:

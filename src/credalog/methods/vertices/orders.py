@@ -30,7 +30,7 @@ from credalog.tables.interval_sets import greatest_sum
 __all__ = ["Interior", "better_order", "end_scores"]
 
 MOST_CELLS = 1 << 18
-"""Orders whose messages have more cells in all are compared by that number alone."""
+"""Orders whose messages have more cells in all are compared by that number alone, unless told otherwise."""
 
 PATIENCE = 400
 """After so many moves without a gain the search ends."""
@@ -59,10 +59,10 @@ def end_scores(event: Array, near: tuple[float, float]) -> tuple[Array, Array]:
     return near[0] - event, event - near[1]
 
 
-def better_order(interior: Interior, *, budget: Budget) -> Clusters:
-    """Move variables to other places while the time lasts and the bound narrows."""
+def better_order(interior: Interior, *, most: int = MOST_CELLS, budget: Budget) -> Clusters:
+    """Move variables to other places while the time lasts and the bound narrows, or there are fewer cells."""
     start = clusters(interior.parents, interior.observed, interior.sizes)
-    search = _Search(interior, list(start))
+    search = _Search(interior, list(start), most)
     with suppress(OutOfTime):
         search.run(budget)
     return {step.variable: set(step.scope[:-1]) for step in _steps(interior, search.order)}
@@ -104,8 +104,8 @@ class _Message:
 class _Search:
     """The best order so far, and the messages of all that were tried."""
 
-    def __init__(self, interior: Interior, order: list[int]) -> None:
-        self.interior, self.order = interior, order
+    def __init__(self, interior: Interior, order: list[int], most: int) -> None:
+        self.interior, self.order, self._most = interior, order, most
         self._luck = Random(0)
         self._messages: dict[tuple[int, frozenset[int]], _Message] = {}
         self._cells = 0
@@ -140,7 +140,7 @@ class _Search:
         """Return by how much an order is too large, and what its relaxation scores."""
         steps = list(_steps(self.interior, order))
         cells = sum(prod(self.interior.sizes[y] for y in step.scope) for step in steps)
-        if cells > MOST_CELLS:
+        if cells > self._most:
             return log(cells), 0.0
         if self._cells > KEPT_CELLS:
             # Messages are known by what entered them, so that all go at once.
@@ -178,20 +178,18 @@ class _Search:
             combined([Potential(family, ends)], step.scope) for ends in self.interior.ranges[step.variable]
         )
         plain = [message.stretched(step.scope) for message in entering if not message.asks]
-        least, most = (reduce(np.multiply, tables, np.ones(1)) for tables in zip(*plain)) if plain else _ONES
+        least, most = (reduce(np.multiply, (m[end] for m in plain), np.ones(1)) for end in (0, 1))
         scores = next((m.stretched(step.scope) for m in entering if m.asks), None)
         if step.variable == self.interior.target:
             scores = self.interior.scores
         if scores is None:
-            tables = -greatest_sum(low, high, -least), greatest_sum(low, high, most)
+            signs = ((-1.0, -least), (1.0, most))
+            tables = tuple(sign * greatest_sum(low, high, weights) for sign, weights in signs)
         else:
             wanted = (score * np.where(score >= 0.0, most, least) for score in scores)
             tables = tuple(greatest_sum(low, high, score) for score in wanted)
         exponent = sum(message.exponent for message in entering)
         return _scaled(_Message(step.scope[:-1], tables, scores is not None, exponent))
-
-
-_ONES = np.ones(1), np.ones(1)
 
 
 def _scaled(message: _Message) -> _Message:

@@ -79,7 +79,7 @@ LONG_LINE = 1 << 12
 GREEDY = 0.4
 """The share of the time for bounds without vertices: they may be the only ones."""
 
-ORDERING = 0.3
+ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
 
 CLIMBING = 0.3
@@ -316,7 +316,7 @@ def _stages(
     near = _near(first)
     yield _ordered(credal, asked, near, budget.share(ORDERING))
     with suppress(OutOfTime, ProblemTooLarge):
-        yield extremes(credal, asked, near, tolerance=tolerance, budget=budget)
+        yield extremes(credal, asked, tolerance=tolerance, budget=budget, near=near)
 
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
