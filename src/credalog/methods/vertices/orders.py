@@ -59,10 +59,10 @@ def end_scores(event: Array, near: tuple[float, float]) -> tuple[Array, Array]:
     return near[0] - event, event - near[1]
 
 
-def better_order(interior: Interior, *, most: int = MOST_CELLS, budget: Budget) -> Clusters:
+def better_order(interior: Interior, *, most: int = MOST_CELLS, seed: int = 0, budget: Budget) -> Clusters:
     """Move variables to other places while the time lasts and the bound narrows, or there are fewer cells."""
     start = clusters(interior.parents, interior.observed, interior.sizes)
-    search = _Search(interior, list(start), most)
+    search = _Search(interior, list(start), most, seed)
     with suppress(OutOfTime):
         search.run(budget)
     return {step.variable: set(step.scope[:-1]) for step in _steps(interior, search.order)}
@@ -104,9 +104,9 @@ class _Message:
 class _Search:
     """The best order so far, and the messages of all that were tried."""
 
-    def __init__(self, interior: Interior, order: list[int], most: int) -> None:
+    def __init__(self, interior: Interior, order: list[int], most: int, seed: int) -> None:
         self.interior, self.order, self._most = interior, order, most
-        self._luck = Random(0)
+        self._luck = Random(seed)
         self._messages: dict[tuple[int, frozenset[int]], _Message] = {}
         self._cells = 0
         hidden = [x for x in interior.parents if x not in interior.observed]
@@ -116,8 +116,9 @@ class _Search:
                 self._children[p].append(x)
 
     def run(self, budget: Budget) -> None:
+        """Move variables until no move has gained anything for a while; what is too large is not given up."""
         best, idle = self._cost(self.order, budget), 0
-        while idle < PATIENCE and not budget.is_spent:
+        while (idle < PATIENCE or best[0] > 0.0) and not budget.is_spent:
             order = self._moved()
             cost = self._cost(order, budget)
             idle = 0 if cost < best else idle + 1

@@ -82,6 +82,12 @@ GREEDY = 0.4
 ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
 
+MOST_ORDERS = 20
+"""How many orders are tried where a network is too wide to be searched."""
+
+LEAST_SECONDS = 0.5
+"""The least that one of these is given."""
+
 CLIMBING = 0.3
 """The share of the time left that one end may take for a model without vertices."""
 
@@ -315,8 +321,14 @@ def _stages(
     yield first
     near = _near(first)
     yield _ordered(credal, asked, near, budget.share(ORDERING))
-    with suppress(OutOfTime, ProblemTooLarge):
+    try:
         yield extremes(credal, asked, tolerance=tolerance, budget=budget, near=near)
+    except (OutOfTime, ProblemTooLarge):
+        # What is too wide to search is split, and where depends on the order: the best of several is kept.
+        for seed in range(1, MOST_ORDERS):
+            if budget.is_spent:
+                break
+            yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
 
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
@@ -329,14 +341,14 @@ def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extr
 
 
 def _ordered(
-    credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget
+    credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget, seed: int = 0
 ) -> tuple[Extreme, Extreme]:
     """Bound without vertices in a better order."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
     scores = end_scores(np.array(asked.event, dtype=np.float64), near)
     interior = Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
-    order = better_order(interior, budget=budget.share(0.5))
+    order = better_order(interior, seed=seed, budget=budget.share(0.5))
     lower, upper = bounded(credal, asked, budget=budget, order=order)
     return Extreme(lower, None), Extreme(upper, None)
 
