@@ -45,18 +45,17 @@ class Product:
         """Return the derivatives of the sum in all tables, all divided by one power of two."""
         left, exponents = self._messages(tables, budget)
         ends = self._ends
-        found: dict[int, Array] = {
-            i: np.asarray(np.prod([float(left[j].values) for j in ends if j != i])) for i in ends
-        }
+        found = {i: _scaled(np.prod([left[j].values for j in ends if j != i])) for i in ends}
         for number in range(len(self.steps) - 1, -1, -1):
             budget.require_time()
-            step, message = self.steps[number], len(self.scopes) + number
-            slope = np.ldexp(found.pop(message), -exponents[number])
+            step, (slope, power) = self.steps[number], found.pop(len(self.scopes) + number)
             back = combined([Potential(step.rest, slope)], step.scope)
             for i in step.entering:
                 others = [left[j] for j in step.entering if j != i]
-                found[i] = _onto(left[i], [Potential(step.scope, back), *others], step.scope)
-        return [found[i] for i in range(len(tables))]
+                onto, shift = _scaled(_onto(left[i], [Potential(step.scope, back), *others], step.scope))
+                found[i] = onto, power + shift - exponents[number]
+        greatest = max((power for slope, power in found.values() if slope.any()), default=0)
+        return [np.ldexp(found[i][0], found[i][1] - greatest) for i in range(len(tables))]
 
     @property
     def _ends(self) -> list[int]:
@@ -71,10 +70,16 @@ class Product:
         for step in self.steps:
             budget.require_time()
             product = combined([left[i] for i in step.entering], step.scope)
-            values = product.sum(axis=step.scope.index(step.variable))
-            exponents.append(frexp(float(np.abs(values).max(initial=0.0)))[1])
-            left.append(Potential(step.rest, np.ldexp(values, -exponents[-1])))
+            values, exponent = _scaled(product.sum(axis=step.scope.index(step.variable)))
+            exponents.append(exponent)
+            left.append(Potential(step.rest, values))
         return left, exponents
+
+
+def _scaled(values: Array) -> tuple[Array, int]:
+    """Divide a table by the power of two that brings its greatest entry near one; return that power too."""
+    exponent = frexp(float(np.abs(values).max(initial=0.0)))[1]
+    return np.ldexp(values, -exponent), exponent
 
 
 def _onto(table: Potential[int], factors: Sequence[Potential[int]], scope: tuple[int, ...]) -> Array:
