@@ -7,7 +7,7 @@ box shrinks, so the tree closes every gap given time (docs/proofs.md, proof 6).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import inf
@@ -134,8 +134,23 @@ class Limits:
 
 
 class _Leaf(NamedTuple):
+    """A box, and which ratios lie strictly inside their ranges in it; those others that were cut are at an end.
+
+    `open` are the ratios on which contexts disagree, each with its mean; None while that is not known.
+    """
+
     box: Box
     basis: Basis
+    inside: frozenset[int] = frozenset()
+    open: tuple[tuple[int, float], ...] | None = None
+
+
+class _Child(NamedTuple):
+    """A part of a leaf with its bound, and a point of its relaxation if that was solved."""
+
+    bound: float
+    leaf: _Leaf
+    point: Floats | None
 
 
 def search(
@@ -240,20 +255,25 @@ class Search:
         return Finding(sign * bound, self.best, ending, warrant, self.explored, self.root)
 
     def _explore(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
-        """Bound the weakest leaf, look for a witness in it, and cut it."""
-        is_root, self.explored = self.root is None, self.explored + 1
+        """Cut the weakest leaf, once its relaxation is solved."""
+        self.explored += 1
+        return self._solved(known, leaf) if leaf.open is None else self._branched(known, leaf)
+
+    def _solved(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
+        """Bound a leaf and look for a witness in it."""
+        is_root = self.root is None
         claim, basis = self.prover.relax(leaf.box, leaf.basis)
         self.root = self.root or claim
         bound = self.prover.bound(claim, leaf.box, known)
         if claim.outcome is Outcome.STOPPED:
-            return self._bisected(bound, leaf.box)
+            return self._bisected(bound, leaf)
         if claim.outcome is Outcome.OPTIMAL and not self._suffices(bound):
             self._look_for_witness(claim.point, bound)
         if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):
             return Explored(closed=bound)
-        if is_root:
-            return Explored(((bound, _Leaf(self._prepared(leaf.box, bound), basis)),))
-        return self._branched(bound, _Leaf(leaf.box, basis), claim.point)
+        box = self._prepared(leaf.box, bound) if is_root else leaf.box
+        candidates = self._candidates(box, claim.point)
+        return Explored(((bound, leaf._replace(box=box, basis=basis, open=candidates)),))
 
     def _look_for_witness(self, point: Floats, bound: float) -> None:
         """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
@@ -314,11 +334,11 @@ class Search:
 
     # ---- cutting --------------------------------------------------------------------------------------
 
-    def _branched(self, bound: float, leaf: _Leaf, point: Floats) -> Explored[_Leaf]:
-        """Cut the ratio whose two halves promise the better bounds, judged by solving or by experience."""
-        best: tuple[tuple[float, _Leaf], ...] = ()
+    def _branched(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+        """Cut the ratio whose parts promise the best bounds, judged by solving or by experience."""
+        best: tuple[_Child, ...] = ()
         best_score, patience = -inf, PATIENCE
-        for ratio, value in self._candidates(leaf.box, point):
+        for ratio, value in leaf.open or ():
             children = self._children(bound, leaf, ratio, value)
             score = self._score(children, bound)
             if score > best_score:
@@ -326,49 +346,76 @@ class Search:
             patience -= 1
             if patience == 0 or self.limits.budget.is_spent:
                 break
-        if not best and self.limits.attains:
-            self._offer(self.witnesses.from_point(point, steps=STEPS))
-        return Explored(best) if best else Explored(closed=bound)
+        if not best:
+            return self._uncut(bound, leaf)
+        weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
+        if weakest is not None and weakest.point is not None and not self._suffices(weakest.bound):
+            self._look_for_witness(weakest.point, weakest.bound)
+        return Explored(tuple((child.bound, child.leaf) for child in best))
 
-    def _bisected(self, bound: float, box: Box) -> Explored[_Leaf]:
+    def _uncut(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+        """Close a leaf in which all contexts agree, after a last look for the witness that must be in it."""
+        if self.limits.attains:
+            claim, _ = self.prover.relax(leaf.box, leaf.basis)
+            if claim.outcome is Outcome.OPTIMAL:
+                self._offer(self.witnesses.from_point(claim.point, steps=STEPS))
+        return Explored(closed=bound)
+
+    def _bisected(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Halve the widest ratio of a leaf about which the solver says nothing."""
+        box = leaf.box
         widths = box.upper - box.lower
         ratio = int(np.argmax(widths)) if len(widths) else 0
         if not len(widths) or widths[ratio] <= NARROW:
             return Explored(closed=bound)
-        boxes = self._cut(box, ratio, float(box.lower[ratio] + widths[ratio] / 2.0))
-        return Explored(tuple((bound, _Leaf(half, None)) for half in boxes))
+        halves = box.split(ratio, float(box.lower[ratio] + widths[ratio] / 2.0))
+        return Explored(tuple((bound, _Leaf(half, None, leaf.inside)) for half in halves))
 
-    def _candidates(self, box: Box, point: Floats) -> list[tuple[int, float]]:
+    def _candidates(self, box: Box, point: Floats) -> tuple[tuple[int, float], ...]:
         """Return the ratios on which contexts disagree, with the value to cut at, most promising first."""
         values, apart = disagreement(self.encoding, point)
         apart[box.upper - box.lower <= NARROW] = 0.0
         order = np.argsort(-apart * (self.gains + 1e-3), kind="stable")[:CANDIDATES]
-        return [(int(r), float(values[r])) for r in order if apart[r] > AGREED]
+        return tuple((int(r), float(values[r])) for r in order if apart[r] > AGREED)
 
-    def _children(
-        self, known: float, leaf: _Leaf, ratio: int, value: float
-    ) -> tuple[tuple[float, _Leaf], ...]:
-        children = []
-        for box in self._cut(leaf.box, ratio, value):
-            claim, basis = self.prover.relax(box, leaf.basis)
-            bound = self.prover.bound(claim, box, known)
-            children.append((bound, _Leaf(box, basis or leaf.basis)))
-        gain = min(bound for bound, _ in children) - known
+    def _children(self, known: float, leaf: _Leaf, ratio: int, value: float) -> tuple[_Child, ...]:
+        """Cut one ratio: into its two ends and what is inside, where that may be, or in two halves."""
+        interior = self.program.ratios.interior
+        if interior is None or interior.table[ratio] < 0 or ratio in leaf.inside:
+            halves = cut_inside(leaf.box, ratio, value)
+            return self._bounded(known, leaf, ratio, halves)
+        children = self._bounded(known, leaf, ratio, self._ends(leaf.box, ratio))
+        if not interior.admits(leaf.inside, ratio):
+            return children
+        within = leaf._replace(inside=leaf.inside | {ratio})
+        return *children, _Child(known, within, None)
+
+    def _ends(self, box: Box, ratio: int) -> tuple[Box, ...]:
+        """Return the box with a ratio at either end of its own range, if that is still in the box."""
+        own = self.program.ratios
+        low, high = float(own.lower[ratio]), float(own.upper[ratio])
+        ends = ((low, low),) if low == high else ((low, low), (high, high))
+        return tuple(box.restrict(ratio, *end) for end in ends if box.lower[ratio] <= end[0] <= box.upper[ratio])
+
+    def _bounded(self, known: float, leaf: _Leaf, ratio: int, boxes: Iterable[Box]) -> tuple[_Child, ...]:
+        children = [self._child(known, leaf, box) for box in boxes]
+        gain = min((child.bound for child in children), default=inf) - known
         self.gains[ratio] = 0.5 * self.gains[ratio] + 0.5 * min(gain, 1.0)
         return tuple(children)
 
-    def _score(self, children: tuple[tuple[float, _Leaf], ...], bound: float) -> float:
-        """Weigh the worse half most: it decides the bound."""
-        ceiling = self._incumbent() if self.best is not None else bound + 1.0
-        gains = sorted(min(child, ceiling) - bound for child, _ in children)
-        return 0.8 * gains[0] + 0.2 * gains[1]
+    def _child(self, known: float, leaf: _Leaf, box: Box) -> _Child:
+        claim, basis = self.prover.relax(box, leaf.basis)
+        bound = self.prover.bound(claim, box, known)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return _Child(bound, _Leaf(box, leaf.basis, leaf.inside), None)
+        candidates = () if self._suffices(bound) else self._candidates(box, claim.point)
+        return _Child(bound, _Leaf(box, basis, leaf.inside, candidates), claim.point)
 
-    def _cut(self, box: Box, ratio: int, value: float) -> tuple[Box, Box]:
-        if self.program.ratios.at_vertex[ratio]:
-            low, high = float(box.lower[ratio]), float(box.upper[ratio])
-            return box.restrict(ratio, low, low), box.restrict(ratio, high, high)
-        return cut_inside(box, ratio, value)
+    def _score(self, children: tuple[_Child, ...], bound: float) -> float:
+        """Weigh the worse part most: it decides the bound. What is inside has not been bounded yet."""
+        ceiling = self._incumbent() if self.best is not None else bound + 1.0
+        gains = sorted(min(child.bound, ceiling) - bound for child in children if child.point is not None)
+        return 0.8 * gains[0] + 0.2 * gains[-1] if gains else inf
 
 
 def disagreement(encoding: Encoding, point: Floats) -> tuple[Floats, Floats]:
