@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from math import inf
+from math import inf, nextafter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -134,7 +134,7 @@ class Limits:
 
 
 class _Leaf(NamedTuple):
-    """A box, and which ratios lie strictly inside their ranges in it; those others that were cut are at an end.
+    """A box, and which ratios lie strictly inside their ranges in it.
 
     `open` are the ratios on which contexts disagree, each with its mean; None while that is not known.
     """
@@ -336,7 +336,7 @@ class Search:
 
     def _branched(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Cut the ratio whose parts promise the best bounds, judged by solving or by experience."""
-        best: tuple[_Child, ...] = ()
+        best: tuple[_Child, ...] | None = None
         best_score, patience = -inf, PATIENCE
         for ratio, value in leaf.open or ():
             children = self._children(bound, leaf, ratio, value)
@@ -346,7 +346,7 @@ class Search:
             patience -= 1
             if patience == 0 or self.limits.budget.is_spent:
                 break
-        if not best:
+        if best is None:
             return self._uncut(bound, leaf)
         weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
         if weakest is not None and weakest.point is not None and not self._suffices(weakest.bound):
@@ -395,7 +395,9 @@ class Search:
         own = self.program.ratios
         low, high = float(own.lower[ratio]), float(own.upper[ratio])
         ends = ((low, low),) if low == high else ((low, low), (high, high))
-        return tuple(box.restrict(ratio, *end) for end in ends if box.lower[ratio] <= end[0] <= box.upper[ratio])
+        # Where bounds were narrowed, an end may be a rounding away from one of them.
+        least, most = nextafter(float(box.lower[ratio]), -inf), nextafter(float(box.upper[ratio]), inf)
+        return tuple(box.restrict(ratio, *end) for end in ends if least <= end[0] <= most)
 
     def _bounded(self, known: float, leaf: _Leaf, ratio: int, boxes: Iterable[Box]) -> tuple[_Child, ...]:
         children = [self._child(known, leaf, box) for box in boxes]
