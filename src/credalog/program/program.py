@@ -77,6 +77,14 @@ class Ratios:
         """Return the bounds the program itself puts on its ratios."""
         return Box(self.lower, self.upper)
 
+    def values(self, point: Floats) -> Floats:
+        """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
+        count = len(self.lower)
+        part = np.bincount(self.of, self.numerator @ point, count)
+        whole = np.bincount(self.of, self.denominator @ point, count)
+        middle = (self.lower + self.upper) / 2.0
+        return np.divide(part, whole, out=middle, where=whole > 1e-300)
+
 
 @dataclass(frozen=True, slots=True)
 class Box:

@@ -17,14 +17,16 @@ import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.proofs import Prover
-from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch, ratio_values
+from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
-from credalog.program.program import Box, Claim, Floats, Objective, Outcome
+from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis
+from credalog.program.surroundings import Surroundings
 from credalog.tables.distribution import Distribution
+from credalog.trusted.certify import Checker
 
 __all__ = ["Accepts", "Ending", "Finding", "Limits", "Search", "Witness", "search"]
 
@@ -45,6 +47,12 @@ PATIENCE = 4
 
 NARROWING_SHARE = 0.2
 """The share of the time that may go into narrowing ratios before the first cut."""
+
+CLOSE = 0.1
+"""How much of the gap that may be left a part of the program may cost."""
+
+WHOLE_EVERY = 8
+"""Where a part of the program is searched, one in so many leaves is looked at in the whole."""
 
 WITNESS_SECONDS, WITNESS_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
@@ -191,13 +199,14 @@ class Search:
         self.objective = objective
         self.limits = limits
         self.end = end
-        self.prover = Prover(encoding.program, objective, end, limits.budget)
+        self.whole = self.prover = Prover(encoding.program, objective, end, limits.budget)
         self.witnesses = WitnessSearch(encoding, objective, end, limits.budget)
         self.best = self.known = known
         self.accepts = accepts
         self.seconds_on_witnesses = 0.0
         self.root: Claim | None = None
-        self.explored = 0
+        self.explored = self.whole_leaves = 0
+        self.whole_basis: Basis = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         known_bound = end.trivial if floor is None else floor
         self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), end.sign * known_bound)
@@ -205,7 +214,7 @@ class Search:
     def go_on(self, budget: Budget) -> Finding:
         """Take up a search that stopped, or that saw its first leaf only, with another budget."""
         self.limits = replace(self.limits, budget=budget, root_only=False)
-        self.prover.budget = self.witnesses.budget = budget
+        self.whole.budget = self.prover.budget = self.witnesses.budget = budget
         return self.run()
 
     def run(self) -> Finding:
@@ -248,11 +257,16 @@ class Search:
         return bound >= self._enough()
 
     def _finding(self, otherwise: Ending) -> Finding:
-        bound, warrant, sign = self.tree.bound, self.prover.warrant, self.end.sign
+        bound, warrant, sign = self.tree.bound, self._warrant, self.end.sign
         if bound == inf:
             return Finding(sign * inf, None, Ending.EMPTY, warrant, self.explored, self.root)
         ending = Ending.CLOSED if self._suffices(bound) else otherwise
         return Finding(sign * bound, self.best, ending, warrant, self.explored, self.root)
+
+    @property
+    def _warrant(self) -> Warrant:
+        """Return on whose word the bounds of all leaves stand."""
+        return self.prover.warrant if self.whole.warrant is Checker.warrant else self.whole.warrant
 
     def _explore(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Cut the weakest leaf, once its relaxation is solved."""
@@ -261,19 +275,33 @@ class Search:
 
     def _solved(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Bound a leaf and look for a witness in it."""
-        is_root = self.root is None
-        claim, basis = self.prover.relax(leaf.box, leaf.basis)
+        is_root, prover = self.root is None, self.prover
+        claim, basis = prover.relax(leaf.box, leaf.basis)
         self.root = self.root or claim
-        bound = self.prover.bound(claim, leaf.box, known)
+        bound = prover.bound(claim, leaf.box, known)
         if claim.outcome is Outcome.STOPPED:
             return self._bisected(bound, leaf)
+        solved = leaf._replace(basis=basis)
         if claim.outcome is Outcome.OPTIMAL and not self._suffices(bound):
-            self._look_for_witness(claim.point, bound)
+            self._look_into(_Child(bound, solved, claim.point))
         if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):
             return Explored(closed=bound)
-        box = self._prepared(leaf.box, bound) if is_root else leaf.box
-        candidates = self._candidates(box, claim.point)
-        return Explored(((bound, leaf._replace(box=box, basis=basis, open=candidates)),))
+        solved = solved._replace(open=self._candidates(leaf.box, claim.point))
+        return Explored(((bound, self._begun(bound, solved) if is_root else solved),))
+
+    def _begun(self, bound: float, leaf: _Leaf) -> _Leaf:
+        """Prepare the root for the first cut, and go on with the part of the program that bears on it."""
+        leaf = leaf._replace(box=self._prepared(leaf.box, bound))
+        if self.limits.root_only or self._suffices(bound):
+            return leaf
+        near = bound - CLOSE * self.limits.gap(self.limits.tolerance, self.end.sign * bound)
+        for program, objective in Surroundings(self.program, self.objective, leaf.box).parts():
+            prover = Prover(program, objective, self.end, self.limits.budget)
+            claim, basis = prover.relax(leaf.box, None)
+            if claim.outcome is Outcome.OPTIMAL and prover.bound(claim, leaf.box, -inf) >= near:
+                self.prover, self.whole_basis = prover, leaf.basis
+                return leaf._replace(basis=basis, open=self._candidates(leaf.box, claim.point))
+        return leaf
 
     def _look_for_witness(self, point: Floats, bound: float) -> None:
         """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
@@ -349,14 +377,27 @@ class Search:
         if best is None:
             return self._uncut(bound, leaf)
         weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
-        if weakest is not None and weakest.point is not None and not self._suffices(weakest.bound):
-            self._look_for_witness(weakest.point, weakest.bound)
+        if weakest is not None and not self._suffices(weakest.bound):
+            self._look_into(weakest)
         return Explored(tuple((child.bound, child.leaf) for child in best))
+
+    def _look_into(self, child: _Child) -> None:
+        """Look for a witness in a new leaf; a part of the program has no point of the whole."""
+        if self.prover is self.whole:
+            assert child.point is not None
+            self._look_for_witness(child.point, child.bound)
+        elif self.whole_leaves * WHOLE_EVERY <= self.explored and self._may_look():
+            self.whole_leaves += 1
+            claim, basis = self.whole.relax(child.leaf.box, self.whole_basis)
+            self.whole_basis = basis or self.whole_basis
+            if claim.outcome is Outcome.OPTIMAL:
+                self._look_for_witness(claim.point, child.bound)
 
     def _uncut(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Close a leaf in which all contexts agree, after a last look for the witness that must be in it."""
         if self.limits.attains:
-            claim, _ = self.prover.relax(leaf.box, leaf.basis)
+            claim, _ = self.whole.relax(leaf.box, None)
+            bound = self.whole.bound(claim, leaf.box, bound)
             if claim.outcome is Outcome.OPTIMAL:
                 self._offer(self.witnesses.from_point(claim.point, steps=STEPS))
         return Explored(closed=bound)
@@ -373,7 +414,7 @@ class Search:
 
     def _candidates(self, box: Box, point: Floats) -> tuple[tuple[int, float], ...]:
         """Return the ratios on which contexts disagree, with the value to cut at, most promising first."""
-        values, apart = disagreement(self.encoding, point)
+        values, apart = disagreement(self.prover.program, point)
         apart[box.upper - box.lower <= NARROW] = 0.0
         order = np.argsort(-apart * (self.gains + 1e-3), kind="stable")[:CANDIDATES]
         return tuple((int(r), float(values[r])) for r in order if apart[r] > AGREED)
@@ -420,10 +461,10 @@ class Search:
         return 0.8 * gains[0] + 0.2 * gains[-1] if gains else inf
 
 
-def disagreement(encoding: Encoding, point: Floats) -> tuple[Floats, Floats]:
+def disagreement(program: Program, point: Floats) -> tuple[Floats, Floats]:
     """Return each ratio on average over its contexts, and how far apart these are."""
-    ratios = encoding.program.ratios
-    values = ratio_values(encoding, point)
+    ratios = program.ratios
+    values = ratios.values(point)
     apart = np.abs(ratios.numerator @ point - values[ratios.of] * (ratios.denominator @ point))
     return values, np.bincount(ratios.of, apart, len(values)).astype(np.float64)
 

@@ -178,12 +178,7 @@ def _missed(encoding: Encoding, tables: Floats) -> Floats:
 
 def ratio_values(encoding: Encoding, point: Floats) -> Floats:
     """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
-    ratios = encoding.program.ratios
-    count = len(ratios.lower)
-    part = np.bincount(ratios.of, ratios.numerator @ point, count)
-    whole = np.bincount(ratios.of, ratios.denominator @ point, count)
-    middle = (ratios.lower + ratios.upper) / 2.0
-    return np.divide(part, whole, out=middle, where=whole > 1e-300)
+    return encoding.program.ratios.values(point)
 
 
 def distribution_at(encoding: Encoding, point: Floats) -> Distribution:

@@ -74,7 +74,7 @@ class _Scaling:
 
 @dataclass(slots=True)
 class _Loaded:
-    """What the solver's model holds: the end, the objective, the ratios' bounds in its coefficients, its rows."""
+    """What the solver's model holds: a question, the ratios' bounds in its coefficients, its rows' bounds."""
 
     end: End
     objective: Objective
@@ -90,8 +90,8 @@ class _Loaded:
 class Relaxation:
     """The linear relaxation of one program, kept ready for many boxes and objectives.
 
-    The solver's model is changed in place from box to box. A ratio that is fixed at an end of its range makes its
-    row an equality: no coefficient changes, and the basis of a wider box stays dual feasible.
+    The solver's model is changed in place from box to box. A ratio that is fixed at an end of its range makes
+    its row an equality: no coefficient changes, and the basis of a wider box stays dual feasible.
     """
 
     def __init__(self, program: Program) -> None:
@@ -166,13 +166,16 @@ class Relaxation:
     def _multipliers(self, duals: Floats, box: Box) -> Floats:
         """Return the multipliers of a box's rows, given those of the model's.
 
-        In a fixed ratio's equality a multiplier may have either sign; a negative one belongs to the same row turned
-        around, which is the ratio's other row.
+        In a fixed ratio's equality a multiplier may have either sign; a negative one belongs to the same row
+        turned around, which is the ratio's other row.
         """
         first, contexts = self.program.inequalities.shape[0], len(self.program.ratios.of)
         low, high = slice(first, first + contexts), slice(first + contexts, first + 2 * contexts)
         fixed = (box.lower == box.upper)[self.program.ratios.of]
-        turned = np.where(fixed, np.minimum(duals[low], 0.0), 0.0), np.where(fixed, np.minimum(duals[high], 0.0), 0.0)
+        turned = (
+            np.where(fixed, np.minimum(duals[low], 0.0), 0.0),
+            np.where(fixed, np.minimum(duals[high], 0.0), 0.0),
+        )
         duals[low] -= turned[0] + turned[1]
         duals[high] -= turned[0] + turned[1]
         return duals
