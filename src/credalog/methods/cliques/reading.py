@@ -135,7 +135,7 @@ class Reader:
             self._note_polytope(slice(int(row[0]), int(row[-1]) + 1), polytope)
 
     def _note_polytope(self, row: slice, polytope: LocalPolytope) -> None:
-        if single_value_bounds(polytope) is not None:
+        if polytope.size == 2 or single_value_bounds(polytope) is not None:
             self._lows[row], self._highs[row] = np.array(ranges(polytope), dtype=float).T
             self._usual[row] = (self._lows[row] + self._highs[row]) / 2.0
             return

@@ -57,6 +57,9 @@ WHOLE_EVERY = 8
 WITNESS_SECONDS, WITNESS_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
 
+WALK_SHARE = 0.15
+"""Which share of the time it may look from one point: of the time left for a first witness, else of that spent."""
+
 
 Accepts: TypeAlias = Callable[[Distribution], bool]
 """Whoever decides whether a distribution is a model."""
@@ -205,7 +208,7 @@ class Search:
         self.accepts = accepts
         self.seconds_on_witnesses = 0.0
         self.root: Claim | None = None
-        self.explored = self.whole_leaves = 0
+        self.explored = self.next_whole = 0
         self.whole_basis: Basis = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         known_bound = end.trivial if floor is None else floor
@@ -326,7 +329,8 @@ class Search:
         """Walk to a witness, within the time for witnesses where one is known."""
         budget = self.limits.budget
         began = budget.elapsed
-        self.witnesses.budget = budget.at_most(inf if self.best is None else self._witness_seconds())
+        longest = WALK_SHARE * (budget.remaining if self.best is None else budget.elapsed)
+        self.witnesses.budget = budget.at_most(max(WITNESS_SECONDS, longest))
         self._offer(walk())
         self.witnesses.budget = budget
         self.seconds_on_witnesses += budget.elapsed - began
@@ -386,12 +390,17 @@ class Search:
         if self.prover is self.whole:
             assert child.point is not None
             self._look_for_witness(child.point, child.bound)
-        elif self.whole_leaves * WHOLE_EVERY <= self.explored and self._may_look():
-            self.whole_leaves += 1
-            claim, basis = self.whole.relax(child.leaf.box, self.whole_basis)
-            self.whole_basis = basis or self.whole_basis
-            if claim.outcome is Outcome.OPTIMAL:
-                self._look_for_witness(claim.point, child.bound)
+        elif self.explored >= self.next_whole and self._may_look():
+            self.next_whole = self.explored + WHOLE_EVERY
+            self._spend(lambda: self._attained_in(child.leaf.box))
+
+    def _attained_in(self, box: Box) -> Candidate | None:
+        """Solve the whole program in a leaf of a part, and take its point as a witness."""
+        claim, basis = self.whole.relax(box, self.whole_basis)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return None
+        self.whole_basis = basis
+        return self.witnesses.from_point(claim.point, steps=1 if self.best is not None else STEPS)
 
     def _uncut(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Close a leaf in which all contexts agree, after a last look for the witness that must be in it."""
