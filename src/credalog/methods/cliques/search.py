@@ -45,6 +45,9 @@ CANDIDATES = 16
 PATIENCE = 4
 """How many tries without a better cut end the trying."""
 
+RELIABLE = 6
+"""After so many trials experience decides whether a ratio is tried once more."""
+
 NARROWING_SHARE = 0.2
 """The share of the time that may go into narrowing ratios before the first cut."""
 
@@ -58,7 +61,7 @@ WITNESS_SECONDS, WITNESS_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
 
 WALK_SHARE = 0.15
-"""Which share of the time it may look from one point: of the time left for a first witness, else of that spent."""
+"""Which share of the time it may look from one point: of what is left for a first witness, else of what is spent."""
 
 
 Accepts: TypeAlias = Callable[[Distribution], bool]
@@ -211,6 +214,7 @@ class Search:
         self.explored = self.next_whole = 0
         self.whole_basis: Basis = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
+        self.trials = np.zeros(len(encoding.program.ratios.lower), dtype=np.intp)
         known_bound = end.trivial if floor is None else floor
         self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), end.sign * known_bound)
 
@@ -347,7 +351,7 @@ class Search:
             seconds = self.limits.budget.for_solver
             center = self.prover.relaxation.center(self.objective, box, seconds)
             if center is not None:
-                self._offer(self.witnesses.from_afar(center))
+                self._spend(lambda: self.witnesses.from_afar(center))
         if self.limits.root_only or self._suffices(bound):
             return box
         return self.prover.narrowed(box, self.limits.budget.share(NARROWING_SHARE))
@@ -371,6 +375,8 @@ class Search:
         best: tuple[_Child, ...] | None = None
         best_score, patience = -inf, PATIENCE
         for ratio, value in leaf.open or ():
+            if best and self.trials[ratio] >= RELIABLE and self.gains[ratio] <= best_score:
+                continue
             children = self._children(bound, leaf, ratio, value)
             score = self._score(children, bound)
             if score > best_score:
@@ -453,6 +459,7 @@ class Search:
         children = [self._child(known, leaf, box) for box in boxes]
         gain = min((child.bound for child in children), default=inf) - known
         self.gains[ratio] = 0.5 * self.gains[ratio] + 0.5 * min(gain, 1.0)
+        self.trials[ratio] += 1
         return tuple(children)
 
     def _child(self, known: float, leaf: _Leaf, box: Box) -> _Child:

@@ -24,8 +24,8 @@ __all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
 
-MOST_CHANGED, MOST_COEFFICIENTS = 50, 1000
-"""If more ratios, or nonzeros of theirs, get other coefficients, the model is written anew."""
+MOST_CHANGED, MOST_COEFFICIENTS = 20, 0.01
+"""If more ratios, or a larger share of all nonzeros, get other coefficients, the model is written anew."""
 
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
@@ -224,7 +224,7 @@ class Relaxation:
         if len(stale) > MOST_CHANGED:
             return False
         places = np.flatnonzero(np.isin(self._context_of, stale)) if len(stale) else stale
-        if len(places) > MOST_COEFFICIENTS:
+        if len(places) > MOST_COEFFICIENTS * self._matrix.nnz:
             return False
         loaded.box.lower[stale], loaded.box.upper[stale] = box.lower[stale], box.upper[stale]
         self._change(loaded, places)
