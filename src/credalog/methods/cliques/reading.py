@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +25,7 @@ from credalog.tables.distribution import Distribution, Factor
 __all__ = ["Reader", "aligned", "observed_part"]
 
 Places = NDArray[np.intp]
+T = TypeVar("T", bound=np.generic)
 
 NOTHING = 1e-300
 """A configuration with less mass than this says nothing about its distribution."""
@@ -206,7 +208,7 @@ class Reader:
             shift = (below + above) / 2.0
             is_short = np.clip(shares + shift, lows, highs).sum(axis=1, keepdims=True) < 1.0
             below, above = np.where(is_short, shift, below), np.where(is_short, above, shift)
-        found = np.clip(shares + above, lows, highs)
+        found: Floats = np.clip(shares + above, lows, highs)
         # What the last digits leave goes to the value with most room on that side.
         left = 1.0 - found.sum(axis=1)
         room = np.where(left[:, None] > 0.0, highs - found, found - lows)
@@ -250,8 +252,8 @@ class Reader:
     def _step(self, number: int, clique: Clique, block: _Block) -> _Step:
         encoding, sizes = self.encoding, self.encoding.problem.structure.sizes
         columns = encoding.columns[number]
-        entries = np.arange(block.start, block.stop, dtype=np.intp).reshape(block.shape)
-        entries = aligned(entries, (*block.parents, *block.variables), clique, encoding.evidence)
+        numbers: Places = np.arange(block.start, block.stop, dtype=np.intp).reshape(block.shape)
+        entries = aligned(numbers, (*block.parents, *block.variables), clique, encoding.evidence)
         parts = []
         for part in clique.rest:
             theirs = encoding.arranged(encoding.leans_on(number, part), part)
@@ -278,8 +280,8 @@ def observed_part(
 
 
 def aligned(
-    table: NDArray[np.generic], over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]
-) -> NDArray[np.generic]:
+    table: NDArray[T], over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]
+) -> NDArray[T]:
     """Bring a table over some variables of a clique into the shape of the clique's own."""
     kept = [x for x in over if x not in clique.fixed]
     order = sorted(range(len(kept)), key=lambda axis: clique.shown.index(kept[axis]))

@@ -61,7 +61,7 @@ WITNESS_SECONDS, WITNESS_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
 
 WALK_SHARE = 0.15
-"""Which share of the time it may look from one point: of what is left for a first witness, else of what is spent."""
+"""Which share of the time one walk may take: of that left for a first witness, else of that gone by."""
 
 
 Accepts: TypeAlias = Callable[[Distribution], bool]
