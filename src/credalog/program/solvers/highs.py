@@ -27,6 +27,9 @@ RAY_SECONDS = 0.5
 MOST_CHANGED, MOST_COEFFICIENTS = 20, 0.01
 """If more ratios, or a larger share of all nonzeros, get other coefficients, the model is written anew."""
 
+TOLERANCE = 1e-9
+"""How far a row or a reduced cost may be violated."""
+
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
 
@@ -94,7 +97,7 @@ class Relaxation:
     its row an equality: no coefficient changes, and the basis of a wider box stays dual feasible.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, tolerance: float = TOLERANCE) -> None:
         self.program = program
         ratios = program.ratios
         # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
@@ -109,7 +112,7 @@ class Relaxation:
         )
         self._first = program.inequalities.nnz
         self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
-        self._highs = quiet_highs()
+        self._highs = quiet_highs(tolerance)
         self._loaded: _Loaded | None = None
 
     def minimize(
@@ -336,13 +339,13 @@ def run_for(highs: highspy.Highs, seconds: float) -> None:
     highs.run()
 
 
-def quiet_highs() -> highspy.Highs:
+def quiet_highs(tolerance: float = TOLERANCE) -> highspy.Highs:
     """Return a silent solver with tight tolerances that drops no small coefficient."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
 
