@@ -12,16 +12,21 @@ import gzip
 import json
 import platform
 import re
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from statistics import median
 from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from pages import ROOT, SHARED, command, finish, options_of, require
 
 import credalog
+from certificate_mutations import complaints, mutated
 from credalog import LCN, CredalogError, Markov
 from credalog.methods.answer import marginal_atoms
 from credalog.network.formulas import conjunction
@@ -45,6 +50,15 @@ bound (0 or 1) needs no proof. Sizes are compressed; the ratio is that of verify
 """
 
 
+MUTATIONS = """
+## Changed certificates
+
+{count:,} random changes (numbers, signs, rows, reasons, cuts, digests, tables) to certificates of the
+paper's examples and the golden suite: {accepted:,} were accepted and are true (a changed digit that does not
+matter, a weaker bound), the rest refused; **{false} accepted and false**.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """One answer: what it and its certificate took, and what is missing."""
@@ -56,6 +70,7 @@ class Result:
     size: int
     missing: tuple[str, ...]
     is_accepted: bool
+    lines: list[str]
 
 
 Asked = tuple[LCN, Query, Markov]
@@ -98,6 +113,7 @@ def paper(options: Namespace) -> Iterator[Asked]:
         yield from ((lcn, lcn.question(asked), Markov.LOCAL) for asked in lcn.queries)
 
 
+SMALL = ("the paper", "golden suite")
 SOURCES = {"the paper": paper, "golden suite": golden, "published LCNs": published, "CREPO": crepo}
 
 
@@ -125,7 +141,30 @@ def tried(asked: Asked, options: Namespace) -> Result | None:
         accepted = False
     now = perf_counter()
     name = f"{query} ({answer.method})"
-    return Result(name, solved - start, written - solved, now - checked, size, certificate.missing, accepted)
+    return Result(
+        name, solved - start, written - solved, now - checked, size, certificate.missing, accepted, lines
+    )
+
+
+def attacked(certificates: list[tuple[LCN, list[str]]], count: int) -> str:
+    """Change certificates at random, and tell whether anything false is accepted."""
+    rng, accepted, false = Random(1), 0, list[str]()
+    for n in range(count if certificates else 0):
+        lcn, lines = certificates[n % len(certificates)]
+        changed = mutated(lines, rng)
+        found = list(complaints(lcn, changed))
+        false += found
+        accepted += not found and is_accepted(lcn, changed)
+    return MUTATIONS.format(count=count, accepted=accepted, false=len(false)) + "".join(
+        f"- {f}\n" for f in false
+    )
+
+
+def is_accepted(lcn: LCN, lines: list[str]) -> bool:
+    try:
+        return bool(list(verify(lcn.ground(), lines)))
+    except CredalogError:
+        return False
 
 
 def row(name: str, results: list[Result], asked: int) -> str:
@@ -145,6 +184,7 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=10.0, help="seconds for an answer, and for a proof")
     parser.add_argument("--tolerance", type=float, default=1e-3, help="the gap that counts as EXACT")
     parser.add_argument("--every", type=int, default=1, help="take every n-th file and question")
+    parser.add_argument("--mutations", type=int, default=10_000, help="random changes to certificates")
     parser.add_argument("--only", choices=list(SOURCES), help="one source of questions")
     options = parser.parse_args()
     page = HEAD.format(
@@ -154,21 +194,26 @@ def main() -> None:
         tolerance=options.tolerance,
         timeout=options.timeout,
     )
-    everything, missing = list[Result](), list[str]()
+    everything, missing, changeable = list[Result](), list[str](), list[tuple[LCN, list[str]]]()
     total = 0
     for name, source in SOURCES.items():
         if options.only not in (None, name):
             continue
         questions = list(source(options))
-        results = [result for asked in questions if (result := tried(asked, options)) is not None]
+        found = [(asked, result) for asked in questions if (result := tried(asked, options)) is not None]
+        results = [result for _, result in found]
         page += row(name, results, len(questions))
         print(page.splitlines()[-1], flush=True)
         everything += results
+        changeable += [
+            (asked[0], r.lines) for asked, r in found if asked[2] is Markov.LOCAL and name in SMALL
+        ]
         total += len(questions)
         missing += [f"- {name}, {r.name}: {'; '.join(r.missing)}\n" for r in results if r.missing]
     page += row("**all**", everything, total)
     if missing:
         page += "\n## Not complete\n\n" + "".join(missing)
+    page += attacked(changeable, options.mutations) if options.mutations else ""
     finish("certificates", page, parser, options)
 
 

@@ -1,4 +1,4 @@
-"""Few statements, few probabilities inside their intervals; parts of a program (docs/proofs.md, proof 15)."""
+"""Few statements, few probabilities inside their intervals; parts of a program (docs/proofs.md, proof 16)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Interior:
-    """How many ratios of a table lie strictly inside their ranges in some optimum (docs/proofs.md, proof 15).
+    """How many ratios of a table lie strictly inside their ranges in some optimum (docs/proofs.md, proof 16).
 
     `table[r]` is the table of ratio r, and `row[r]` the distribution in it that r is a part of; -1 where
     nothing is known. A distribution of which k > 0 ratios lie inside uses k of its table's `most`; k - 1

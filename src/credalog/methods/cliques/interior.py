@@ -2,7 +2,7 @@
 
 Input: a `Problem` and the ratios of a program on it. Output: `Interior`: for each table P(x | parents) how
 many of its entries need not be at an end, which is no more than there are statements that depend on it
-(docs/proofs.md, proof 15).
+(docs/proofs.md, proof 16).
 """
 
 from __future__ import annotations
