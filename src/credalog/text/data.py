@@ -202,7 +202,8 @@ class _Table:
         if not rest or len(first) != len(self.columns) or len(set(first)) < len(first):
             return False
         if self.is_domain:
-            return not _is_integer(first[0]) and all(_is_integer(row[0]) for row in self.rows[1:])
+            below = self.rows[1:]
+            return len(below) > 1 and not _is_integer(first[0]) and all(_is_integer(row[0]) for row in below)
         return not any(column.has_like(cell) for column, cell in zip(self.columns, first, strict=True))
 
     def _even(self, rows: list[Cells], columns: Cells) -> list[Cells]:
