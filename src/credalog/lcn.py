@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -182,12 +182,12 @@ class LCN:
         return network
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> Sequence[Variable]:
         """Return the ground variables."""
         return self.ground().variables
 
     @property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> Sequence[Sentence]:
         """Return the ground sentences."""
         return self.ground().sentences
 
@@ -610,7 +610,7 @@ class LCN:
         network = self.ground()
         asked = dict.fromkeys(variable for query in queries for variable in query.scope)
         added = tuple(variable for variable in asked if variable not in self._mentioned)
-        return replace(network, variables=network.variables + added) if added else network
+        return replace(network, variables=(*network.variables, *added)) if added else network
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:

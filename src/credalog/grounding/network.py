@@ -17,7 +17,9 @@ from typing import Any, TypeAlias, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
+from credalog.grounding.blocks import CodedBlock, Templates, assembled
 from credalog.grounding.guards import Instances
+from credalog.grounding.instances import CHUNK, InstanceTables
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.network.formulas import (
@@ -64,9 +66,13 @@ TRIES = 10
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def ground(theory: Theory, *, limit: int = LIMIT) -> Network:
+COLUMNS_FROM = 20_000
+"""A theory with so many sentences, or more, is grounded in columns."""
+
+
+def ground(theory: Theory, *, limit: int = LIMIT, columns_from: int = COLUMNS_FROM) -> Network:
     """Ground a theory, unless it would have more sentences than the limit."""
-    return Grounder(theory).network(limit)
+    return Grounder(theory, columns_from=columns_from).network(limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,8 @@ class _CompiledRule:
     """At most how many instances of quantifiers the formulas of one sentence have."""
     searched: int
     """At most how many instances of quantifiers a guard looks through."""
+    scope: Scope
+    """The logical variables that the rule binds."""
 
     @property
     def most(self) -> int:
@@ -106,8 +114,9 @@ class _CompiledRule:
 class Grounder:
     """The ground form of everything a theory says; what is asked for repeatedly is computed once."""
 
-    def __init__(self, theory: Theory) -> None:
+    def __init__(self, theory: Theory, *, columns_from: int = COLUMNS_FROM) -> None:
         self.theory = theory
+        self.columns_from = columns_from
         self._patterns = Patterns(Signature(theory))
         for declaration in theory.declarations:
             try:
@@ -133,9 +142,13 @@ class Grounder:
         """Return the ground network, unless it would have more sentences than the limit."""
         with uncollected():
             self._check_size(limit)
-            sentences = tuple(self._sentences())
             independences = tuple(dict.fromkeys(self._independences()))
-            return Network(self._variables(sentences, independences), sentences, independences)
+            if sum(rule.most for rule in self._rules) >= self.columns_from:
+                return self._in_columns(independences)
+            sentences = tuple(s for compiled in self._rules for s in self._sentences(compiled))
+            declared, others = self._declared(), self._others(independences)
+            occurring = (variable for sentence in sentences for variable in sentence.scope)
+            return Network(tuple(dict.fromkeys((*declared, *occurring, *others))), sentences, independences)
 
     def queries(self) -> tuple[Query, ...]:
         """Return the theory's queries."""
@@ -233,7 +246,7 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
+        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched, inner)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
@@ -242,7 +255,7 @@ class Grounder:
             return
         count = 0
         for compiled in self._rules:
-            more = _count(compiled, limit - count)
+            more = self._count(compiled, limit - count)
             if more is None or count + more > limit:
                 needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
                 raise GroundingTooLarge(
@@ -253,12 +266,52 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self) -> Iterator[Sentence]:
+    def _sentences(self, compiled: _CompiledRule) -> Iterator[Sentence]:
+        try:
+            yield from _merged(filter(None, map(_settled, compiled.sentences())))
+        except Misstatement as error:
+            raise self._placed(error, compiled.rule.source) from None
+
+    def _in_columns(self, independences: tuple[Independence, ...]) -> Network:
+        """Ground rule by rule, at once where that can be done."""
+        templates = Templates(self._patterns)
+        parts: list[CodedBlock | list[Sentence]] = []
         for compiled in self._rules:
-            try:
-                yield from _merged(filter(None, map(_settled, compiled.sentences())))
-            except Misstatement as error:
-                raise self._placed(error, compiled.rule.source) from None
+            block = self._block(compiled, templates) if compiled.most > 1 else None
+            if block is not None:
+                parts.append(block)
+                continue
+            if not parts or not isinstance(parts[-1], list):
+                parts.append([])
+            last = parts[-1]
+            assert isinstance(last, list)
+            last.extend(self._sentences(compiled))
+        whole = [tuple(part) if isinstance(part, list) else part for part in parts]
+        found = assembled(self._declared(), whole, self._others(independences), templates.codes)
+        return Network(*found, independences)
+
+    def _block(self, compiled: _CompiledRule, templates: Templates) -> CodedBlock | None:
+        try:
+            tables = self._tables(compiled)
+            return templates.block(compiled.rule, tables, compiled.scope)
+        except Misstatement as error:
+            raise self._placed(error, compiled.rule.source) from None
+
+    def _count(self, compiled: _CompiledRule, room: int) -> int | None:
+        """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
+        tries = TRIES * max(room, 1000)
+        if _search(compiled) > tries:
+            return None
+        if not any(level.tests for level in compiled.instances.levels):
+            return compiled.most
+        weight = max(1, compiled.expansion)
+        tables = self._tables(compiled, min(CHUNK, tries // TRIES))
+        found, tried = tables.count(limit=room // weight, tries=tries)
+        return weight * found if tried <= tries or weight * found > room else None
+
+    def _tables(self, compiled: _CompiledRule, chunk: int = CHUNK) -> InstanceTables:
+        elements = self._patterns.guards.elements
+        return InstanceTables(compiled.instances, compiled.scope, compiled.width, elements, chunk)
 
     # ---- independences and variables ------------------------------------------------------------------
 
@@ -283,16 +336,15 @@ class Grounder:
         with self._nothing_new():
             return instances, [[self._patterns.variable(t, inner) for t in block] for block in blocks]
 
-    def _variables(
-        self, sentences: Iterable[Sentence], independences: Iterable[Independence]
-    ) -> tuple[Variable, ...]:
-        """Return the variables declared without arguments, then those that occur, in order."""
+    def _declared(self) -> list[Variable]:
+        """Return the variables declared without arguments."""
         plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
-        declared = [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
-        occurring = (variable for sentence in sentences for variable in sentence.scope)
+        return [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
+
+    def _others(self, independences: Iterable[Independence]) -> tuple[Variable, ...]:
+        """Return the variables of independences and evidence, which no sentence need mention."""
         blocks = (block for i in independences for block in (i.left, i.right, i.given))
-        observed = scope(self.evidence())
-        return tuple(dict.fromkeys(chain(declared, occurring, *blocks, observed)))
+        return tuple(chain(*blocks, scope(self.evidence())))
 
     @contextmanager
     def _placing(self, source: Source | None, text: str = "", inside: str = "") -> Iterator[None]:
@@ -336,17 +388,6 @@ def _too_large(message: str) -> GroundingTooLarge:
 def _search(compiled: _CompiledRule) -> int:
     """Return at most how many instances the quantifiers of a rule's guards look through."""
     return compiled.searched * compiled.instances.most
-
-
-def _count(compiled: _CompiledRule, room: int) -> int | None:
-    """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
-    if _search(compiled) > TRIES * max(room, 1000):
-        return None
-    if not any(level.tests for level in compiled.instances.levels):
-        return compiled.most
-    weight, tries = max(1, compiled.expansion), TRIES * max(room, 1000)
-    found, tried = compiled.instances.count([""] * compiled.width, limit=room // weight, tries=tries)
-    return weight * found if tried <= tries else None
 
 
 # ---- what is constant, and what is said twice -------------------------------------------------------------
