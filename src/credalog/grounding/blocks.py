@@ -20,7 +20,7 @@ from credalog.grounding.elements import Column
 from credalog.grounding.instances import InstanceTables, Table
 from credalog.grounding.patterns import BUILDERS, Patterns, compare
 from credalog.grounding.terms import Scope, Signature, Value
-from credalog.network.columns import Block, Sentences, Variables, slot
+from credalog.network.columns import Block, Kept, Sentences, Variables, slot
 from credalog.network.formulas import BOOLEAN, FALSE, Formula, Is, Truth, Variable
 from credalog.network.keys import distinct_rows, formula_key
 from credalog.network.sentences import Sentence, Source
@@ -195,6 +195,8 @@ class Templates:
             codes = [self._codes(atoms, scope, tables, table) for table in found]
         except Irregular:
             return None
+        if not codes:
+            return CodedBlock(template, np.empty((0, len(atoms)), dtype=np.int64), None)
         return self._distinct(rule, scope, template, np.concatenate(codes), found)
 
     def _codes(self, atoms: Sequence[_Argument], scope: Scope, tables: InstanceTables, table: Table) -> Coded:
@@ -303,7 +305,7 @@ def assembled(
     ends = np.cumsum([len(row) for row in rows])
     cut = np.split(numbers, ends[:-1])[1:-1]
     return variables, Sentences(
-        part.numbered(own, variables) if isinstance(part, CodedBlock) else part
+        part.numbered(own, variables) if isinstance(part, CodedBlock) else Kept(part, own)
         for part, own in zip(parts, cut, strict=True)
     )
 

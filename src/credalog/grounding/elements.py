@@ -73,7 +73,7 @@ class Elements:
 def _ascending(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the different codes, ascending."""
     ordered = np.sort(codes)
-    return ordered[np.diff(ordered, prepend=-1) != 0]
+    return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
 
 
 def product(sizes: Sequence[int]) -> int:

@@ -31,7 +31,7 @@ from credalog.network.formulas import (
 )
 from credalog.network.sentences import Sentence, Source
 
-__all__ = ["Block", "Bounds", "Lazy", "Naming", "Numbers", "Sentences", "Variables", "slot"]
+__all__ = ["Block", "Bounds", "Kept", "Lazy", "Naming", "Numbers", "Sentences", "Variables", "filled", "slot"]
 
 T = TypeVar("T")
 
@@ -153,7 +153,7 @@ class Block:
     def sentence(self, row: int) -> Sentence:
         """Make the sentence of a row."""
         template, numbers = self.template, self.columns[row].tolist()
-        filled = dict(zip(template.scope, map(self.variables.__getitem__, numbers), strict=True))
+        standing = dict(zip(template.scope, map(self.variables.__getitem__, numbers), strict=True))
         lower, upper = template.lower, template.upper
         if self.bounds is not None:
             lower = self.bounds.numbers[self.bounds.lower[row]]
@@ -161,11 +161,26 @@ class Block:
         label, source = template.label, template.source
         if self.naming is not None:
             label, source = self.naming.of(row)
-        claims = tuple([(weight, _filled(claim, filled)) for weight, claim in template.claims])
-        return Sentence(claims, _filled(template.given, filled), lower, upper, template.tau, label, source)
+        claims = tuple([(weight, filled(claim, standing)) for weight, claim in template.claims])
+        return Sentence(claims, filled(template.given, standing), lower, upper, template.tau, label, source)
 
 
-Part: TypeAlias = Block | tuple[Sentence, ...]
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Sentences kept as they are, and the numbers of the variables of all their scopes in one row."""
+
+    sentences: tuple[Sentence, ...]
+    numbers: Numbers
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def sentence(self, row: int) -> Sentence:
+        """Return the sentence of a row."""
+        return self.sentences[row]
+
+
+Part: TypeAlias = Block | Kept
 
 
 class Sentences(Lazy[Sentence]):
@@ -180,8 +195,7 @@ class Sentences(Lazy[Sentence]):
     def item(self, i: int) -> Sentence:
         """Make the sentence of a number."""
         p = bisect_right(self.starts, i) - 1
-        part = self.parts[p]
-        return part.sentence(i - self.starts[p]) if isinstance(part, Block) else part[i - self.starts[p]]
+        return self.parts[p].sentence(i - self.starts[p])
 
     def numbered(self) -> Iterator[tuple[int, Part]]:
         """Yield the parts, each with the number of its first sentence."""
@@ -193,18 +207,18 @@ def slot(number: int, values: tuple[str, ...]) -> Variable:
     return Variable(f"#{number}", values)
 
 
-def _filled(formula: Formula, filled: dict[Variable, Variable]) -> Formula:
+def filled(formula: Formula, standing: dict[Variable, Variable]) -> Formula:
     """Put variables into the slots of a formula."""
     match formula:
         case Truth():
             return formula
         case Is(variable, value):
-            return Is(filled[variable], value)
+            return Is(standing[variable], value)
         case Not(operand):
-            return Not(_filled(operand, filled))
+            return Not(filled(operand, standing))
         case And(operands) | Or(operands) | Xor(operands):
-            return type(formula)(tuple([_filled(operand, filled) for operand in operands]))
+            return type(formula)(tuple([filled(operand, standing) for operand in operands]))
         case Implies(premise, conclusion):
-            return Implies(_filled(premise, filled), _filled(conclusion, filled))
+            return Implies(filled(premise, standing), filled(conclusion, standing))
         case Iff(left, right):
-            return Iff(_filled(left, filled), _filled(right, filled))
+            return Iff(filled(left, standing), filled(right, standing))
