@@ -11,17 +11,21 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
 from credalog.grounding.network import ground
+from credalog.methods.intervals.bulk import factors_of
+from credalog.methods.intervals.factors import factor_graph
 from credalog.network.columns import Block, Kept, Sentences, Variables
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
 from credalog.network.graph import dependency_graph
 from credalog.network.parents import parents_of
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.budget import Budget
 from credalog.text.parse import read
 
 Tree: TypeAlias = Any
@@ -313,6 +317,22 @@ def test_parents_are_those_of_the_dependency_graph(seed: int) -> None:
     text = drawn(seed)[1]
     found = parents_of(in_columns(text)).parent_indices
     assert found == dependency_graph(sentence_by_sentence(text)).parent_indices
+
+
+@pytest.mark.parametrize("seed", range(300, 400))
+def test_the_factor_graph_is_the_one_of_single_sentences(seed: int) -> None:
+    assert_same_factors(drawn(seed)[1])
+
+
+def assert_same_factors(text: str) -> None:
+    network, plain = in_columns(text), sentence_by_sentence(text)
+    for families in (True, False):
+        found = factors_of(network, families=families, silent=True, budget=Budget.of(inf))
+        expected = factor_graph(plain, families=families, silent=True)
+        assert found.factors == expected.factors
+        for array, other in zip(found.arrays, expected.arrays, strict=True):
+            assert array.dtype == other.dtype
+            assert np.array_equal(array, other)
 
 
 def test_most_rules_become_blocks() -> None:
