@@ -7,20 +7,20 @@ grounded sentence by sentence.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.grounding.coded_lines import CodedLines
+from credalog.grounding.codes import Coded, Codes
 from credalog.grounding.elements import Column
 from credalog.grounding.instances import InstanceTables, Table
 from credalog.grounding.patterns import BUILDERS, Patterns, compare
-from credalog.grounding.terms import Scope, Signature, Value
-from credalog.network.columns import Block, Kept, Sentences, Variables, slot
+from credalog.grounding.terms import Scope, Value
+from credalog.network.columns import Block, Bounds, Kept, Naming, Sentences, Variables, slot
 from credalog.network.formulas import BOOLEAN, FALSE, Formula, Is, Truth, Variable
 from credalog.network.keys import distinct_rows, formula_key
 from credalog.network.sentences import Sentence, Source
@@ -34,14 +34,10 @@ from credalog.theory import (
     Predicate,
     RandomFunction,
     Rule,
-    term_of,
     written,
 )
 
-__all__ = ["Codes", "CodedBlock", "Templates", "assembled"]
-
-Coded: TypeAlias = NDArray[np.int64]
-"""Codes of variables; where they are few, the numbers are shorter ones."""
+__all__ = ["CodedBlock", "CodedPart", "CodedSentences", "Templates", "assembled"]
 
 DENSE = 8
 """Codes that are at most so many times as many as atoms are counted in a table, others sorted."""
@@ -49,92 +45,6 @@ DENSE = 8
 
 class Irregular(Exception):
     """The form of a sentence depends on the instance."""
-
-
-# ---- variables as numbers ---------------------------------------------------------------------------------
-
-
-class Codes:
-    """A number for every ground variable that a signature allows, and the way back to its name."""
-
-    def __init__(self, signature: Signature) -> None:
-        self._signature = signature
-        found = (signature[name] for name in signature.names((Predicate, RandomFunction)))
-        self._declared = [d for d in found if isinstance(d, Predicate | RandomFunction)]
-        self._number = {d.name: i for i, d in enumerate(self._declared)}
-        counts = (self._count(declaration) for declaration in self._declared)
-        self._bases = [0, *accumulate(counts)]
-        self._others: dict[str, int] = {}
-        self._names: list[str] = []
-
-    def _count(self, declaration: Predicate | RandomFunction) -> int:
-        total = 1
-        for size in self._sizes(declaration):
-            total *= size
-        return total
-
-    def _sizes(self, declaration: Predicate | RandomFunction) -> list[int]:
-        return [len(self._signature.ranks(sort)) for sort in declaration.sorts]
-
-    @property
-    def count(self) -> int:
-        """Return a number that no code reaches."""
-        return self._bases[-1] + len(self._names)
-
-    def of_elements(
-        self, declaration: Predicate | RandomFunction, columns: Sequence[Column], count: int
-    ) -> Coded:
-        """Return the codes of a declaration's variables for columns of arguments."""
-        if isinstance(declaration, Predicate) and declaration.symmetric and len(columns) > 1:
-            columns = list(np.sort(np.stack(columns), axis=0))
-        codes = np.zeros(count, dtype=np.int64)
-        for column, size in zip(columns, self._sizes(declaration), strict=True):
-            codes = codes * size + column
-        return codes + self._bases[self._number[declaration.name]]
-
-    def of(self, variable: Variable) -> int:
-        """Return the code of a ground variable."""
-        term = Name(variable.name) if self._signature[variable.name] else term_of(variable.name)
-        number = self._number.get(term.name) if isinstance(term, Name | Application) else None
-        if number is None:
-            return self.of_name(variable.name)
-        arguments = term.arguments if isinstance(term, Application) else ()
-        declaration = self._declared[number]
-        code = 0
-        for argument, sort in zip(arguments, declaration.sorts, strict=True):
-            ranks = self._signature.ranks(sort)
-            assert isinstance(argument, Name)
-            code = code * len(ranks) + ranks[argument.name]
-        return code + self._bases[number]
-
-    def of_name(self, name: str) -> int:
-        """Return the code of a proposition that is not declared."""
-        found = self._others.setdefault(name, len(self._names))
-        if found == len(self._names):
-            self._names.append(name)
-        return found + self._bases[-1]
-
-    def __call__(self, code: int) -> Variable:
-        """Return the variable of a code."""
-        if code >= self._bases[-1]:
-            return Variable(self._names[code - self._bases[-1]])
-        number = bisect_right(self._bases, code) - 1
-        declaration, rest = self._declared[number], code - self._bases[number]
-        elements: list[str] = []
-        for sort in reversed(declaration.sorts):
-            names = self._signature.elements(sort)
-            rest, place = divmod(rest, len(names))
-            elements.append(written(names[place]))
-        name = f"{declaration.name}({','.join(reversed(elements))})" if elements else declaration.name
-        return Variable(name, self._values(declaration))
-
-    def _values(self, declaration: Predicate | RandomFunction) -> tuple[str, ...]:
-        return self._signature.values(declaration) if isinstance(declaration, RandomFunction) else BOOLEAN
-
-    def sizes(self, codes: Coded) -> Coded:
-        """Return how many values each variable has."""
-        by_declaration = np.array([len(self._values(d)) for d in self._declared] + [2], dtype=np.int64)
-        return by_declaration[np.searchsorted(np.array(self._bases), codes, side="right") - 1]
 
 
 # ---- templates --------------------------------------------------------------------------------------------
@@ -146,11 +56,17 @@ class CodedBlock:
 
     template: Sentence
     codes: Coded
-    naming: Instantiated | None
+    naming: Naming | None
+    bounds: Bounds | None = None
+
+    def occurring(self, _codes: Codes) -> Coded:
+        """Return the codes of all variables, in the order in which they occur."""
+        return self.codes.ravel()
 
     def numbered(self, numbers: NDArray[np.int32], variables: Variables) -> Block:
         """Return the block with the numbers of its variables, which are given in one row."""
-        return Block(self.template, numbers.reshape(self.codes.shape), variables, naming=self.naming)
+        columns = numbers.reshape(self.codes.shape)
+        return Block(self.template, columns, variables, self.bounds, self.naming)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +83,23 @@ class Instantiated:
         named = zip(self.elements, self.columns[row].tolist(), strict=True)
         return f"{self.label}[{','.join(written(names[place]) for names, place in named)}]", self.source
 
+
+@dataclass(frozen=True, slots=True)
+class CodedSentences:
+    """Sentences that are kept as they are."""
+
+    sentences: tuple[Sentence, ...]
+
+    def occurring(self, codes: Codes) -> Coded:
+        """Return the codes of all variables, in the order in which they occur."""
+        return np.array([codes.of(v) for sentence in self.sentences for v in sentence.scope], dtype=np.int64)
+
+    def numbered(self, numbers: NDArray[np.int32], _variables: Variables) -> Kept:
+        """Return the sentences with the numbers of their variables."""
+        return Kept(self.sentences, numbers)
+
+
+CodedPart: TypeAlias = "CodedBlock | CodedSentences | CodedLines"
 
 _Argument: TypeAlias = tuple[Predicate | RandomFunction, tuple[Value, ...]]
 
@@ -292,28 +225,19 @@ class _Slots:
 
 def assembled(
     first: Iterable[Variable],
-    parts: Sequence[CodedBlock | tuple[Sentence, ...]],
+    parts: Sequence[CodedPart],
     last: Iterable[Variable],
     codes: Codes,
 ) -> tuple[Variables, Sentences]:
     """Give the variables numbers in the order in which they occur, and put them into the blocks."""
     rows = [np.array([codes.of(v) for v in first], dtype=np.int64)]
-    rows += [_occurring(part, codes) for part in parts]
+    rows += [part.occurring(codes) for part in parts]
     rows.append(np.array([codes.of(v) for v in last], dtype=np.int64))
     order, numbers = _numbered(np.concatenate(rows), codes.count)
     variables = Variables(order, codes.sizes(order), codes)
     ends = np.cumsum([len(row) for row in rows])
     cut = np.split(numbers, ends[:-1])[1:-1]
-    return variables, Sentences(
-        part.numbered(own, variables) if isinstance(part, CodedBlock) else Kept(part, own)
-        for part, own in zip(parts, cut, strict=True)
-    )
-
-
-def _occurring(part: CodedBlock | tuple[Sentence, ...], codes: Codes) -> Coded:
-    if isinstance(part, CodedBlock):
-        return part.codes.ravel()
-    return np.array([codes.of(v) for sentence in part for v in sentence.scope], dtype=np.int64)
+    return variables, Sentences(part.numbered(own, variables) for part, own in zip(parts, cut, strict=True))
 
 
 def _numbered(occurring: Coded, count: int) -> tuple[Coded, NDArray[np.int32]]:

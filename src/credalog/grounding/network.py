@@ -17,11 +17,13 @@ from typing import Any, TypeAlias, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
-from credalog.grounding.blocks import CodedBlock, Templates, assembled
+from credalog.grounding.blocks import CodedBlock, CodedSentences, Templates, assembled
+from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
 from credalog.grounding.guards import Instances
 from credalog.grounding.instances import CHUNK, InstanceTables
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
+from credalog.lines import Lines, Rules
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -131,7 +133,7 @@ class Grounder:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit, without making the instances."""
-        self._rules  # noqa: B018 -- compiling complains, and what is compiled is kept
+        self._parts  # noqa: B018 -- compiling complains, and what is compiled is kept
         for rule in self.theory.independences:
             with self._placing(rule.source):
                 self._blocks(rule)
@@ -143,7 +145,7 @@ class Grounder:
         with uncollected():
             self._check_size(limit)
             independences = tuple(dict.fromkeys(self._independences()))
-            if sum(rule.most for rule in self._rules) >= self.columns_from:
+            if self._lines or sum(rule.most for rule in self._rules) >= self.columns_from:
                 return self._in_columns(independences)
             sentences = tuple(s for compiled in self._rules for s in self._sentences(compiled))
             declared, others = self._declared(), self._others(independences)
@@ -198,14 +200,37 @@ class Grounder:
     # ---- rules ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _rules(self) -> tuple[_CompiledRule, ...]:
+    def _parts(self) -> tuple[_CompiledRule | CodedLines, ...]:
+        """The rules, compiled; lines of plain sentences as they are."""
+        rules = self.theory.rules
         with uncollected():
-            return tuple(map(self._compiled, self.theory.rules))
+            if not isinstance(rules, Rules):
+                return tuple(map(self._compiled, rules))
+            return tuple(chain.from_iterable(map(self._compiled_part, rules.parts)))
+
+    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[_CompiledRule | CodedLines]:
+        if isinstance(part, tuple):
+            return map(self._compiled, part)
+        templates = [template_of(form.rule, form.names) for form in part.forms]
+        if None in templates or not are_propositions(part, self._patterns.signature):
+            return [self._compiled(part.rule(i)) for i in range(len(part))]
+        self._patterns.known.update(part.names)
+        return [CodedLines(part, tuple(template for template in templates if template is not None))]
+
+    @cached_property
+    def _rules(self) -> tuple[_CompiledRule, ...]:
+        """The rules that were compiled one by one."""
+        return tuple(part for part in self._parts if isinstance(part, _CompiledRule))
+
+    @property
+    def _lines(self) -> int:
+        """How many sentences are lines."""
+        return sum(len(part.lines) for part in self._parts if isinstance(part, CodedLines))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
         """The undeclared names that occur in rules."""
-        return frozenset(self._patterns.assumed) if self._rules else frozenset()
+        return frozenset(self._patterns.assumed) if self._parts else frozenset()
 
     def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
         """Compile a formula about what the rules and declarations speak of."""
@@ -251,9 +276,9 @@ class Grounder:
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
         is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
-        if is_quick and sum(rule.most for rule in self._rules) <= limit:
+        if is_quick and self._lines + sum(rule.most for rule in self._rules) <= limit:
             return
-        count = 0
+        count = self._lines
         for compiled in self._rules:
             more = self._count(compiled, limit - count)
             if more is None or count + more > limit:
@@ -275,8 +300,11 @@ class Grounder:
     def _in_columns(self, independences: tuple[Independence, ...]) -> Network:
         """Ground rule by rule, at once where that can be done."""
         templates = Templates(self._patterns)
-        parts: list[CodedBlock | list[Sentence]] = []
-        for compiled in self._rules:
+        parts: list[CodedBlock | CodedLines | list[Sentence]] = []
+        for compiled in self._parts:
+            if isinstance(compiled, CodedLines):
+                parts.append(compiled)
+                continue
             block = self._block(compiled, templates) if compiled.most > 1 else None
             if block is not None:
                 parts.append(block)
@@ -286,7 +314,7 @@ class Grounder:
             last = parts[-1]
             assert isinstance(last, list)
             last.extend(self._sentences(compiled))
-        whole = [tuple(part) if isinstance(part, list) else part for part in parts]
+        whole = [CodedSentences(tuple(part)) if isinstance(part, list) else part for part in parts]
         found = assembled(self._declared(), whole, self._others(independences), templates.codes)
         return Network(*found, independences)
 

@@ -91,6 +91,8 @@ class Patterns:
         """At most how many instances of inner quantifiers were met since this was set to 0."""
         self.assumed: set[str] = set()
         """The names taken for propositions without a declaration."""
+        self.known: set[str] = set()
+        """The names of propositions that occur in lines, which are not compiled one by one."""
         self._propositions: dict[str, Is] = {}
         # What is made of the same elements is made once, whichever pattern asks for it.
         self._ground_variables: dict[str, Callable[..., Variable]] = {}
@@ -261,7 +263,8 @@ class Patterns:
         found = self.variables.get(name)
         if found is None:
             found = self.variables[name] = Variable(name)
-            self.assumed.add(name)
+            if name not in self.known:
+                self.assumed.add(name)
         return found
 
     # ---- comparisons ----------------------------------------------------------------------------------

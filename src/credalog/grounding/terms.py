@@ -88,6 +88,11 @@ class Signature:
         self.is_strict = any(isinstance(d, Predicate) for d in theory.declarations)
         """With declared predicates, an undeclared name is a mistake; otherwise it is a proposition."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is declared."""
+        return not self._declared
+
     def __getitem__(self, name: str) -> Declaration | None:
         return self._declared.get(name)
 

@@ -31,7 +31,19 @@ from credalog.network.formulas import (
 )
 from credalog.network.sentences import Sentence, Source
 
-__all__ = ["Block", "Bounds", "Kept", "Lazy", "Naming", "Numbers", "Sentences", "Variables", "filled", "slot"]
+__all__ = [
+    "Block",
+    "Bounds",
+    "Kept",
+    "Lazy",
+    "Mixed",
+    "Naming",
+    "Numbers",
+    "Sentences",
+    "Variables",
+    "filled",
+    "slot",
+]
 
 T = TypeVar("T")
 
@@ -180,7 +192,24 @@ class Kept:
         return self.sentences[row]
 
 
-Part: TypeAlias = Block | Kept
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixed:
+    """Blocks whose sentences stand between each other: the place of each row, and the row at each place."""
+
+    blocks: tuple[Block, ...]
+    where: tuple[NDArray[np.int64], ...]
+    block_of: Numbers
+    row_of: Numbers
+
+    def __len__(self) -> int:
+        return len(self.block_of)
+
+    def sentence(self, row: int) -> Sentence:
+        """Make the sentence at a place."""
+        return self.blocks[int(self.block_of[row])].sentence(int(self.row_of[row]))
+
+
+Part: TypeAlias = Block | Kept | Mixed
 
 
 class Sentences(Lazy[Sentence]):

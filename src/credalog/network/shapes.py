@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.network.columns import Block, Bounds, Kept, Numbers, Sentences, filled, slot
+from credalog.network.columns import Block, Bounds, Kept, Mixed, Numbers, Sentences, filled, slot
 from credalog.network.sentences import Sentence
 
 __all__ = ["Shape", "shapes"]
@@ -38,24 +38,30 @@ def shapes(sentences: Sentences) -> list[Shape]:
         if isinstance(part, Kept):
             loose.add_kept(start, part)
             continue
-        ordered = np.sort(part.columns, axis=1)
-        repeats = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-        if repeats.any():
-            loose.add(part, start, np.flatnonzero(repeats))
-        regular = np.flatnonzero(~repeats)
-        if len(regular):
-            found.append(_shape(part, start, regular))
+        blocks = zip(part.blocks, part.where, strict=True) if isinstance(part, Mixed) else _whole(part)
+        for block, where in blocks:
+            ordered = np.sort(block.columns, axis=1)
+            repeats = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+            if repeats.any():
+                loose.add(block, where + start, np.flatnonzero(repeats))
+            regular = np.flatnonzero(~repeats)
+            if len(regular):
+                found.append(_shape(block, where + start, regular))
     return [*found, *loose.shapes()]
 
 
-def _shape(part: Block, start: int, rows: NDArray[np.int64]) -> Shape:
+def _whole(block: Block) -> list[tuple[Block, NDArray[np.int64]]]:
+    return [(block, np.arange(len(block)))]
+
+
+def _shape(part: Block, where: NDArray[np.int64], rows: NDArray[np.int64]) -> Shape:
     template, bounds = part.template, part.bounds
     if bounds is None:
         none = np.zeros(len(rows), dtype=np.int32)
         bounds = Bounds((template.lower, template.upper), none, none + 1)
     else:
         bounds = bounds[rows]
-    return Shape(template, rows + start, part.columns[rows], bounds)
+    return Shape(template, where[rows], part.columns[rows], bounds)
 
 
 class _Loose:
@@ -71,11 +77,11 @@ class _Loose:
         for i, (sentence, end) in enumerate(zip(part.sentences, accumulate(counts), strict=True)):
             self._add(start + i, sentence, numbers[end - counts[i] : end])
 
-    def add(self, part: Block, start: int, rows: NDArray[np.int64]) -> None:
+    def add(self, part: Block, where: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         """Add rows of a block in which a variable stands in several slots."""
         for row in rows.tolist():
             numbers = list(dict.fromkeys(part.columns[row].tolist()))
-            self._add(start + row, part.sentence(row), numbers)
+            self._add(int(where[row]), part.sentence(row), numbers)
 
     def _add(self, number: int, sentence: Sentence, numbers: Sequence[int]) -> None:
         slots = {v: slot(i, v.values) for i, v in enumerate(sentence.scope)}
