@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -18,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from credalog.cli import main
 from credalog.errors import CredalogError, UnknownName
 from credalog.grounding.network import ground
 from credalog.lcn import LCN
@@ -548,3 +550,23 @@ def test_questions_about_a_long_text_are_answered() -> None:
     with pytest.raises(UnknownName, match="there is no c"):
         lcn.query("P(c)")
     assert lcn.with_sentences("P(c) = 0.5").query("P(c)").lower == pytest.approx(0.5, abs=1e-4)
+
+
+# ---- long tables ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_long_table_is_the_same_written_row_by_row(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "network.lcn"
+    path.write_text("variable C in {red, green, blue}\nP(C = red) = 0.2\n0.1 <= P(a | long_name) <= 0.4\n")
+    written = []
+    for streamed in (10, 0):
+        monkeypatch.setattr("credalog.cli.ask.STREAMED", streamed)
+        monkeypatch.setattr("credalog.cli.output.SAMPLE", 1)
+        assert main(["marginals", str(path), "--method", "sound", *options]) == 0
+        # The seconds differ.
+        written.append(re.sub(r"[\d.]+\n|\"seconds\": .*", "", capsys.readouterr().out))
+    assert written[0] == written[1]
+    assert "long_name" in written[0]

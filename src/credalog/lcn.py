@@ -30,7 +30,7 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
-from credalog.grounding.network import LIMIT, Grounder
+from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -174,9 +174,9 @@ class LCN:
                 is_ground = isinstance(self.stated, Network)
                 self.__dict__["_network"] = self.stated if is_ground else self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
-        if len(network.sentences) > limit:
+        if (count := instance_count(network)) > limit:
             raise GroundingTooLarge(
-                f"the theory grounds to {len(network.sentences):,} sentences; the limit is {limit:,}",
+                f"the theory grounds to {count:,} sentences; the limit is {limit:,}",
                 advice="Add guards, make the domains smaller, or raise the limit.",
             )
         return network
