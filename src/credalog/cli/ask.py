@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.choices import METHODS, PROPAGATIONS
+from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     EFFORT,
@@ -147,7 +148,7 @@ def marginals(arguments: Namespace) -> int:
     model = _model(arguments)
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
-        if len(model.variables) > STREAMED:
+        if len(model.variables) > STREAMED and arguments.certificate is None:
             return _streamed(model, arguments)
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
@@ -337,6 +338,7 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
 
 def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[Column] = ANSWERS) -> int:
     """Collect the answers and write them, even where a question fails or the user has had enough."""
+    reserve(arguments)
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
@@ -363,6 +365,8 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)
+    if answers and not watch.is_interrupted:
+        write_certificate(model, answers, arguments)
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
@@ -434,6 +438,7 @@ RUNNING = (
     Argument("--method", "how to compute (default auto)", default="auto", choices=METHODS),
     Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
     Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
+    CERTIFICATE,
 )
 WINDOW = Argument(
     "--window",
@@ -447,5 +452,10 @@ ASKING = (
     Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
     Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
     Command("run", "answer the query lines of a file", RUNNING, run),
-    Command("decide", "compare probabilities with thresholds", (*EFFORT, EVIDENCE, STATEMENTS), decide),
+    Command(
+        "decide",
+        "compare probabilities with thresholds",
+        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS),
+        decide,
+    ),
 )
