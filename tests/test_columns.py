@@ -10,7 +10,7 @@ import pickle
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -27,7 +27,7 @@ from credalog.lines import Rules
 from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.factors import factor_graph
 from credalog.network.columns import Block, Kept, Sentences, Variables
-from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
+from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
 from credalog.network.graph import dependency_graph
 from credalog.network.parents import parents_of
 from credalog.network.sentences import Network, Sentence
@@ -345,6 +345,14 @@ def assert_alike(network: Network, plain: Network) -> None:
         for array, other in zip(found.arrays, expected.arrays, strict=True):
             assert array.dtype == other.dtype
             assert np.array_equal(array, other)
+
+
+def test_columns_count_only_with_their_own_variables() -> None:
+    network, plain = in_columns(drawn(0)[1]), sentence_by_sentence(drawn(0)[1])
+    more = Variable("one more")
+    known = tuple(network.variables)
+    for variables in ((*known, more), (more, *known), known[::-1]):
+        assert_alike(replace(network, variables=variables), replace(plain, variables=variables))
 
 
 def test_most_rules_become_blocks() -> None:

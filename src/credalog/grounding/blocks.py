@@ -237,7 +237,8 @@ def assembled(
     variables = Variables(order, codes.sizes(order), codes)
     ends = np.cumsum([len(row) for row in rows])
     cut = np.split(numbers, ends[:-1])[1:-1]
-    return variables, Sentences(part.numbered(own, variables) for part, own in zip(parts, cut, strict=True))
+    found = [part.numbered(own, variables) for part, own in zip(parts, cut, strict=True)]
+    return variables, Sentences(found, variables)
 
 
 def _numbered(occurring: Coded, count: int) -> tuple[Coded, NDArray[np.int32]]:

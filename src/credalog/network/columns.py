@@ -29,7 +29,7 @@ from credalog.network.formulas import (
     Variable,
     Xor,
 )
-from credalog.network.sentences import Sentence, Source
+from credalog.network.sentences import Network, Sentence, Source
 
 __all__ = [
     "Block",
@@ -41,6 +41,7 @@ __all__ = [
     "Numbers",
     "Sentences",
     "Variables",
+    "columns_of",
     "filled",
     "slot",
 ]
@@ -215,7 +216,9 @@ Part: TypeAlias = Block | Kept | Mixed
 class Sentences(Lazy[Sentence]):
     """The sentences of a network: blocks, and between them sentences that are kept as they are."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(self, parts: Iterable[Part], variables: Sequence[Variable]) -> None:
+        self.variables = variables
+        """The variables that the numbers in the parts stand for."""
         self.parts = tuple(part for part in parts if len(part))
         self.starts = [0, *accumulate(map(len, self.parts))]
         """The number of the first sentence of each part, and how many there are."""
@@ -229,6 +232,20 @@ class Sentences(Lazy[Sentence]):
     def numbered(self) -> Iterator[tuple[int, Part]]:
         """Yield the parts, each with the number of its first sentence."""
         return zip(self.starts, self.parts, strict=False)
+
+
+def columns_of(network: Network) -> Sentences | None:
+    """Return the columns of a large network, if their numbers are those of its variables; more may follow."""
+    found = network.sentences
+    if not isinstance(found, Sentences):
+        return None
+    known, all_of_them = found.variables, network.variables
+    if all_of_them is known or (
+        len(all_of_them) >= len(known)
+        and all(mine == theirs for mine, theirs in zip(known, all_of_them, strict=False))
+    ):
+        return found
+    return None
 
 
 def slot(number: int, values: tuple[str, ...]) -> Variable:

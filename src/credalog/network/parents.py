@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.network.columns import Lazy, Sentences
+from credalog.network.columns import Lazy, columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, scope
 from credalog.network.graph import dependency_graph
 from credalog.network.keys import Matrix, formula_key, same_rows
@@ -63,7 +63,8 @@ class Parents:
 
 def parents_of(network: Network) -> Parents:
     """Return the parents of every variable."""
-    said = shapes(network.sentences) if isinstance(network.sentences, Sentences) else None
+    columns = columns_of(network)
+    said = None if columns is None else shapes(columns)
     if said is not None and all(len(shape.template.claims) == 1 for shape in said):
         found = _Stamps(len(network.variables), said).parents()
         if found is not None:

@@ -32,7 +32,7 @@ from credalog.methods.intervals.factors import (
     starts,
     up,
 )
-from credalog.network.columns import Lazy, Sentences, Variables
+from credalog.network.columns import Lazy, Variables, columns_of
 from credalog.network.keys import packed
 from credalog.network.sentences import Network
 from credalog.network.shapes import Shape, shapes
@@ -60,10 +60,11 @@ class _Factors(Lazy[Factor]):
 
 def factors_of(network: Network, *, families: bool, silent: bool, budget: Budget) -> FactorGraph:
     """Write the factor graph of a network as arrays, in bulk where the network is large."""
-    if not isinstance(network.sentences, Sentences):
+    columns = columns_of(network)
+    if columns is None:
         return factor_graph(network, families=families, silent=silent, budget=budget)
     by_width: dict[int, list[_Read]] = {}
-    for number, shape in enumerate(shapes(network.sentences)):
+    for number, shape in enumerate(shapes(columns)):
         width = len(shape.template.scope)
         if width:
             by_width.setdefault(width, []).append(_Read.of(number, shape))
@@ -306,7 +307,8 @@ def _assembled(network: Network, by_width: list[list[_Layer]]) -> FactorGraph:
         edge_variable[edge_start[at][:, None] + np.arange(layer.scope.shape[1])] = layer.scope
         coefficient[table_start[at][:, None] + np.arange(layer.rows.shape[1])] = layer.rows[layer.like]
         members[np.repeat(member_start[at], layer.counts) + _within(layer.counts)] = layer.members
-    assert isinstance(network.variables, Variables)
-    size = network.variables.sizes
+    known = network.variables
+    sizes = known.sizes if isinstance(known, Variables) else [len(v.values) for v in known]
+    size = np.array(sizes, dtype=np.int64)
     arrays = Arrays.of(kind, edge_start, edge_variable, size, table_start, coefficient)
     return FactorGraph(network, _Factors(arrays, members, member_start, separate), arrays)

@@ -37,7 +37,7 @@ from credalog.methods.intervals.rounds import (
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
 from credalog.methods.intervals.wide import wide_messages
 from credalog.methods.intervals.windows import Surroundings, widen
-from credalog.network.columns import Sentences
+from credalog.network.columns import columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, conjunction, literals_of
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.parents import Parents, parents_of
@@ -170,7 +170,7 @@ def propagate(
 
 def _around(network: Network, *, is_whole: bool) -> DependencyGraph | Parents:
     """Return the dependency graph; of a large network only the parents, unless the whole is needed."""
-    is_large = isinstance(network.sentences, Sentences)
+    is_large = columns_of(network) is not None
     return parents_of(network) if is_large and not is_whole else dependency_graph(network)
 
 
