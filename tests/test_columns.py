@@ -25,7 +25,7 @@ from credalog.grounding.network import ground
 from credalog.lcn import LCN
 from credalog.lines import Rules
 from credalog.methods.intervals.bulk import factors_of
-from credalog.methods.intervals.factors import factor_graph
+from credalog.methods.intervals.factors import Arrays, factor_graph
 from credalog.network.columns import Block, Kept, Sentences, Variables
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
 from credalog.network.graph import dependency_graph
@@ -342,7 +342,8 @@ def assert_alike(network: Network, plain: Network) -> None:
         found = factors_of(network, families=families, silent=True, budget=Budget.of(inf))
         expected = factor_graph(plain, families=families, silent=True)
         assert found.factors == expected.factors
-        for array, other in zip(found.arrays, expected.arrays, strict=True):
+        for name in Arrays._fields:
+            array, other = np.asarray(getattr(found.arrays, name)), np.asarray(getattr(expected.arrays, name))
             assert array.dtype == other.dtype
             assert np.array_equal(array, other)
 
