@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -30,7 +30,7 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
-from credalog.grounding.network import LIMIT, Grounder
+from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -175,20 +175,20 @@ class LCN:
                 is_ground = isinstance(self.stated, Network)
                 self.__dict__["_network"] = self.stated if is_ground else self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
-        if len(network.sentences) > limit:
+        if (count := instance_count(network)) > limit:
             raise GroundingTooLarge(
-                f"the theory grounds to {len(network.sentences):,} sentences; the limit is {limit:,}",
+                f"the theory grounds to {count:,} sentences; the limit is {limit:,}",
                 advice="Add guards, make the domains smaller, or raise the limit.",
             )
         return network
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> Sequence[Variable]:
         """Return the ground variables."""
         return self.ground().variables
 
     @property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> Sequence[Sentence]:
         """Return the ground sentences."""
         return self.ground().sentences
 
@@ -658,7 +658,7 @@ class LCN:
         network = self.ground()
         asked = dict.fromkeys(variable for query in queries for variable in query.scope)
         added = tuple(variable for variable in asked if variable not in self._mentioned)
-        return replace(network, variables=network.variables + added) if added else network
+        return replace(network, variables=(*network.variables, *added)) if added else network
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
