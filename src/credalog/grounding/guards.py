@@ -91,6 +91,8 @@ class Level(NamedTuple):
     others: tuple[int, ...]
     """The slots from whose elements this one must differ."""
     tests: tuple[Maker[bool], ...]
+    is_proposed: bool = False
+    """Whether a relation or an equation proposes the candidates; otherwise they are the whole domain."""
 
     def admits(self, element: str, environment: Environment) -> bool:
         """Bind the variable, and tell whether the guards pass."""
@@ -288,7 +290,7 @@ class Guards:
         )
         proposed = self._proposed(name, [guard.pattern for guard in guards], scope)
         if proposed is not None:
-            return Level(slot, *proposed, others, tests)
+            return Level(slot, *proposed, others, tests, is_proposed=True)
         elements = self.terms.signature.elements(sort)
         # The elements bound before to the same group are not available any more.
         most = max(len(elements) - len(others), 0)

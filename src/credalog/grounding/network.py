@@ -70,7 +70,7 @@ def ground(theory: Theory, *, limit: int = LIMIT) -> Network:
 
 
 @dataclass(frozen=True, slots=True)
-class _CompiledRule:
+class CompiledRule:
     """A rule ready to be instantiated."""
 
     rule: Rule
@@ -88,19 +88,25 @@ class _CompiledRule:
         return self.instances.most * max(1, self.expansion)
 
     def sentences(self) -> Iterator[Sentence]:
-        rule, environment = self.rule, [""] * self.width
-        lower, upper = rule.assessment.lower, rule.assessment.upper
-        bound = len(self.instances.levels)
+        """Yield the sentences of all instances, as they are written."""
+        environment, bound = [""] * self.width, len(self.instances.levels)
         for _ in self.instances.of(environment):
-            # The condition comes first: where it is false, the claims need not even be defined.
-            given = _made(self.given, environment)
-            if given == FALSE:
-                continue
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
-            label = rule.label
+            label = self.rule.label
             if bound and label:
                 label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
+            if (sentence := self.sentence(environment, label)) is not None:
+                yield sentence
+
+    def sentence(self, environment: Environment, label: str) -> Sentence | None:
+        """Return the sentence of one instance; None where its condition is false."""
+        rule = self.rule
+        # The condition comes first: where it is false, the claims need not even be defined.
+        given = _made(self.given, environment)
+        if given == FALSE:
+            return None
+        claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+        lower, upper = rule.assessment.lower, rule.assessment.upper
+        return Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
 
 
 class Grounder:
@@ -183,9 +189,9 @@ class Grounder:
     # ---- rules ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _rules(self) -> tuple[_CompiledRule, ...]:
+    def _rules(self) -> tuple[CompiledRule, ...]:
         with uncollected():
-            return tuple(map(self._compiled, self.theory.rules))
+            return tuple(map(self.compiled, self.theory.rules))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
@@ -221,7 +227,18 @@ class Grounder:
             found = f"there is no {unknown[0]}"
             raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
 
-    def _compiled(self, rule: Rule) -> _CompiledRule:
+    @property
+    def signature(self) -> Signature:
+        """Return what each name stands for."""
+        return self._patterns.signature
+
+    @property
+    def estimate(self) -> int:
+        """Return at most how many sentences the ground network has, instances of quantifiers counted in."""
+        return sum(rule.most for rule in self._rules)
+
+    def compiled(self, rule: Rule) -> CompiledRule:
+        """Make a rule ready to be instantiated."""
         patterns = self._patterns
         patterns.expansion = patterns.guards.searched = 0
         try:
@@ -231,7 +248,7 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
+        return CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
@@ -254,7 +271,7 @@ class Grounder:
     def _sentences(self) -> Iterator[Sentence]:
         for compiled in self._rules:
             try:
-                yield from _merged(filter(None, map(_settled, compiled.sentences())))
+                yield from _merged(filter(None, map(settled, compiled.sentences())))
             except Misstatement as error:
                 raise self._placed(error, compiled.rule.source) from None
 
@@ -331,12 +348,12 @@ def _too_large(message: str) -> GroundingTooLarge:
     return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
 
 
-def _search(compiled: _CompiledRule) -> int:
+def _search(compiled: CompiledRule) -> int:
     """Return at most how many instances the quantifiers of a rule's guards look through."""
     return compiled.searched * compiled.instances.most
 
 
-def _count(compiled: _CompiledRule, room: int) -> int | None:
+def _count(compiled: CompiledRule, room: int) -> int | None:
     """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
     if _search(compiled) > TRIES * max(room, 1000):
         return None
@@ -350,7 +367,7 @@ def _count(compiled: _CompiledRule, room: int) -> int | None:
 # ---- what is constant, and what is said twice -------------------------------------------------------------
 
 
-def _settled(sentence: Sentence) -> Sentence | None:
+def settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
     if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
@@ -391,13 +408,14 @@ def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """
     seen: set[Hashable] = set()
     for sentence in sentences:
-        key = _key(sentence)
+        key = key_of(sentence)
         if key not in seen:
             seen.add(key)
             yield sentence
 
 
-def _key(sentence: Sentence) -> Hashable:
+def key_of(sentence: Sentence) -> Hashable:
+    """Return what two sentences share that say the same."""
     # The hash of a Fraction is dear, those of its two integers are not.
     bounds = (*sentence.lower.as_integer_ratio(), *sentence.upper.as_integer_ratio())
     claims = sentence.claims
