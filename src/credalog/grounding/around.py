@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 from typing import NamedTuple, TypeAlias, assert_never
 
 from credalog.grounding.network import CompiledRule, Grounder, key_of, settled
 from credalog.grounding.patterns import Undefined
 from credalog.grounding.terms import Environment
-from credalog.network.formulas import Variable
+from credalog.network.formulas import BOOLEAN, Variable
 from credalog.network.sentences import Sentence
 from credalog.theory import (
     Application,
@@ -37,6 +37,7 @@ from credalog.theory import (
     Prefix,
     Quantified,
     RandomFunction,
+    Relation,
     Rule,
     Shifted,
     Term,
@@ -45,7 +46,19 @@ from credalog.theory import (
     written,
 )
 
-__all__ = ["Around", "GroundAtom", "Occurrence", "Pool", "RuleAtoms", "TooMany", "atom_of", "is_literal"]
+__all__ = [
+    "Around",
+    "GroundAtom",
+    "Occurrence",
+    "Pool",
+    "RuleAtoms",
+    "Standing",
+    "TooMany",
+    "Unfaithful",
+    "atom_of",
+    "is_literal",
+    "names_in",
+]
 
 Pool: TypeAlias = Mapping[str, Sequence[str]]
 """Some elements of each domain."""
@@ -62,6 +75,17 @@ class GroundAtom(NamedTuple):
 
     name: str
     elements: tuple[str, ...]
+
+
+class Standing(NamedTuple):
+    """A sentence that stands for others, and whether it may be none of the theory's own."""
+
+    sentence: Sentence
+    is_loose: bool
+
+
+class Unfaithful(Exception):
+    """No few elements can stand for all in an instance of a rule."""
 
 
 class TooMany(Exception):
@@ -125,15 +149,13 @@ class Around:
         self._declared = {d.name: d for d in self.theory.declarations}
         self._ranks = grounder.signature.ranks
         self.domains = tuple(d.name for d in self.theory.declarations if isinstance(d, Domain))
-        self._bound_anywhere = frozenset(
-            name for rule in self.theory.rules for b in rule.prefix.binders for name in b.names
-        )
+        self._bound_anywhere = frozenset(n for rule in self.theory.rules for n in _bound_names(rule))
         self.rules = tuple(self._atoms_of(n, rule) for n, rule in enumerate(self.theory.rules))
         self._by_name: dict[str, list[tuple[RuleAtoms, Occurrence]]] = {}
         for atoms in self.rules:
             for occurrence in dict.fromkeys(atoms.occurrences):
                 self._by_name.setdefault(occurrence.name, []).append((atoms, occurrence))
-        self._variants: dict[tuple[int, frozenset[str]], _Variant] = {}
+        self._variants: dict[tuple[int, frozenset[str], bool], _Variant] = {}
 
     # ---- what is said ---------------------------------------------------------------------------------
 
@@ -160,6 +182,76 @@ class Around:
                         found.setdefault((atoms.number, key_of(sentence)), sentence)
         return list(found.values())
 
+    def standing_for_all(self, variable: Variable, pool: Pool, *, tries: int = TRIES) -> list[Standing]:
+        """Return sentences that stand for all that mention a variable; `Unfaithful` where none can.
+
+        A pool has, of each profile, as many elements as a rule has variables. Free variables range over it, and
+        guards that the profile of an element does not decide are taken to hold of it: so there may be
+        more sentences than the theory has, but none is missed but for the names of elements.
+        """
+        atom = atom_of(variable)
+        found: dict[tuple[int, Hashable], Standing] = {}
+        for atoms, occurrence in self._by_name.get(atom.name, ()):
+            for bound in self._unified(atoms, occurrence, atom.elements):
+                variant = self._faithful_variant(atoms, frozenset(bound))
+                for sentence in variant.sentences(bound, pool, tries):
+                    if variable in sentence.scope:
+                        key = atoms.number, key_of(sentence)
+                        found.setdefault(key, Standing(sentence, variant.is_loose))
+        return list(found.values())
+
+    def _faithful_variant(self, atoms: RuleAtoms, bound: frozenset[str]) -> _Variant:
+        """Compile a rule whose free variables range over elements that stand for others."""
+        key = atoms.number, bound, True
+        if key not in self._variants:
+            order = _followed(atoms.rule.prefix.guard, atoms.sorts, bound)
+            guards = tuple(_conjuncts(atoms.rule.prefix.guard))
+            free = _free_variables(guards, order, bound)
+            if free and (self._decides_by_facts(atoms, free) or atoms.is_opaque):
+                raise Unfaithful
+            kept = tuple(g for g in guards if not free & set(names_in(g)) or self._is_by_profile(g))
+            prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(kept)), order, atoms.sorts)
+            compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
+            if compiled.expansion > EXPANSION:
+                raise Unfaithful
+            self._variants[key] = _Variant(compiled, order, atoms, self, len(kept) < len(guards))
+        return self._variants[key]
+
+    def _is_by_profile(self, guard: Pattern) -> bool:
+        """Tell whether the profiles of elements, and which of them are equal, decide a guard."""
+        match guard:
+            case Application(name, (Name(),)):
+                return isinstance(self._declared.get(name), Relation)
+            case Comparison(Order.EQUAL | Order.UNEQUAL, Name(), Name()):
+                return True
+            case Compound(_, operands):
+                return all(map(self._is_by_profile, operands))
+            case Boolean():
+                return True
+            case _:
+                return False
+
+    def _decides_by_facts(self, atoms: RuleAtoms, free: frozenset[str]) -> bool:
+        """Tell whether a formula has a relation, a function or a sum of a free variable."""
+        nested = (a for o in atoms.occurrences for a in o.arguments if not isinstance(a, Name))
+        if any(free & set(names_in(argument)) for argument in nested):
+            return True
+        claims = (claim for _, claim in atoms.rule.assessment.claims)
+        patterns = (*claims, atoms.rule.assessment.given)
+        return any(self._has_fact_of(pattern, free) for pattern in patterns)
+
+    def _has_fact_of(self, pattern: Pattern, free: frozenset[str]) -> bool:
+        match pattern:
+            case Compound(_, operands):
+                return any(self._has_fact_of(operand, free) for operand in operands)
+            case Name() | Application() if self.is_random(pattern.name, pattern):
+                return False
+            case Comparison(_, Name() | Application() as left, Name(value)):
+                is_plain = self.is_random(left.name, left) and self.is_value(left, value)
+                return not is_plain and not self._is_by_profile(pattern)
+            case _:
+                return bool(free & set(names_in(pattern))) and not self._is_by_profile(pattern)
+
     def _matching(
         self, atoms: RuleAtoms, occurrence: Occurrence, elements: tuple[str, ...], pool: Pool | None, tries: int
     ) -> Iterator[Sentence]:
@@ -173,12 +265,12 @@ class Around:
 
     def _variant(self, atoms: RuleAtoms, bound: frozenset[str]) -> _Variant:
         """Compile a rule with some of its variables first, so that facts are followed from these."""
-        key = atoms.number, bound
+        key = atoms.number, bound, False
         if key not in self._variants:
-            order = sorted(atoms.sorts, key=lambda name: name not in bound)
+            order = _followed(atoms.rule.prefix.guard, atoms.sorts, bound)
             prefix = _reordered(atoms.rule.prefix, order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
-            self._variants[key] = _Variant(compiled, tuple(order), atoms, self)
+            self._variants[key] = _Variant(compiled, order, atoms, self)
         return self._variants[key]
 
     # ---- matching -------------------------------------------------------------------------------------
@@ -187,14 +279,11 @@ class Around:
         self, atoms: RuleAtoms, occurrence: Occurrence, elements: tuple[str, ...]
     ) -> Iterator[dict[str, str]]:
         """Yield the bindings under which an atom of a rule may be a ground atom."""
-        orders = [elements]
-        declaration = self._declared.get(occurrence.name)
-        if isinstance(declaration, Predicate) and declaration.symmetric and len(elements) == 2:
-            orders.append(elements[::-1])
         if len(occurrence.arguments) != len(elements):
             return
+        orders = set(permutations(elements)) if self.is_symmetric(occurrence.name) else {elements}
         found: list[dict[str, str]] = []
-        for order in orders:
+        for order in sorted(orders):
             bound = self._bound(atoms, occurrence, order)
             if bound is not None and bound not in found:
                 found.append(bound)
@@ -224,6 +313,29 @@ class Around:
                     # A function's value or a variable of an inner quantifier: whatever it is, it may match.
                     pass
         return bound
+
+    def is_symmetric(self, name: str) -> bool:
+        """Tell whether the arguments of a predicate may be exchanged."""
+        declaration = self._declared.get(name)
+        return isinstance(declaration, Predicate) and declaration.symmetric
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a predicate's atoms, or of a random function's."""
+        declaration = self._declared.get(name)
+        return (
+            self.grounder.signature.values(declaration)
+            if isinstance(declaration, RandomFunction)
+            else BOOLEAN
+        )
+
+    def is_value(self, pattern: Name | Application, name: str) -> bool:
+        """Tell whether a name is a value of a random function, and no logical variable."""
+        return name not in self._bound_anywhere and name in self.values(self.spelt(pattern)[0])
+
+    def sorts(self, name: str) -> tuple[str, ...]:
+        """Return the domains that a predicate or random function is applied to."""
+        declaration = self._declared.get(name)
+        return declaration.sorts if isinstance(declaration, Predicate | RandomFunction) else ()
 
     def is_constant(self, name: str) -> bool:
         """Tell whether a name that no rule binds is an element; variables of inner quantifiers are not."""
@@ -318,6 +430,8 @@ class _Variant:
     order: tuple[str, ...]
     atoms: RuleAtoms
     around: Around
+    is_loose: bool = False
+    """Whether a guard was left out."""
 
     def sentences(self, bound: Mapping[str, str], pool: Pool | None, tries: int) -> Iterator[Sentence]:
         """Yield the sentences of the instances with some variables bound."""
@@ -390,6 +504,70 @@ def atom_of(variable: Variable) -> GroundAtom:
     return GroundAtom(term.name, tuple(a.name for a in term.arguments if isinstance(a, Name)))
 
 
+def _followed(guard: Pattern, sorts: Mapping[str, str], bound: frozenset[str]) -> tuple[str, ...]:
+    """Order variables so that facts are followed: bound ones first, then those that a relation connects."""
+    order = [name for name in sorts if name in bound]
+    links = [set(names_in(g)) & sorts.keys() for g in _conjuncts(guard) if _proposes(g)]
+    while True:
+        near = (n for n in sorts if n not in order and any(n in link and link & {*order} for link in links))
+        name = next(near, None)
+        if name is None:
+            break
+        order.append(name)
+    related = {name for link in links for name in link}
+    rest = sorted((n for n in sorts if n not in order), key=lambda n: n not in related)
+    return (*order, *rest)
+
+
+def _proposes(guard: Pattern) -> bool:
+    match guard:
+        case Application() | Comparison(Order.EQUAL):
+            return True
+        case _:
+            return False
+
+
+def _free_variables(
+    guards: Iterable[Pattern], order: Sequence[str], bound: frozenset[str]
+) -> frozenset[str]:
+    """Return the variables that no relation of several elements, and no equation, proposes values for."""
+    proposed = set(bound)
+    for place, name in enumerate(order):
+        for guard in guards:
+            match guard:
+                case Application(_, arguments) if Name(name) in arguments and len(arguments) > 1:
+                    proposed.add(name)
+                case Comparison(Order.EQUAL, left, right):
+                    for side, other in ((left, right), (right, left)):
+                        if side == Name(name) and set(names_in(other)) & set(order) <= set(order[:place]):
+                            proposed.add(name)
+                case _:
+                    pass
+    return frozenset(order) - proposed
+
+
+def names_in(pattern: Pattern) -> Iterator[str]:
+    """Yield every plain name in a pattern."""
+    match pattern:
+        case Boolean():
+            return
+        case Name(name):
+            yield name
+        case Application(_, parts) | Compound(_, parts):
+            for part in parts:
+                yield from names_in(part)
+        case Shifted(inner):
+            yield from names_in(inner)
+        case Comparison(_, left, right):
+            yield from names_in(left)
+            yield from names_in(right)
+        case Quantified(_, prefix, body):
+            yield from names_in(prefix.guard)
+            yield from names_in(body)
+        case _:
+            assert_never(pattern)
+
+
 def _reordered(prefix: Prefix, order: Sequence[str], sorts: Mapping[str, str]) -> Prefix:
     """Bind the variables one by one in another order; that some are distinct becomes part of the guard."""
     apart = [
@@ -408,6 +586,23 @@ def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
             yield from _conjuncts(operand)
     else:
         yield pattern
+
+
+def _bound_names(rule: Rule) -> Iterator[str]:
+    """Yield the logical variables of a rule, those of its inner quantifiers included."""
+    patterns: list[Pattern] = [claim for _, claim in rule.assessment.claims]
+    patterns += [rule.assessment.given, rule.prefix.guard]
+    prefixes = [rule.prefix]
+    while patterns:
+        match patterns.pop():
+            case Compound(_, operands):
+                patterns += operands
+            case Quantified(_, prefix, body):
+                prefixes.append(prefix)
+                patterns += [prefix.guard, body]
+            case _:
+                pass
+    return (name for prefix in prefixes for binder in prefix.binders for name in binder.names)
 
 
 def is_literal(pattern: Pattern) -> bool:
