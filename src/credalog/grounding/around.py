@@ -1,9 +1,9 @@
 """Ground a theory around some atoms.
 
-Input: a `Grounder` and ground variables. Output: the instances of rules that mention a variable, read backwards:
-an atom of a rule is matched with the variable, the logical variables in it are bound, and only the others
-are searched for, through indexes on the facts. So what is said of one atom among millions is found without
-grounding the rest.
+Input: a `Grounder` and ground variables. Output: the instances of rules that mention a variable, read
+backwards: an atom of a rule is matched with the variable, the logical variables in it are bound, and only
+the others are searched for, through indexes on the facts. So what is said of one atom among millions is
+found without grounding the rest.
 
 A logical variable that no relation and no equation of the guard proposes values for ranges over a *pool* of
 elements, or over its whole domain where everything that is said is wanted.
@@ -160,7 +160,7 @@ class Around:
     # ---- what is said ---------------------------------------------------------------------------------
 
     def claiming(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
-        """Yield every sentence that claims something of a variable, repetitions included; too many is an error."""
+        """Yield every sentence that claims something of a variable, perhaps twice; too many is an error."""
         atom = atom_of(variable)
         for atoms, occurrence in self._by_name.get(atom.name, ()):
             if occurrence.is_claimed or atoms.has_facts:
@@ -185,8 +185,8 @@ class Around:
     def standing_for_all(self, variable: Variable, pool: Pool, *, tries: int = TRIES) -> list[Standing]:
         """Return sentences that stand for all that mention a variable; `Unfaithful` where none can.
 
-        A pool has, of each profile, as many elements as a rule has variables. Free variables range over it, and
-        guards that the profile of an element does not decide are taken to hold of it: so there may be
+        A pool has, of each profile, as many elements as a rule has variables. Free variables range over it,
+        and guards that the profile of an element does not decide are taken to hold of it: so there may be
         more sentences than the theory has, but none is missed but for the names of elements.
         """
         atom = atom_of(variable)
@@ -253,7 +253,12 @@ class Around:
                 return bool(free & set(names_in(pattern))) and not self._is_by_profile(pattern)
 
     def _matching(
-        self, atoms: RuleAtoms, occurrence: Occurrence, elements: tuple[str, ...], pool: Pool | None, tries: int
+        self,
+        atoms: RuleAtoms,
+        occurrence: Occurrence,
+        elements: tuple[str, ...],
+        pool: Pool | None,
+        tries: int,
     ) -> Iterator[Sentence]:
         for bound in self._unified(atoms, occurrence, elements):
             variant = self._variant(atoms, frozenset(bound))
@@ -527,9 +532,7 @@ def _proposes(guard: Pattern) -> bool:
             return False
 
 
-def _free_variables(
-    guards: Iterable[Pattern], order: Sequence[str], bound: frozenset[str]
-) -> frozenset[str]:
+def _free_variables(guards: Iterable[Pattern], order: Sequence[str], bound: frozenset[str]) -> frozenset[str]:
     """Return the variables that no relation of several elements, and no equation, proposes values for."""
     proposed = set(bound)
     for place, name in enumerate(order):

@@ -85,6 +85,7 @@ class CompiledRule:
 
     @property
     def most(self) -> int:
+        """Return a number that the sentences and the instances of their quantifiers do not exceed."""
         return self.instances.most * max(1, self.expansion)
 
     def sentences(self) -> Iterator[Sentence]:

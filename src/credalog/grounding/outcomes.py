@@ -1,7 +1,7 @@
 """What the formulas of a rule can come to, where some atoms are known and others are not.
 
-Input: patterns, and what is known of atoms, facts and comparisons. Output: every combination of truth values that the
-patterns may have. What is not known may be either; where two unknown atoms are one and the same this
+Input: patterns, and what is known of atoms, facts and comparisons. Output: every combination of truth values
+that the patterns may have. What is not known may be either; where two unknown atoms are one and the same this
 lists too much, and never too little.
 """
 

@@ -1,8 +1,8 @@
 """Elements that nothing tells apart.
 
-Input: a theory read backwards. Output: `Profiles`: of each element the unary relations that hold of it, the domains it
-belongs to, and itself where a rule names it; and of each profile a few elements that stand for all of
-them.
+Input: a theory read backwards. Output: `Profiles`: of each element the unary relations that hold of it, the
+domains it belongs to, and itself where a rule names it; and of each profile a few elements that stand for all
+of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Models of a whole theory that are written down around a question only.
 
-Input: the atoms of a slice, and values for the cells of everything else. Output: `Residue`: what the theory says of
-these atoms once the rest is certain, as a network with its frame. A model of it, times the certain rest,
-extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 16).
+Input: the atoms of a slice, and values for the cells of everything else. Output: `Residue`: what the theory
+says of these atoms once the rest is certain, as a network with its frame. A model of it, times the certain
+rest, extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 16).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What lies outside a slice, in one model for all domains.
 
-Input: a theory read backwards. Output: `Rest`: which predicates extend any model by themselves, and values for the
-atoms of the others, one per *cell*: a predicate and the profiles of what it is applied to. A choice of
+Input: a theory read backwards. Output: `Rest`: which predicates extend any model by themselves, and values
+for the atoms of the others, one per *cell*: a predicate and the profiles of what it is applied to. A choice of
 values is checked rule by rule, not instance by instance, so that it holds for domains of any size
 (docs/proofs.md, proof 16).
 """
@@ -147,7 +147,7 @@ class Rest:
         return cells.get(self.cell_of(atom), self.around.values(atom.name)[0])
 
     def worlds(self, order: Sequence[bool]) -> Iterator[dict[Cell, str]]:
-        """Yield values of all cells that no rule forbids; `order` says whether each value list is reversed."""
+        """Yield values of all cells that no rule forbids; `order` says whose values are tried backwards."""
         try:
             checks = list(self._checks())
         except TooManyOutcomes:
@@ -285,9 +285,7 @@ class _Worlds:
     ) -> None:
         self.rest, self.cells, self.waiting = rest, cells, waiting
         flipped = dict(zip(rest.certain, order, strict=True))
-        self.options = {
-            cell: rest.around.values(cell[0])[:: -1 if flipped[cell[0]] else 1] for cell in cells
-        }
+        self.options = {cell: rest.around.values(cell[0])[:: -1 if flipped[cell[0]] else 1] for cell in cells}
         self.steps = MOST_STEPS
 
     def run(self) -> Iterator[dict[Cell, str]]:
@@ -387,7 +385,7 @@ class _Side:
 
 
 def _interval(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
-    """Return the bounds of a rule on the probability of its atom, the claim being the atom or its negation."""
+    """Return the bounds of a rule on the probability of its atom, which may be negated in the claim."""
     assessment = atoms.rule.assessment
     ((_, claim),) = assessment.claims
     if _is_negated(claim):
