@@ -11,6 +11,7 @@ elements, or over its whole domain where everything that is said is wanted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -68,6 +69,9 @@ TRIES = 20_000
 
 EXPANSION = 64
 """Formulas with more instances of quantifiers are left alone."""
+
+
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,30}")
 
 
 class GroundAtom(NamedTuple):
@@ -155,6 +159,7 @@ class Around:
         for atoms in self.rules:
             for occurrence in dict.fromkeys(atoms.occurrences):
                 self._by_name.setdefault(occurrence.name, []).append((atoms, occurrence))
+        self._counting: dict[str, bool] = {}
         self._variants: dict[tuple[int, frozenset[str], bool], _Variant] = {}
 
     # ---- what is said ---------------------------------------------------------------------------------
@@ -214,7 +219,7 @@ class Around:
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
             if compiled.expansion > EXPANSION:
                 raise Unfaithful
-            self._variants[key] = _Variant(compiled, order, atoms, self, len(kept) < len(guards))
+            self._variants[key] = _Variant(compiled, order, atoms, free, len(kept) < len(guards))
         return self._variants[key]
 
     def _is_by_profile(self, guard: Pattern) -> bool:
@@ -275,7 +280,7 @@ class Around:
             order = _followed(atoms.rule.prefix.guard, atoms.sorts, bound)
             prefix = _reordered(atoms.rule.prefix, order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
-            self._variants[key] = _Variant(compiled, order, atoms, self)
+            self._variants[key] = _Variant(compiled, order, atoms)
         return self._variants[key]
 
     # ---- matching -------------------------------------------------------------------------------------
@@ -308,8 +313,8 @@ class Around:
                 case Name(name) if self.is_constant(name):
                     if name != element:
                         return None
-                case Shifted(Name(name), by) if name in atoms.sorts and element.lstrip("-").isdigit():
-                    before = str(int(element) - by)
+                case Shifted(Name(name), by) if self._counts(atoms.sorts.get(name, "")):
+                    before = str(int(element) - by) if _INTEGER.fullmatch(element) else ""
                     if bound.setdefault(name, before) != before or before not in self._ranks(
                         atoms.sorts[name]
                     ):
@@ -318,6 +323,13 @@ class Around:
                     # A function's value or a variable of an inner quantifier: whatever it is, it may match.
                     pass
         return bound
+
+    def _counts(self, sort: str) -> bool:
+        """Tell whether each number in a domain is written in one way only, as 1 and not as 01."""
+        if sort and sort not in self._counting:
+            numbers = (e for e in self._ranks(sort) if not _INTEGER.fullmatch(e))
+            self._counting[sort] = not any(any(c.isdigit() for c in e) for e in numbers)
+        return self._counting.get(sort, False)
 
     def is_symmetric(self, name: str) -> bool:
         """Tell whether the arguments of a predicate may be exchanged."""
@@ -434,7 +446,8 @@ class _Variant:
     compiled: CompiledRule
     order: tuple[str, ...]
     atoms: RuleAtoms
-    around: Around
+    free: frozenset[str] = frozenset()
+    """The variables for whose values a pool stands, whatever is proposed."""
     is_loose: bool = False
     """Whether a guard was left out."""
 
@@ -470,7 +483,7 @@ class _Variant:
         candidates: Iterable[str]
         if name in bound:
             candidates = (bound[name],)
-        elif level.is_proposed or pool is None:
+        elif pool is None or (level.is_proposed and name not in self.free):
             candidates = level.candidates(environment)
         else:
             candidates = pool.get(self.atoms.sorts[name], ())

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
+from credalog.garbage import uncollected
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
     Application,
@@ -170,6 +171,9 @@ class Guards:
         """How many slots an environment needs for every prefix compiled so far."""
         self.searched = 0
         """At most how many instances of a guard's quantifiers were met since this was set to 0."""
+        # What is read off the facts of a relation is read once, whichever rule asks for it.
+        self._facts: dict[str, frozenset[tuple[str, ...]]] = {}
+        self._indexes: dict[tuple[str, int, tuple[int, ...], str], _Index] = {}
 
     # ---- tests ----------------------------------------------------------------------------------------
 
@@ -196,7 +200,9 @@ class Guards:
     def fact(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Test:
         """Compile the question whether a relation holds of its arguments."""
         relation = self._relation(name)
-        facts = frozenset(relation.facts)
+        facts = self._facts.get(name)
+        if facts is None:
+            facts = self._facts[name] = frozenset(relation.facts)
         values = self.terms.arguments(name, relation.sorts, arguments, scope)
         return applied(lambda *found: found in facts, values)
 
@@ -323,20 +329,39 @@ class Guards:
         position = guard.arguments.index(Name(variable))
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
-        index = _index(relation.facts, position, bound, self.terms.signature.ranks(sort))
-        candidates = as_maker(applied(lambda *key: index.get(key, ()), [values[i] for i in bound]))
-        return candidates, max(map(len, index.values()), default=0)
+        index = self._index(relation, position, tuple(bound), sort)
+        candidates = as_maker(applied(lambda *key: index.found.get(key, ()), [values[i] for i in bound]))
+        return candidates, index.most
+
+    def _index(self, relation: Relation, position: int, bound: tuple[int, ...], sort: str) -> _Index:
+        key = relation.name, position, bound, sort
+        if key not in self._indexes:
+            with uncollected():
+                found = _indexed(relation.facts, position, bound, self.terms.signature.ranks(sort))
+            self._indexes[key] = _Index(found, max(map(len, found.values()), default=0))
+        return self._indexes[key]
 
 
-def _index(
-    facts: tuple[tuple[str, ...], ...], position: int, bound: list[int], ranks: dict[str, int]
+class _Index(NamedTuple):
+    """What stands at one position of a relation's facts, by what stands at others; and at most how many."""
+
+    found: dict[tuple[str, ...], list[str]]
+    most: int
+
+
+def _indexed(
+    facts: Iterable[tuple[str, ...]], position: int, bound: tuple[int, ...], ranks: Mapping[str, int]
 ) -> dict[tuple[str, ...], list[str]]:
     """Map what stands at the bound positions to what stands at another, in the order of its domain."""
-    found: dict[tuple[str, ...], set[str]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
     for fact in facts:
-        if fact[position] in ranks:
-            found.setdefault(tuple(fact[i] for i in bound), set()).add(fact[position])
-    return {key: sorted(elements, key=ranks.__getitem__) for key, elements in found.items()}
+        element = fact[position]
+        if element in ranks:
+            found.setdefault(tuple([fact[i] for i in bound]), []).append(element)
+    for key, elements in found.items():
+        if len(elements) > 1:
+            found[key] = sorted(set(elements), key=ranks.__getitem__)
+    return found
 
 
 def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:

@@ -62,7 +62,7 @@ def _entangled(rules: tuple[RuleAtoms, ...]) -> frozenset[str]:
     """Return the predicates claimed where a formula may be the claim of one rule and another's condition."""
     found: set[str] = set()
     claiming = [atoms for atoms in rules if not atoms.is_atomic]
-    conditioned = [atoms for atoms in rules if not is_literal(atoms.rule.assessment.given)]
+    conditioned = [atoms for atoms in rules if not _has_literal_condition(atoms)]
     for one in claiming:
         for other in conditioned:
             may_shrink = one.has_facts or other.has_facts
@@ -70,3 +70,8 @@ def _entangled(rules: tuple[RuleAtoms, ...]) -> frozenset[str]:
             if shared or one.claimed == other.conditions:
                 found |= one.claimed | other.claimed
     return frozenset(found)
+
+
+def _has_literal_condition(atoms: RuleAtoms) -> bool:
+    conditions = [o for o in atoms.occurrences if not o.is_claimed]
+    return len(conditions) <= 1 and is_literal(atoms.rule.assessment.given)

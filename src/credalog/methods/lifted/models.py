@@ -47,6 +47,8 @@ class Residue:
 def straddling(around: Around, rest: Rest, atoms: Iterable[Variable]) -> Straddling | None:
     """Gather all that is said of some atoms; None where no few elements can stand for the others."""
     inside = tuple(atoms)
+    if any(predicate(v) in rest.schema.entangled for v in inside):
+        return None
     most = max((len(rule.sorts) for rule in around.rules), default=0)
     pool = rest.profiles.pool((e for v in inside for e in atom_of(v).elements), most)
     try:

@@ -1,8 +1,8 @@
 """What lies outside a slice, in one model for all domains.
 
 Input: a theory read backwards. Output: `Rest`: which predicates extend any model by themselves, and values
-for the atoms of the others, one per *cell*: a predicate and the profiles of what it is applied to. A choice of
-values is checked rule by rule, not instance by instance, so that it holds for domains of any size
+for the atoms of the others, one per *cell*: a predicate and the profiles of what it is applied to. A choice
+of values is checked rule by rule, not instance by instance, so that it holds for domains of any size
 (docs/proofs.md, proof 16).
 """
 

@@ -132,7 +132,7 @@ class _Network:
                 leaves.append(_Range(relevant.parents[x], least[..., state], most[..., state]))
         families = (_Family((*relevant.parents[x], x), *credal.ranges(x, asked.observed)) for x in order)
         sizes = credal.sizes
-        widest = max((prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items()), default=1)
+        widest = max(prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items())
         return cls(asked.target, tuple(families), tuple(leaves), sizes, widest)
 
     def greatest(self, event: Array, budget: Budget) -> float:
