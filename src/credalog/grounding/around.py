@@ -222,6 +222,20 @@ class Around:
             self._variants[key] = _Variant(compiled, order, atoms, free, len(kept) < len(guards))
         return self._variants[key]
 
+    def types(self, atoms: RuleAtoms, pool: Pool, *, tries: int = TRIES) -> list[Standing]:
+        """Return instances of a rule that stand for all of them, over a pool; `Unfaithful` where none can."""
+        names = frozenset(atoms.sorts)
+        if atoms.is_opaque or self._decides_by_facts(atoms, names):
+            raise Unfaithful
+        guards = tuple(_conjuncts(atoms.rule.prefix.guard))
+        kept = tuple(g for g in guards if self._is_by_profile(g))
+        order = tuple(atoms.sorts)
+        prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(kept)), order, atoms.sorts)
+        compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
+        variant = _Variant(compiled, order, atoms, names, len(kept) < len(guards))
+        found = {key_of(s): s for s in variant.sentences({}, pool, tries)}
+        return [Standing(sentence, variant.is_loose) for sentence in found.values()]
+
     def _is_by_profile(self, guard: Pattern) -> bool:
         """Tell whether the profiles of elements, and which of them are equal, decide a guard."""
         match guard:

@@ -87,7 +87,7 @@ def _decisions(
     """Yield what slices decide, and what the models of each do; the flag tells a slice."""
     for stage in lifted.stages(asked, budget):
         yield ask(lifted.engine(stage.slice), options=_within(options, budget.share(0.3))), True
-        for residue in lifted.residues(stage, budget.share(0.3)):
+        for residue in lifted.residues(stage, asked, budget.share(0.3)):
             with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
                 engine = Engine(residue.network, lifted.markov, residue.frame)
                 yield ask(engine, options=_within(options, budget.share(0.3))), False
@@ -145,7 +145,7 @@ def _without(lifted: Lifted, stage: Stage, sentence: Sentence, answer: Answer, o
     frame = stage.slice.frame or stage.slice.network
     bounding = Engine(spared.network, lifted.engine(stage.slice).markov, frame)
     interval = _bounds(bounding.query(answer.query, _within(options, budget.share(0.5))).interval)
-    for residue in lifted.residues(stage, budget):
+    for residue in lifted.residues(stage, answer.query, budget):
         with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
             engine = Engine(_silent(residue.network, sentence), lifted.markov, residue.frame)
             found = engine.query(answer.query, _within(options, budget.share(0.5)))

@@ -21,6 +21,7 @@ from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.lifted.copies import Copies, copies_of
 from credalog.methods.lifted.models import Residue, Straddling, straddling
 from credalog.methods.lifted.rest import Cell, Rest
 from credalog.methods.lifted.slices import Size, Slice, slice_around
@@ -31,7 +32,7 @@ from credalog.numbers.interval import VACUOUS, Interval, Status
 
 __all__ = ["DECIDED", "UNDECIDED", "Lifted", "Stage"]
 
-SIZES = (Size(8, 0), Size(16, 1), Size(24, 2), Size(48, 2), Size(96, 3), Size(192, 3))
+SIZES = (Size(8, 0), Size(16, 1), Size(24, 2), Size(48, 4), Size(96, 6), Size(192, 6))
 """The slices that are tried one after the other; a question may add its own atoms to each."""
 
 BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
@@ -77,7 +78,7 @@ class Lifted:
             tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
             interval = interval.joined(self._bounded(stage, asked, options, budget.share(BOUND_SHARE)))
             for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE)):
-                tried["models in which all other atoms are certain or free"] = None
+                tried["models in which all other atoms are certain, copies or free"] = None
                 interval = interval.joined(found)
                 if interval.status(options.tolerance) is Status.EXACT:
                     break
@@ -123,7 +124,7 @@ class Lifted:
 
     def _attained(self, stage: Stage, asked: Query, options: Options, budget: Budget) -> Iterator[Interval]:
         """Yield what models of the whole attain, one world of the rest after the other."""
-        for residue in self.residues(stage, budget):
+        for residue in self.residues(stage, asked, budget):
             with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
                 limited = replace(options, method="auto", timeout=budget.share(0.5).for_solver)
                 found = Engine(residue.network, self.markov, residue.frame).query(asked, limited)
@@ -132,14 +133,16 @@ class Lifted:
                     replace(found.interval.upper, bound=VACUOUS.upper.bound, warrant=VACUOUS.upper.warrant),
                 )
 
-    def residues(self, stage: Stage, budget: Budget) -> Iterator[Residue]:
-        """Yield what is left of a slice in worlds of the rest."""
+    def residues(self, stage: Stage, asked: Query, budget: Budget) -> Iterator[Residue]:
+        """Yield what is left of a slice in worlds of the rest, then in rests of copies."""
         if stage.straddling is None:
             return
         for cells in self._worlds:
-            if budget.is_spent:
-                return
-            residue = stage.straddling.residue(self.rest, cells)
+            residue = None if budget.is_spent else stage.straddling.residue(self.rest, cells)
+            if residue is not None:
+                yield residue
+        for copies, cells in self._copies:
+            residue = None if budget.is_spent else stage.straddling.copied(self.rest, cells, copies, asked)
             if residue is not None:
                 yield residue
 
@@ -156,3 +159,17 @@ class Lifted:
             if len(found) >= MOST_WORLDS:
                 break
         return tuple(found.values())
+
+    @cached_property
+    def _copies(self) -> tuple[tuple[Copies, dict[Cell, str]], ...]:
+        """Return rests in which the atoms of some predicates are copies: of all not free, or of one."""
+        certain = self.rest.certain
+        chosen = [frozenset(certain), *(frozenset((name,)) for name in certain)]
+        found: list[tuple[Copies, dict[Cell, str]]] = []
+        for names in dict.fromkeys(chosen):
+            copies = copies_of(self.around, self.rest, names) if names else None
+            for order in ([False] * len(certain), [True] * len(certain)) if copies is not None else ():
+                for cells in islice(self.rest.worlds(order, names), 1):
+                    if copies is not None and all(cells != known for c, known in found if c is copies):
+                        found.append((copies, cells))
+        return tuple(found)

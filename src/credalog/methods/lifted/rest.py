@@ -146,17 +146,24 @@ class Rest:
         """Return the value of a ground atom; of a cell that no rule restricts, any will do."""
         return cells.get(self.cell_of(atom), self.around.values(atom.name)[0])
 
-    def worlds(self, order: Sequence[bool]) -> Iterator[dict[Cell, str]]:
-        """Yield values of all cells that no rule forbids; `order` says whose values are tried backwards."""
+    def worlds(
+        self, order: Sequence[bool], copies: frozenset[str] = frozenset()
+    ) -> Iterator[dict[Cell, str]]:
+        """Yield values of all cells that no rule forbids; `order` says whose values are tried backwards.
+
+        The atoms of some predicates may be copies of one variable per cell: rules that claim these are left
+        to whoever asks for the law of that variable.
+        """
         try:
             checks = list(self._checks())
         except TooManyOutcomes:
             return
-        cells = list(dict.fromkeys(c for check in checks for c in check.cells))
+        checks = [check for check in checks if check.atoms.claimed.isdisjoint(copies)]
+        cells = [c for c in dict.fromkeys(c for check in checks for c in check.cells) if c[0] not in copies]
         waiting: dict[Cell, list[_Check]] = {}
         place = {cell: i for i, cell in enumerate(cells)}
         for check in checks:
-            last = max(check.cells, key=place.__getitem__, default=None)
+            last = max((c for c in check.cells if c in place), key=place.__getitem__, default=None)
             if last is not None:
                 waiting.setdefault(last, []).append(check)
             elif not check.passes({}):
