@@ -24,6 +24,7 @@ from credalog.grounding.terms import Environment
 from credalog.network.formulas import BOOLEAN, Variable
 from credalog.network.sentences import Sentence
 from credalog.theory import (
+    YES,
     Application,
     Binder,
     Boolean,
@@ -187,22 +188,32 @@ class Around:
                         found.setdefault((atoms.number, key_of(sentence)), sentence)
         return list(found.values())
 
-    def standing_for_all(self, variable: Variable, pool: Pool, *, tries: int = TRIES) -> list[Standing]:
+    def standing_for_all(
+        self, variable: Variable, named: frozenset[str], pool: Pool, *, tries: int = TRIES
+    ) -> list[Standing]:
         """Return sentences that stand for all that mention a variable; `Unfaithful` where none can.
 
-        A pool has, of each profile, as many elements as a rule has variables. Free variables range over it,
-        and guards that the profile of an element does not decide are taken to hold of it: so there may be
-        more sentences than the theory has, but none is missed but for the names of elements.
+        The pool has some elements that are named, and of each profile as many others as a rule has variables.
+        Free variables range over it, and guards that the profile of such another does not decide are taken to
+        hold of it: so there may be more sentences than the theory has, but none is missed but for the
+        names of elements.
         """
         atom = atom_of(variable)
         found: dict[tuple[int, Hashable], Standing] = {}
         for atoms, occurrence in self._by_name.get(atom.name, ()):
             for bound in self._unified(atoms, occurrence, atom.elements):
                 variant = self._faithful_variant(atoms, frozenset(bound))
-                for sentence in variant.sentences(bound, pool, tries):
-                    if variable in sentence.scope:
-                        key = atoms.number, key_of(sentence)
-                        found.setdefault(key, Standing(sentence, variant.is_loose))
+                own = self._variant(atoms, frozenset(bound)) if variant.is_loose else variant
+                near = {d: [e for e in elements if e in named] for d, elements in pool.items()}
+                said = [
+                    Standing(s, False)
+                    for s in own.sentences(bound, near if variant.is_loose else pool, tries)
+                ]
+                if variant.is_loose:
+                    said += [Standing(s, True) for s in variant.sentences(bound, pool, tries, beyond=named)]
+                for one in said:
+                    if variable in one.sentence.scope:
+                        found.setdefault((atoms.number, key_of(one.sentence)), one)
         return list(found.values())
 
     def _faithful_variant(self, atoms: RuleAtoms, bound: frozenset[str]) -> _Variant:
@@ -215,7 +226,8 @@ class Around:
             if free and (self._decides_by_facts(atoms, free) or atoms.is_opaque):
                 raise Unfaithful
             kept = tuple(g for g in guards if not free & set(names_in(g)) or self._is_by_profile(g))
-            prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(kept)), order, atoms.sorts)
+            weaker = (*kept, *(_apart(g) for g in guards if g not in kept))
+            prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
             if compiled.expansion > EXPANSION:
                 raise Unfaithful
@@ -229,8 +241,9 @@ class Around:
             raise Unfaithful
         guards = tuple(_conjuncts(atoms.rule.prefix.guard))
         kept = tuple(g for g in guards if self._is_by_profile(g))
+        weaker = (*kept, *(_apart(g) for g in guards if g not in kept))
         order = tuple(atoms.sorts)
-        prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(kept)), order, atoms.sorts)
+        prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
         compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
         variant = _Variant(compiled, order, atoms, names, len(kept) < len(guards))
         found = {key_of(s): s for s in variant.sentences({}, pool, tries)}
@@ -265,9 +278,9 @@ class Around:
                 return any(self._has_fact_of(operand, free) for operand in operands)
             case Name() | Application() if self.is_random(pattern.name, pattern):
                 return False
-            case Comparison(_, Name() | Application() as left, Name(value)):
-                is_plain = self.is_random(left.name, left) and self.is_value(left, value)
-                return not is_plain and not self._is_by_profile(pattern)
+            case Comparison(_, left, right) if self._is_random_term(left):
+                is_plain = self._is_random_term(right) or self._is_value_of(right, left)
+                return not is_plain and bool(free & set(names_in(right)))
             case _:
                 return bool(free & set(names_in(pattern))) and not self._is_by_profile(pattern)
 
@@ -386,13 +399,15 @@ class Around:
 
     # ---- pools ----------------------------------------------------------------------------------------
 
-    def pool_of(self, variables: Iterable[Variable], *, fresh: int = 0) -> dict[str, list[str]]:
-        """Return the elements that some variables are about, and a few others of each domain."""
+    def pool_of(
+        self, variables: Iterable[Variable], *, fresh: int = 0, small: int = 0
+    ) -> dict[str, list[str]]:
+        """Return the elements that some variables are about, and a few others; of a small domain all."""
         named = dict.fromkeys(e for v in variables for e in atom_of(v).elements)
         pool = {d: [e for e in named if self.has(d, e)] for d in self.domains}
         for domain, present in pool.items():
             others = (e for e in self.elements(domain) if e not in named)
-            present += list(islice(others, fresh))
+            present += list(islice(others, small if self.size(domain) <= small else fresh))
         return pool
 
     def _atoms_of(self, number: int, rule: Rule) -> RuleAtoms:
@@ -401,7 +416,7 @@ class Around:
         given = rule.assessment.given
         claimed = [Occurrence(*a, True) for claim in claims for a in self._random_atoms(claim)]
         conditions = [Occurrence(*a, False) for a in self._random_atoms(given)]
-        has_facts = any(self._mentions_facts(pattern) for pattern in (*claims, given))
+        has_facts = any(self._mentions_facts(pattern) for pattern in (*claims, given) if pattern != YES)
         return RuleAtoms(number, rule, sorts, (*claimed, *conditions), has_facts)
 
     def _random_atoms(self, pattern: Pattern) -> Iterator[tuple[str, tuple[Term, ...]]]:
@@ -418,12 +433,25 @@ class Around:
                 for operand in operands:
                     yield from self._random_atoms(operand)
             case Comparison(_, left, right):
-                yield from self._random_atoms(left)
-                yield from self._random_atoms(right)
+                for side, other in ((left, right), (right, left)):
+                    if not self._is_value_of(side, other):
+                        yield from self._random_atoms(side)
             case Quantified(_, _, body):
                 yield from self._random_atoms(body)
             case _:
                 assert_never(pattern)
+
+    def _is_random_term(self, term: Term) -> bool:
+        return isinstance(term, Name | Application) and self.is_random(term.name, term)
+
+    def _is_value_of(self, term: Term, other: Term) -> bool:
+        """Tell whether a term is a value that another, a random function, is compared with."""
+        return (
+            isinstance(term, Name)
+            and isinstance(other, Name | Application)
+            and self.is_random(other.name, other)
+            and self.is_value(other, term.name)
+        )
 
     def spelt(self, pattern: Name | Application) -> tuple[str, tuple[Term, ...]]:
         """Return the name and the arguments of a random atom; a ground one may be declared as a whole."""
@@ -465,11 +493,23 @@ class _Variant:
     is_loose: bool = False
     """Whether a guard was left out."""
 
-    def sentences(self, bound: Mapping[str, str], pool: Pool | None, tries: int) -> Iterator[Sentence]:
-        """Yield the sentences of the instances with some variables bound."""
+    def sentences(
+        self,
+        bound: Mapping[str, str],
+        pool: Pool | None,
+        tries: int,
+        *,
+        beyond: frozenset[str] | None = None,
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of the instances with some variables bound.
+
+        Where named elements are given, a free variable must go beyond them.
+        """
         environment = [""] * self.compiled.width
         place = {name: slot for slot, name in enumerate(self.order)}
         for _ in self._bindings(0, environment, bound, pool, _Count(tries)):
+            if beyond is not None and beyond.issuperset(environment[place[name]] for name in self.free):
+                continue
             label = self.atoms.rule.label
             if label and place:
                 spelt = ",".join(written(environment[place[name]]) for name in self.atoms.sorts)
@@ -549,6 +589,15 @@ def _followed(guard: Pattern, sorts: Mapping[str, str], bound: frozenset[str]) -
     related = {name for link in links for name in link}
     rest = sorted((n for n in sorts if n not in order), key=lambda n: n not in related)
     return (*order, *rest)
+
+
+def _apart(guard: Pattern) -> Pattern:
+    """Return what is left of a guard that is not looked at: of two elements in order, that they differ."""
+    match guard:
+        case Comparison(Order.LESS | Order.GREATER, Name() as left, Name() as right):
+            return Comparison(Order.UNEQUAL, left, right)
+        case _:
+            return YES
 
 
 def _proposes(guard: Pattern) -> bool:

@@ -123,6 +123,11 @@ class Evaluator:
             return known.lower() == value.lower()
         return self._guessed(value, name, arguments, guess)
 
+    def _known_value(self, term: Term) -> str | None:
+        if not isinstance(term, Name | Application) or not self.around.is_random(term.name, term):
+            return None
+        return self.known.atom(*self.around.spelt(term))
+
     def _guessed(self, what: str, name: str, arguments: tuple[Term, ...], guess: Guess) -> bool:
         keys = tuple(map(self.known.key, arguments))
         if self.around.is_symmetric(name):
@@ -156,6 +161,9 @@ class Evaluator:
             is_plain = isinstance(right, Name) and self.around.is_value(left, right.name)
             if is_plain and pattern.order in (Order.EQUAL, Order.UNEQUAL):
                 return self._value(left, right.name, guess) != is_unequal  # type: ignore[union-attr]
+            values = [self._known_value(side) for side in (left, right)]
+            if None not in values and pattern.order in (Order.EQUAL, Order.UNEQUAL):
+                return (values[0] == values[1]) != is_unequal
         elif pattern.order in (Order.EQUAL, Order.UNEQUAL):
             same = self.known.same(left, right)
             if same is not None:

@@ -21,6 +21,7 @@ from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.lifted.coins import Coins, coins_of
 from credalog.methods.lifted.copies import Copies, copies_of
 from credalog.methods.lifted.models import Residue, Straddling, straddling
 from credalog.methods.lifted.rest import Cell, Rest
@@ -32,7 +33,15 @@ from credalog.numbers.interval import VACUOUS, Interval, Status
 
 __all__ = ["DECIDED", "UNDECIDED", "Lifted", "Stage"]
 
-SIZES = (Size(8, 0), Size(16, 1), Size(24, 2), Size(48, 4), Size(96, 6), Size(192, 6))
+SIZES = (
+    Size(12, 0, is_ancestral=True),
+    Size(8, 0),
+    Size(16, 1),
+    Size(24, 2),
+    Size(48, 4),
+    Size(96, 6),
+    Size(192, 6),
+)
 """The slices that are tried one after the other; a question may add its own atoms to each."""
 
 BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
@@ -78,7 +87,7 @@ class Lifted:
             tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
             interval = interval.joined(self._bounded(stage, asked, options, budget.share(BOUND_SHARE)))
             for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE)):
-                tried["models in which all other atoms are certain, copies or free"] = None
+                tried["models in which all other atoms are certain, coins, copies or free"] = None
                 interval = interval.joined(found)
                 if interval.status(options.tolerance) is Status.EXACT:
                     break
@@ -134,13 +143,16 @@ class Lifted:
                 )
 
     def residues(self, stage: Stage, asked: Query, budget: Budget) -> Iterator[Residue]:
-        """Yield what is left of a slice in worlds of the rest, then in rests of copies."""
+        """Yield what is left of a slice in worlds of the rest, then in rests of coins and of copies."""
         if stage.straddling is None:
             return
         for cells in self._worlds:
             residue = None if budget.is_spent else stage.straddling.residue(self.rest, cells)
             if residue is not None:
                 yield residue
+        for coins in self._coins:
+            if not budget.is_spent:
+                yield stage.straddling.tossed(coins)
         for copies, cells in self._copies:
             residue = None if budget.is_spent else stage.straddling.copied(self.rest, cells, copies, asked)
             if residue is not None:
@@ -159,6 +171,10 @@ class Lifted:
             if len(found) >= MOST_WORLDS:
                 break
         return tuple(found.values())
+
+    @cached_property
+    def _coins(self) -> tuple[Coins, ...]:
+        return coins_of(self.around, self.rest)
 
     @cached_property
     def _copies(self) -> tuple[tuple[Copies, dict[Cell, str]], ...]:

@@ -1,8 +1,8 @@
 """Models of a whole theory that are written down around a question only.
 
 Input: the atoms of a slice, and a rest: values for the cells of everything else, or copies. Output:
-`Residue`: what the theory says of these atoms once the rest is known, as a network with its frame. A model of it, times
-the rest, extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 16).
+`Residue`: what the theory says of these atoms once the rest is known, as a network with its frame. A model of
+it, times the rest, extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 16).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from credalog.grounding.around import Around, Standing, TooMany, Unfaithful, atom_of
 from credalog.methods.cliques.models.fixing import network_in
+from credalog.methods.lifted.coins import Coins, sentence_of
 from credalog.methods.lifted.copies import Copies, renamed
 from credalog.methods.lifted.rest import Cells, Rest
 from credalog.methods.lifted.slices import frame_of, parents_in, predicate
@@ -65,6 +66,14 @@ class Straddling:
         parents |= {v: frozenset((*tied, *above)) - {v} for v in tied}
         return Residue(network, frame_of(network, parents))
 
+    def tossed(self, coins: Coins) -> Residue:
+        """Return what is left where the atoms outside are coins: variables of their own, without parents."""
+        inside = frozenset(self.atoms)
+        outside = tuple(dict.fromkeys(v for s in self.sentences for v in s.scope if v not in inside))
+        said = (*self.sentences, *(sentence_of(v, coins) for v in outside))
+        network = Network((*self.atoms, *outside), said)
+        return Residue(network, frame_of(network, {**self.parents, **{v: frozenset() for v in outside}}))
+
     def _known(
         self, rest: Rest, cells: Cells, sentences: tuple[Sentence, ...], variables: tuple[Variable, ...]
     ) -> Network | None:
@@ -96,9 +105,10 @@ def straddling(around: Around, rest: Rest, atoms: Iterable[Variable]) -> Straddl
     if any(predicate(v) in rest.schema.entangled for v in inside):
         return None
     most = max((len(rule.sorts) for rule in around.rules), default=0)
-    pool = rest.profiles.pool((e for v in inside for e in atom_of(v).elements), most)
+    named = frozenset(e for v in inside for e in atom_of(v).elements)
+    pool = rest.profiles.pool(sorted(named), most)
     try:
-        found = [s for v in inside for s in around.standing_for_all(v, pool)]
+        found = [s for v in inside for s in around.standing_for_all(v, named, pool)]
     except (Unfaithful, TooMany):
         return None
     return _sorted_out(rest, inside, found)

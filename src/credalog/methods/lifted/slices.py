@@ -27,6 +27,8 @@ class Size:
 
     atoms: int
     fresh: int
+    is_ancestral: bool = False
+    """Whether only parents are gathered, and what is tied to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +117,26 @@ def parents_in(sentence: Sentence, variable: Variable) -> frozenset[Variable]:
     return frozenset(found - {variable})
 
 
+SMALL = 4
+"""Of a domain no larger than this all elements take part."""
+
+
 def _gathered(
     around: Around, asked: Query, size: Size, budget: Budget
 ) -> tuple[list[Variable], list[Sentence]]:
-    """Return atoms near a question, breadth first, and the sentences among them."""
+    """Return atoms near a question, parents first, then breadth first; and the sentences among them."""
     atoms = dict.fromkeys(asked.scope)
-    pool = around.pool_of(atoms, fresh=size.fresh)
-    frontier = deque(atoms)
-    while frontier and not budget.is_spent:
-        for sentence in around.touching(frontier.popleft(), pool):
-            fresh = [v for v in sentence.scope if v not in atoms]
-            if fresh and len(atoms) + len(fresh) <= size.atoms:
-                atoms.update(dict.fromkeys(fresh))
-                frontier.extend(fresh)
+    pool = around.pool_of(atoms, fresh=size.fresh, small=SMALL)
+    for upwards in (True,) if size.is_ancestral else (True, False):
+        frontier = deque(atoms)
+        while frontier and not budget.is_spent:
+            v = frontier.popleft()
+            for sentence in around.touching(v, pool):
+                fresh = [w for w in sentence.scope if w not in atoms]
+                is_near = not upwards or v in sentence.claim_scope
+                if fresh and is_near and len(atoms) + len(fresh) <= size.atoms:
+                    atoms.update(dict.fromkeys(fresh))
+                    frontier.extend(fresh)
     pool = around.pool_of(atoms)
     said = {
         (str(s.source), s.label, s): s
