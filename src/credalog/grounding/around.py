@@ -58,6 +58,7 @@ __all__ = [
     "TooMany",
     "Unfaithful",
     "atom_of",
+    "conjuncts",
     "is_literal",
     "names_in",
 ]
@@ -221,7 +222,7 @@ class Around:
         key = atoms.number, bound, True
         if key not in self._variants:
             order = _followed(atoms.rule.prefix.guard, atoms.sorts, bound)
-            guards = tuple(_conjuncts(atoms.rule.prefix.guard))
+            guards = tuple(conjuncts(atoms.rule.prefix.guard))
             free = _free_variables(guards, order, bound)
             if free and (self._decides_by_facts(atoms, free) or atoms.is_opaque):
                 raise Unfaithful
@@ -239,7 +240,7 @@ class Around:
         names = frozenset(atoms.sorts)
         if atoms.is_opaque or self._decides_by_facts(atoms, names):
             raise Unfaithful
-        guards = tuple(_conjuncts(atoms.rule.prefix.guard))
+        guards = tuple(conjuncts(atoms.rule.prefix.guard))
         kept = tuple(g for g in guards if self._is_by_profile(g))
         weaker = (*kept, *(_apart(g) for g in guards if g not in kept))
         order = tuple(atoms.sorts)
@@ -579,7 +580,7 @@ def atom_of(variable: Variable) -> GroundAtom:
 def _followed(guard: Pattern, sorts: Mapping[str, str], bound: frozenset[str]) -> tuple[str, ...]:
     """Order variables so that facts are followed: bound ones first, then those that a relation connects."""
     order = [name for name in sorts if name in bound]
-    links = [set(names_in(g)) & sorts.keys() for g in _conjuncts(guard) if _proposes(g)]
+    links = [set(names_in(g)) & sorts.keys() for g in conjuncts(guard) if _proposes(g)]
     while True:
         near = (n for n in sorts if n not in order and any(n in link and link & {*order} for link in links))
         name = next(near, None)
@@ -656,13 +657,14 @@ def _reordered(prefix: Prefix, order: Sequence[str], sorts: Mapping[str, str]) -
         for one, other in combinations(binder.names, 2)
     ]
     binders = tuple(Binder((name,), sorts[name]) for name in order)
-    return Prefix(binders, conjoined((*_conjuncts(prefix.guard), *apart)))
+    return Prefix(binders, conjoined((*conjuncts(prefix.guard), *apart)))
 
 
-def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+def conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield the parts of a conjunction, and any other pattern as it is."""
     if isinstance(pattern, Compound) and pattern.connective is Connective.AND:
         for operand in pattern.operands:
-            yield from _conjuncts(operand)
+            yield from conjuncts(operand)
     else:
         yield pattern
 

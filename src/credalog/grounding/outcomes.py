@@ -164,10 +164,12 @@ class Evaluator:
             values = [self._known_value(side) for side in (left, right)]
             if None not in values and pattern.order in (Order.EQUAL, Order.UNEQUAL):
                 return (values[0] == values[1]) != is_unequal
-        elif pattern.order in (Order.EQUAL, Order.UNEQUAL):
+        else:
             same = self.known.same(left, right)
-            if same is not None:
+            if same is not None and pattern.order in (Order.EQUAL, Order.UNEQUAL):
                 return same != is_unequal
+            if same:
+                return pattern.order in (Order.LESS_OR_EQUAL, Order.GREATER_OR_EQUAL)
         return _look(guess, (pattern.order, self.known.key(left), self.known.key(right)))
 
     def _quantified(self, pattern: Quantified, guess: Guess) -> bool:

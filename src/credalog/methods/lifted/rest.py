@@ -17,6 +17,7 @@ from math import prod
 from typing import TypeAlias
 
 from credalog.grounding.around import Around, GroundAtom, Occurrence, RuleAtoms
+from credalog.grounding.descent import descends
 from credalog.grounding.outcomes import Evaluator, Knowledge, TooManyOutcomes, outcomes
 from credalog.grounding.profiles import Profile, Profiles
 from credalog.grounding.schema import Schema
@@ -74,7 +75,8 @@ class Rest:
         claiming = [atoms for atoms in self.around.rules if name in atoms.claimed]
         if not claiming:
             return True
-        if self.schema.is_cyclic(name) or self.around.values(name) != BOOLEAN:
+        is_cyclic = self.schema.is_cyclic(name) and not descends(self.around, self.schema, name)
+        if is_cyclic or self.around.values(name) != BOOLEAN:
             return False
         if not all(atoms.is_atomic and _is_plain(atoms.rule.assessment.claims[0][1]) for atoms in claiming):
             return False
