@@ -20,8 +20,8 @@ from credalog.network.graph import dependency_graph
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant
 from credalog.questions.decide import Verdict
-from tests.random_theories import random_theory
-from tests.theories import FAMILIES, Family
+from random_theories import random_theory
+from theories import FAMILIES, Family
 
 SMOKERS = FAMILIES[0]
 

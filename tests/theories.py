@@ -1,7 +1,7 @@
 """Twenty first-order theories over any number of people, each with questions about the first two.
 
-Input: a number of people. Output: the text. One and two predicates, symmetric relations and others, guards, evidence on
-some elements, several sorts, quantifiers, many values, ties with and without priors.
+Input: a number of people. Output: the text. One and two predicates, symmetric relations and others, guards,
+evidence on some elements, several sorts, quantifiers, many values, ties with and without priors.
 """
 
 from __future__ import annotations
