@@ -15,28 +15,28 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations, islice, permutations
+from itertools import islice, permutations
 from typing import NamedTuple, TypeAlias, assert_never
 
+from credalog.grounding.guards import conjuncts, names_in
 from credalog.grounding.network import CompiledRule, Grounder, key_of, settled
 from credalog.grounding.patterns import Undefined
+from credalog.grounding.prefixes import apart, followed, free_variables, reordered
+from credalog.grounding.rule_atoms import Occurrence, RuleAtoms, atom_of
 from credalog.grounding.terms import Environment
 from credalog.network.formulas import BOOLEAN, Variable
 from credalog.network.sentences import Sentence
 from credalog.theory import (
     YES,
     Application,
-    Binder,
     Boolean,
     Comparison,
     Compound,
-    Connective,
     Domain,
     Name,
     Order,
     Pattern,
     Predicate,
-    Prefix,
     Quantified,
     RandomFunction,
     Relation,
@@ -48,20 +48,7 @@ from credalog.theory import (
     written,
 )
 
-__all__ = [
-    "Around",
-    "GroundAtom",
-    "Occurrence",
-    "Pool",
-    "RuleAtoms",
-    "Standing",
-    "TooMany",
-    "Unfaithful",
-    "atom_of",
-    "conjuncts",
-    "is_literal",
-    "names_in",
-]
+__all__ = ["Around", "Pool", "Standing", "TooMany", "Unfaithful"]
 
 Pool: TypeAlias = Mapping[str, Sequence[str]]
 """Some elements of each domain."""
@@ -74,13 +61,6 @@ EXPANSION = 64
 
 
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,30}")
-
-
-class GroundAtom(NamedTuple):
-    """A predicate or random function, and the elements that it is applied to."""
-
-    name: str
-    elements: tuple[str, ...]
 
 
 class Standing(NamedTuple):
@@ -96,54 +76,6 @@ class Unfaithful(Exception):
 
 class TooMany(Exception):
     """What was looked for would take more tries than there may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """An atom of a rule: what it is applied to, and whether it stands in a claim."""
-
-    name: str
-    arguments: tuple[Term, ...]
-    is_claimed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAtoms:
-    """A rule, its logical variables with their domains, and the random atoms in it."""
-
-    number: int
-    rule: Rule
-    sorts: dict[str, str]
-    occurrences: tuple[Occurrence, ...]
-    has_facts: bool
-    """Whether something that is not random stands in a formula: ground, it may leave the formula."""
-
-    @property
-    def claimed(self) -> frozenset[str]:
-        """Return the predicates that are claimed.
-
-        Where facts decide a claim that cannot be, its condition is claimed to be impossible.
-        """
-        return frozenset(o.name for o in self.occurrences if o.is_claimed or self.has_facts)
-
-    @property
-    def conditions(self) -> frozenset[str]:
-        """Return the predicates of the condition."""
-        return frozenset(o.name for o in self.occurrences if not o.is_claimed)
-
-    @property
-    def is_atomic(self) -> bool:
-        """Tell whether every instance claims one atom or its negation."""
-        claims = self.rule.assessment.claims
-        claimed = [o for o in self.occurrences if o.is_claimed]
-        is_single = len(claims) == len(claimed) == 1
-        return is_single and not self.has_facts and is_literal(claims[0][1])
-
-    @property
-    def is_opaque(self) -> bool:
-        """Tell whether a formula has a quantifier."""
-        claims = [claim for _, claim in self.rule.assessment.claims]
-        return any(_has_quantifier(pattern) for pattern in (*claims, self.rule.assessment.given))
 
 
 class Around:
@@ -221,14 +153,14 @@ class Around:
         """Compile a rule whose free variables range over elements that stand for others."""
         key = atoms.number, bound, True
         if key not in self._variants:
-            order = _followed(atoms.rule.prefix.guard, atoms.sorts, bound)
+            order = followed(atoms.rule.prefix.guard, atoms.sorts, bound)
             guards = tuple(conjuncts(atoms.rule.prefix.guard))
-            free = _free_variables(guards, order, bound)
+            free = free_variables(guards, order, bound)
             if free and (self._decides_by_facts(atoms, free) or atoms.is_opaque):
                 raise Unfaithful
             kept = tuple(g for g in guards if not free & set(names_in(g)) or self._is_by_profile(g))
-            weaker = (*kept, *(_apart(g) for g in guards if g not in kept))
-            prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
+            weaker = (*kept, *(apart(g) for g in guards if g not in kept))
+            prefix = reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
             if compiled.expansion > EXPANSION:
                 raise Unfaithful
@@ -242,9 +174,9 @@ class Around:
             raise Unfaithful
         guards = tuple(conjuncts(atoms.rule.prefix.guard))
         kept = tuple(g for g in guards if self._is_by_profile(g))
-        weaker = (*kept, *(_apart(g) for g in guards if g not in kept))
+        weaker = (*kept, *(apart(g) for g in guards if g not in kept))
         order = tuple(atoms.sorts)
-        prefix = _reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
+        prefix = reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
         compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
         variant = _Variant(compiled, order, atoms, names, len(kept) < len(guards))
         found = {key_of(s): s for s in variant.sentences({}, pool, tries)}
@@ -305,8 +237,8 @@ class Around:
         """Compile a rule with some of its variables first, so that facts are followed from these."""
         key = atoms.number, bound, False
         if key not in self._variants:
-            order = _followed(atoms.rule.prefix.guard, atoms.sorts, bound)
-            prefix = _reordered(atoms.rule.prefix, order, atoms.sorts)
+            order = followed(atoms.rule.prefix.guard, atoms.sorts, bound)
+            prefix = reordered(atoms.rule.prefix, order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
             self._variants[key] = _Variant(compiled, order, atoms)
         return self._variants[key]
@@ -569,106 +501,6 @@ class _Count:
             raise TooMany
 
 
-def atom_of(variable: Variable) -> GroundAtom:
-    """Return the predicate of a ground variable and the elements that it is applied to."""
-    term = term_of(variable.name)
-    if not isinstance(term, Application):
-        return GroundAtom(variable.name, ())
-    return GroundAtom(term.name, tuple(a.name for a in term.arguments if isinstance(a, Name)))
-
-
-def _followed(guard: Pattern, sorts: Mapping[str, str], bound: frozenset[str]) -> tuple[str, ...]:
-    """Order variables so that facts are followed: bound ones first, then those that a relation connects."""
-    order = [name for name in sorts if name in bound]
-    links = [set(names_in(g)) & sorts.keys() for g in conjuncts(guard) if _proposes(g)]
-    while True:
-        near = (n for n in sorts if n not in order and any(n in link and link & {*order} for link in links))
-        name = next(near, None)
-        if name is None:
-            break
-        order.append(name)
-    related = {name for link in links for name in link}
-    rest = sorted((n for n in sorts if n not in order), key=lambda n: n not in related)
-    return (*order, *rest)
-
-
-def _apart(guard: Pattern) -> Pattern:
-    """Return what is left of a guard that is not looked at: of two elements in order, that they differ."""
-    match guard:
-        case Comparison(Order.LESS | Order.GREATER, Name() as left, Name() as right):
-            return Comparison(Order.UNEQUAL, left, right)
-        case _:
-            return YES
-
-
-def _proposes(guard: Pattern) -> bool:
-    match guard:
-        case Application() | Comparison(Order.EQUAL):
-            return True
-        case _:
-            return False
-
-
-def _free_variables(guards: Iterable[Pattern], order: Sequence[str], bound: frozenset[str]) -> frozenset[str]:
-    """Return the variables that no relation of several elements, and no equation, proposes values for."""
-    proposed = set(bound)
-    for place, name in enumerate(order):
-        for guard in guards:
-            match guard:
-                case Application(_, arguments) if Name(name) in arguments and len(arguments) > 1:
-                    proposed.add(name)
-                case Comparison(Order.EQUAL, left, right):
-                    for side, other in ((left, right), (right, left)):
-                        if side == Name(name) and set(names_in(other)) & set(order) <= set(order[:place]):
-                            proposed.add(name)
-                case _:
-                    pass
-    return frozenset(order) - proposed
-
-
-def names_in(pattern: Pattern) -> Iterator[str]:
-    """Yield every plain name in a pattern."""
-    match pattern:
-        case Boolean():
-            return
-        case Name(name):
-            yield name
-        case Application(_, parts) | Compound(_, parts):
-            for part in parts:
-                yield from names_in(part)
-        case Shifted(inner):
-            yield from names_in(inner)
-        case Comparison(_, left, right):
-            yield from names_in(left)
-            yield from names_in(right)
-        case Quantified(_, prefix, body):
-            yield from names_in(prefix.guard)
-            yield from names_in(body)
-        case _:
-            assert_never(pattern)
-
-
-def _reordered(prefix: Prefix, order: Sequence[str], sorts: Mapping[str, str]) -> Prefix:
-    """Bind the variables one by one in another order; that some are distinct becomes part of the guard."""
-    apart = [
-        Comparison(Order.UNEQUAL, Name(one), Name(other))
-        for binder in prefix.binders
-        if binder.distinct
-        for one, other in combinations(binder.names, 2)
-    ]
-    binders = tuple(Binder((name,), sorts[name]) for name in order)
-    return Prefix(binders, conjoined((*conjuncts(prefix.guard), *apart)))
-
-
-def conjuncts(pattern: Pattern) -> Iterator[Pattern]:
-    """Yield the parts of a conjunction, and any other pattern as it is."""
-    if isinstance(pattern, Compound) and pattern.connective is Connective.AND:
-        for operand in pattern.operands:
-            yield from conjuncts(operand)
-    else:
-        yield pattern
-
-
 def _bound_names(rule: Rule) -> Iterator[str]:
     """Yield the logical variables of a rule, those of its inner quantifiers included."""
     patterns: list[Pattern] = [claim for _, claim in rule.assessment.claims]
@@ -684,26 +516,3 @@ def _bound_names(rule: Rule) -> Iterator[str]:
             case _:
                 pass
     return (name for prefix in prefixes for binder in prefix.binders for name in binder.names)
-
-
-def is_literal(pattern: Pattern) -> bool:
-    """Tell an atom or its negation from other formulas."""
-    match pattern:
-        case Name() | Application():
-            return True
-        case Comparison(Order.EQUAL):
-            return True
-        case Compound(Connective.NOT, (operand,)):
-            return is_literal(operand)
-        case _:
-            return False
-
-
-def _has_quantifier(pattern: Pattern) -> bool:
-    match pattern:
-        case Quantified():
-            return True
-        case Compound(_, operands):
-            return any(map(_has_quantifier, operands))
-        case _:
-            return False

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from credalog.grounding.around import Around, Occurrence, RuleAtoms, conjuncts
+from credalog.grounding.around import Around
+from credalog.grounding.guards import conjuncts
+from credalog.grounding.rule_atoms import Occurrence, RuleAtoms
 from credalog.grounding.schema import Schema
 from credalog.theory import Comparison, Name, Order, Shifted, Term
 

@@ -270,7 +270,7 @@ class Guards:
                 self._check_new(name, inner)
                 inner[name] = Bound(len(inner), binder.sort)
         self.width = max(self.width, len(inner))
-        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in _conjuncts(prefix.guard)]
+        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in conjuncts(prefix.guard)]
         levels = [
             self._level(name, binder, guards, inner) for binder in prefix.binders for name in binder.names
         ]
@@ -372,21 +372,23 @@ def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
     return lambda environment: function(*[make(environment) for make in makers])
 
 
-def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+def conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield the parts of a conjunction; nothing of what is always true."""
     if isinstance(pattern, Compound) and pattern.connective is Connective.AND:
         for operand in pattern.operands:
-            yield from _conjuncts(operand)
+            yield from conjuncts(operand)
     elif pattern != Boolean(True):
         yield pattern
 
 
 def _last_slot(pattern: Pattern, scope: Scope, first: int) -> int:
     """Return the last slot that a pattern reads, or the first of its prefix if it reads none of that."""
-    slots = [scope[name].slot for name in _names(pattern) if name in scope]
+    slots = [scope[name].slot for name in names_in(pattern) if name in scope]
     return max([first, *slots])
 
 
-def _names(pattern: Pattern) -> Iterator[str]:
+def names_in(pattern: Pattern) -> Iterator[str]:
+    """Yield every plain name in a pattern."""
     match pattern:
         case Boolean():
             return
@@ -394,14 +396,14 @@ def _names(pattern: Pattern) -> Iterator[str]:
             yield name
         case Application(_, parts) | Compound(_, parts):
             for part in parts:
-                yield from _names(part)
+                yield from names_in(part)
         case Shifted(inner):
-            yield from _names(inner)
+            yield from names_in(inner)
         case Comparison(_, left, right):
-            yield from _names(left)
-            yield from _names(right)
+            yield from names_in(left)
+            yield from names_in(right)
         case Quantified(_, prefix, body):
-            yield from _names(prefix.guard)
-            yield from _names(body)
+            yield from names_in(prefix.guard)
+            yield from names_in(body)
         case _:
             assert_never(pattern)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from credalog.grounding.around import RuleAtoms, is_literal
+from credalog.grounding.rule_atoms import RuleAtoms, is_literal
 
 __all__ = ["Schema", "schema_of"]
 

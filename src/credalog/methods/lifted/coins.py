@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
 
-from credalog.grounding.around import Around, TooMany, Unfaithful, atom_of
+from credalog.grounding.around import Around, TooMany, Unfaithful
+from credalog.grounding.rule_atoms import atom_of
 from credalog.methods.lifted.rest import Rest
 from credalog.network.formulas import BOOLEAN, Variable, truth_table
 from credalog.network.sentences import Sentence

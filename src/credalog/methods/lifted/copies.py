@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import assert_never
 
-from credalog.grounding.around import Around, RuleAtoms, Standing, TooMany, Unfaithful, atom_of
+from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
+from credalog.grounding.rule_atoms import RuleAtoms, atom_of
 from credalog.methods.lifted.rest import Cell, Rest
 from credalog.network.formulas import (
     And,

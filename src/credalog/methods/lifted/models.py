@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from credalog.grounding.around import Around, Standing, TooMany, Unfaithful, atom_of
+from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
+from credalog.grounding.rule_atoms import atom_of
 from credalog.methods.cliques.models.fixing import network_in
 from credalog.methods.lifted.coins import Coins, sentence_of
 from credalog.methods.lifted.copies import Copies, renamed

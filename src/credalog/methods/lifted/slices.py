@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from credalog.grounding.around import Around, TooMany, atom_of
+from credalog.grounding.around import Around, TooMany
+from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import Schema
 from credalog.network.formulas import And, Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
