@@ -470,11 +470,11 @@ class _Variant:
         candidates: Iterable[str]
         if name in bound:
             candidates = (bound[name],)
-        elif pool is None or (level.is_proposed and name not in self.free):
+        elif pool is None or (level.proposer is not None and name not in self.free):
             candidates = level.candidates(environment)
         else:
             candidates = pool.get(self.atoms.sorts[name], ())
-        count.require(level.most if pool is None and not level.is_proposed and name not in bound else 0)
+        count.require(level.most if pool is None and level.proposer is None and name not in bound else 0)
         for element in candidates:
             count.one_more()
             if level.admits(element, environment):

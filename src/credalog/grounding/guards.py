@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import prod
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from credalog.garbage import uncollected
@@ -92,8 +95,10 @@ class Level(NamedTuple):
     others: tuple[int, ...]
     """The slots from whose elements this one must differ."""
     tests: tuple[Maker[bool], ...]
-    is_proposed: bool = False
-    """Whether a relation or an equation proposes the candidates; otherwise they are the whole domain."""
+    guards: tuple[Pattern, ...] = ()
+    """What the tests were compiled from, one by one."""
+    proposer: Pattern | None = None
+    """The guard that proposes the candidates; without one they are all elements of the domain."""
 
     def admits(self, element: str, environment: Environment) -> bool:
         """Bind the variable, and tell whether the guards pass."""
@@ -155,6 +160,9 @@ _ONCE = Instances(())
 _Candidates: TypeAlias = tuple[Maker[Iterable[str]], int]
 """What a variable may be bound to in an instance, and the largest number of it."""
 
+_Proposed: TypeAlias = tuple[Maker[Iterable[str]], int, Pattern]
+"""The same with the guard that says so."""
+
 
 class _Guard(NamedTuple):
     pattern: Pattern
@@ -172,8 +180,9 @@ class Guards:
         self.searched = 0
         """At most how many instances of a guard's quantifiers were met since this was set to 0."""
         # What is read off the facts of a relation is read once, whichever rule asks for it.
-        self._facts: dict[str, frozenset[tuple[str, ...]]] = {}
-        self._indexes: dict[tuple[str, int, tuple[int, ...], str], _Index] = {}
+        self._facts = cache(lambda name: frozenset(self._relation(name).facts))
+        self._index = cache(self._new_index)
+        self._most = cache(self._new_most)
 
     # ---- tests ----------------------------------------------------------------------------------------
 
@@ -200,11 +209,9 @@ class Guards:
     def fact(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Test:
         """Compile the question whether a relation holds of its arguments."""
         relation = self._relation(name)
-        facts = self._facts.get(name)
-        if facts is None:
-            facts = self._facts[name] = frozenset(relation.facts)
         values = self.terms.arguments(name, relation.sorts, arguments, scope)
-        return applied(lambda *found: found in facts, values)
+        # Facts are looked up once somebody asks for a single one, and by whichever rule then.
+        return applied(lambda *found: found in self._facts(name), values)
 
     def _relation(self, name: str) -> Relation:
         relation = self.terms.signature[name]
@@ -296,22 +303,22 @@ class Guards:
         )
         proposed = self._proposed(name, [guard.pattern for guard in guards], scope)
         if proposed is not None:
-            return Level(slot, *proposed, others, tests, is_proposed=True)
+            return Level(slot, *proposed[:2], others, tests, tuple(ready), proposed[2])
         elements = self.terms.signature.elements(sort)
         # The elements bound before to the same group are not available any more.
         most = max(len(elements) - len(others), 0)
-        return Level(slot, lambda _environment: elements, most, others, tests)
+        return Level(slot, lambda _environment: elements, most, others, tests, tuple(ready))
 
-    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Candidates | None:
+    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Proposed | None:
         """Let an equation or a relation propose what a variable is bound to, and at most how many."""
         for guard in guards:
             match guard:
                 case Comparison(Order.EQUAL, left, right):
                     for side, other in ((left, right), (right, left)):
                         if side == Name(name) and _last_slot(other, scope, -1) < scope[name].slot:
-                            return self._equal_to(other, scope[name].sort, scope), 1
+                            return self._equal_to(other, scope[name].sort, scope), 1, guard
                 case Application(_, arguments) if Name(name) in arguments:
-                    return self._related(guard, name, scope)
+                    return *self._related(guard, name, scope), guard
                 case _:
                     pass
         return None
@@ -329,24 +336,25 @@ class Guards:
         position = guard.arguments.index(Name(variable))
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
-        index = self._index(relation, position, tuple(bound), sort)
-        candidates = as_maker(applied(lambda *key: index.found.get(key, ()), [values[i] for i in bound]))
-        return candidates, index.most
+        keys = as_maker(applied(lambda *key: key, [values[i] for i in bound]))
 
-    def _index(self, relation: Relation, position: int, bound: tuple[int, ...], sort: str) -> _Index:
-        key = relation.name, position, bound, sort
-        if key not in self._indexes:
-            with uncollected():
-                found = _indexed(relation.facts, position, bound, self.terms.signature.ranks(sort))
-            self._indexes[key] = _Index(found, max(map(len, found.values()), default=0))
-        return self._indexes[key]
+        def candidates(environment: Environment) -> Iterable[str]:
+            return self._index(guard.name, position, tuple(bound), sort).get(keys(environment), ())
 
+        return candidates, self._most(guard.name, position, tuple(bound))
 
-class _Index(NamedTuple):
-    """What stands at one position of a relation's facts, by what stands at others; and at most how many."""
+    def _new_index(
+        self, name: str, position: int, bound: tuple[int, ...], sort: str
+    ) -> dict[tuple[str, ...], list[str]]:
+        with uncollected():
+            return _indexed(self._relation(name).facts, position, bound, self.terms.signature.ranks(sort))
 
-    found: dict[tuple[str, ...], list[str]]
-    most: int
+    def _new_most(self, name: str, position: int, bound: tuple[int, ...]) -> int:
+        """Return at most how many facts agree in some places; with none, how many elements are in another."""
+        facts = self._relation(name).facts
+        if not bound:
+            return len(set(map(itemgetter(position), facts)))
+        return max(Counter(map(itemgetter(*bound), facts)).values(), default=0)
 
 
 def _indexed(
