@@ -18,6 +18,8 @@ from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
+import numpy as np
+
 from credalog.garbage import uncollected
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
@@ -42,6 +44,9 @@ from credalog.theory import (
 )
 
 Test: TypeAlias = bool | Maker[bool]
+
+MANY = 1000
+"""The facts of a larger relation are sorted, and not gathered one by one, before they are followed."""
 
 _INTEGER = re.compile(r"-?\d{1,1000}")
 
@@ -182,6 +187,7 @@ class Guards:
         # What is read off the facts of a relation is read once, whichever rule asks for it.
         self._facts = cache(lambda name: frozenset(self._relation(name).facts))
         self._index = cache(self._new_index)
+        self._rows = cache(self._new_rows)
         self._most = cache(self._new_most)
 
     # ---- tests ----------------------------------------------------------------------------------------
@@ -338,10 +344,21 @@ class Guards:
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
         keys = as_maker(applied(lambda *key: key, [values[i] for i in bound]))
 
+        if len(bound) == 1 and len(relation.facts) > MANY:
+            (place,) = bound
+
+            def followed(environment: Environment) -> Iterable[str]:
+                return self._rows(guard.name, place).related(keys(environment)[0], position, sort)
+
+            return followed, self._rows(guard.name, place).most
+
         def candidates(environment: Environment) -> Iterable[str]:
             return self._index(guard.name, position, tuple(bound), sort).get(keys(environment), ())
 
         return candidates, self._most(guard.name, position, tuple(bound))
+
+    def _new_rows(self, name: str, place: int) -> _Rows:
+        return _Rows(self._relation(name), place, self.terms.signature.ranks)
 
     def _new_index(
         self, name: str, position: int, bound: tuple[int, ...], sort: str
@@ -355,6 +372,30 @@ class Guards:
         if not bound:
             return len(set(map(itemgetter(position), facts)))
         return max(Counter(map(itemgetter(*bound), facts)).values(), default=0)
+
+
+class _Rows:
+    """The facts of a large relation, sorted by what stands in one place of them."""
+
+    def __init__(self, relation: Relation, place: int, ranks: Callable[[str], Mapping[str, int]]) -> None:
+        self._facts, self._ranks, self._place = relation.facts, ranks, place
+        self._first = ranks(relation.sorts[place])
+        column = map(self._first.__getitem__, map(itemgetter(place), relation.facts))
+        numbers = np.fromiter(column, dtype=np.int64, count=len(relation.facts))
+        self._order = np.argsort(numbers, kind="stable")
+        self._sorted = numbers[self._order]
+        self.most = int(np.unique(numbers, return_counts=True)[1].max(initial=0))
+        """At most how many facts have one element in that place."""
+
+    def related(self, element: str, position: int, sort: str) -> list[str]:
+        """Return what stands in another place beside an element, in the order of its domain."""
+        number = self._first.get(element)
+        if number is None:
+            return []
+        start, end = np.searchsorted(self._sorted, (number, number + 1))
+        ranks = self._ranks(sort)
+        found = {self._facts[row][position] for row in self._order[start:end]}
+        return sorted(found & ranks.keys(), key=ranks.__getitem__)
 
 
 def _indexed(
