@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
     from credalog.methods.lifted.answering import Lifted
+    from credalog.questions.certificates import Certificate
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
     from credalog.questions.entropy import MaximumEntropy
@@ -311,29 +312,39 @@ class LCN:
 
     def _with_evidence(self, given: Formula) -> Formula:
         """Return a condition joined with the evidence, each part once."""
-        both = conjunction((given, self.evidence))
-        return conjunction(dict.fromkeys(both.operands)) if isinstance(both, And) else both
+        return _each_once(conjunction((given, self.evidence)))
 
     def query(
         self,
         asked: Asked,
         *,
+        given: GivenHere = None,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
         method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
-        """Bound one probability over all models."""
+        """Bound one probability over all models, given what the question and the evidence say."""
         options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.question(asked)
-        is_lifted = method == "lifted" and isinstance(self.stated, Theory)
-        if is_lifted or (method == "auto" and self._is_first_order):
-            from credalog.questions.lifted import query as query_around
+        if given is not None:
+            both = conjunction((query.given, self._observed(given)))
+            query = replace(query, given=_each_once(both))
+        answer = self._answer(query, options)
+        # What was never grounded whole has no certificate of the whole.
+        origin = None if self._is_large else partial(self.certificate, markov=options.markov)
+        return replace(answer, origin=origin)
 
-            whole = None if self._is_large else partial(self._engine, options.markov, query)
-            return query_around(self._around(options.markov), query, options, whole)
-        return self._engine(options.markov, query).query(query, options)
+    def _answer(self, query: Query, options: Options) -> Answer:
+        """Answer around the question where rules have many instances, and else by the whole network."""
+        is_lifted = options.method == "lifted" and isinstance(self.stated, Theory)
+        if not is_lifted and not (options.method == "auto" and self._is_first_order):
+            return self._engine(options.markov, query).query(query, options)
+        from credalog.questions.lifted import query as query_around
+
+        whole = None if self._is_large else partial(self._engine, options.markov, query)
+        return query_around(self._around(options.markov), query, options, whole)
 
     def reasons(
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
@@ -346,22 +357,65 @@ class LCN:
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
-    def explicit_model(self, answer: Answer, *, end: EndName = "upper", timeout: float = 30.0) -> Explicit:
+    def explicit_model(
+        self,
+        answer: Answer,
+        *,
+        end: EndName = "upper",
+        markov: MarkovName | Markov = Markov.LOCAL,
+        timeout: float = 30.0,
+    ) -> Explicit:
         """Return the model that a witness of an answer about ties stands for, with its residual.
 
         The witness itself has the same probabilities of all that is said and asked, but not every
-        independence among tied variables; here every one holds (docs/proofs.md, proof 9).
+        independence among tied variables; here every one holds (docs/proofs.md, proof 9). `markov` is
+        the condition under which the question was asked.
         """
+        from credalog.methods.answer import Answer
         from credalog.methods.cliques.models import explicit_model
 
+        if not isinstance(answer, Answer):
+            raise CredalogError(f"{answer!r} is no answer", advice="Give one of lcn.query(...).")
         is_upper = _named(end, get_args(EndName), "end") == "upper"
         witness = answer.upper_witness if is_upper else answer.lower_witness
         if witness is None:
             raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
         network = self._ground_with(answer.query)
         said = network.about(v for factor in witness.factors for v in factor.block)
-        budget, graph = Budget.of(timeout), dependency_graph(network)
-        return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
+        options = _options(timeout, TOLERANCE, markov)
+        return explicit_model(
+            witness,
+            said,
+            dependency_graph(network),
+            asked=answer.query.scope,
+            markov=options.markov,
+            budget=Budget.of(options.timeout),
+        )
+
+    def certificate(
+        self, *results: Answer | Decision, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+    ) -> Certificate:
+        """Return proofs of the bounds of results, and the models that attain them, for `credalog verify`.
+
+        Without results it is about whether there is a model. The results were asked for under one Markov
+        condition. `timeout` is for each bound; what could not be certified is in `missing`.
+        """
+        from credalog.questions.certificates import certify, certify_consistency
+
+        options = _options(timeout, TOLERANCE, markov)
+        engine = self._engine(options.markov, *(result.query for result in results))
+        if engine.network is not self.ground():
+            raise CredalogError(
+                "a certificate is about the network, and a question is about atoms that it does not mention",
+                advice="Certify answers about variables of which something is said.",
+            )
+        return certify(engine, results, options) if results else certify_consistency(engine, options)
+
+    def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
+        """Check a certificate of this network; return what it proves, or raise with the step that fails."""
+        from credalog.verify import lines_of, verify
+
+        return tuple(verify(self.ground(), lines_of(str(path)), markov=markov))
 
     def marginals(
         self,
@@ -721,6 +775,11 @@ def _until_interrupted(
         yield answer
         if answer.interrupted:
             return
+
+
+def _each_once(condition: Formula) -> Formula:
+    """Return a conjunction without repeated parts."""
+    return conjunction(dict.fromkeys(condition.operands)) if isinstance(condition, And) else condition
 
 
 def _options(

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.choices import METHODS, PROPAGATIONS
+from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     EFFORT,
@@ -280,6 +281,7 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
 
 def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[Column] = ANSWERS) -> int:
     """Collect the answers and write them, even where a question fails or the user has had enough."""
+    reserve(arguments)
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
@@ -306,6 +308,8 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)
+    if answers and not watch.is_interrupted:
+        write_certificate(model, answers, arguments)
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
@@ -377,6 +381,7 @@ RUNNING = (
     Argument("--method", "how to compute (default auto)", default="auto", choices=METHODS),
     Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
     Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
+    CERTIFICATE,
 )
 WINDOW = Argument(
     "--window",
@@ -390,5 +395,10 @@ ASKING = (
     Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
     Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
     Command("run", "answer the query lines of a file", RUNNING, run),
-    Command("decide", "compare probabilities with thresholds", (*EFFORT, EVIDENCE, STATEMENTS), decide),
+    Command(
+        "decide",
+        "compare probabilities with thresholds",
+        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS),
+        decide,
+    ),
 )

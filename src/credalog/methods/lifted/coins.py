@@ -2,7 +2,7 @@
 
 Input: a theory read backwards, and the predicates that are not free. Output: probabilities that satisfy every
 instance of every rule, checked in fractions on instances that stand for all of them. Where all atoms are
-independent, every condition holds (docs/proofs.md, proof 16).
+independent, every condition holds (docs/proofs.md, proof 17).
 """
 
 from __future__ import annotations

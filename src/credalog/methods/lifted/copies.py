@@ -1,7 +1,7 @@
 """Rests that are not certain: all atoms of a cell copies of one variable.
 
 Input: a theory read backwards, and predicates whose atoms are to be copies. Output: whether such a law stands
-for a model of the whole grounding, and what is said of the copied variables (docs/proofs.md, proof 17).
+for a model of the whole grounding, and what is said of the copied variables (docs/proofs.md, proof 18).
 
 Copies satisfy no independence, and need not: where all that is said and asked of tied atoms is closed, there
 is a model with the same probabilities (proof 9).

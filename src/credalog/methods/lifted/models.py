@@ -2,7 +2,7 @@
 
 Input: the atoms of a slice, and a rest: values for the cells of everything else, or copies. Output:
 `Residue`: what the theory says of these atoms once the rest is known, as a network with its frame. A model of
-it, times the rest, extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 16).
+it, times the rest, extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 17).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Input: a theory read backwards. Output: `Rest`: which predicates extend any model by themselves, and values
 for the atoms of the others, one per *cell*: a predicate and the profiles of what it is applied to. A choice
 of values is checked rule by rule, not instance by instance, so that it holds for domains of any size
-(docs/proofs.md, proof 16).
+(docs/proofs.md, proof 17).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Slices of a theory: some atoms around a question, and what every model satisfies of them.
 
 Input: a theory read backwards and a query. Output: `Slice`: a small network and, as its frame, a dependency
-graph whose conditions the whole network implies (docs/proofs.md, proof 15). What is proved of a slice
+graph whose conditions the whole network implies (docs/proofs.md, proof 16). What is proved of a slice
 holds for every model of the whole grounding, whatever was left out and however large the domains are.
 """
 

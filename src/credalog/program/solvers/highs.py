@@ -23,8 +23,17 @@ __all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
 
+TOLERANCE = 1e-9
+"""How far a row or a reduced cost may be violated."""
+
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
+
+SMALLEST = 1e-150
+"""Columns with a smaller bound are scaled by this: the reciprocal of some floats is none."""
+
+INTERIOR = 1 << 13
+"""With more columns, and no basis to start from, interior points are quicker than the simplex method."""
 
 _CONCLUSIVE = (
     highspy.HighsModelStatus.kOptimal,
@@ -55,11 +64,11 @@ class _Scaling:
     @classmethod
     def of(cls, matrix: _Rows, bounds: Floats) -> _Scaling:
         """Scale each column by its bound, then each row to a greatest entry of one."""
-        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
+        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), np.maximum(bounds, SMALLEST), 1.0)
         sizes = np.append(np.abs(matrix.data) * columns[matrix.indices], 0.0)
         # The last entry is there for empty rows at the end; what an empty row finds is another's.
         largest = np.maximum.reduceat(sizes, matrix.indptr[:-1])
-        largest[(np.diff(matrix.indptr) == 0) | (largest <= 0.0)] = 1.0
+        largest[(np.diff(matrix.indptr) == 0) | (largest < SMALLEST * SMALLEST)] = 1.0
         return cls(columns, 1.0 / largest)
 
     def applied(self, matrix: _Rows) -> _Rows:
@@ -71,7 +80,7 @@ class _Scaling:
 class Relaxation:
     """The linear relaxation of one program, kept ready for many boxes and objectives."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, tolerance: float = TOLERANCE) -> None:
         self.program = program
         ratios = program.ratios
         # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
@@ -84,7 +93,7 @@ class Relaxation:
         )
         self._first = program.inequalities.nnz
         self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
-        self._highs = quiet_highs()
+        self._highs = quiet_highs(tolerance)
 
     def minimize(
         self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
@@ -118,6 +127,8 @@ class Relaxation:
         highs = self._highs
         model, scaling = self._model(cost, objective, box)
         highs.passModel(model)
+        is_large = basis is None and self.program.columns > INTERIOR
+        highs.setOptionValue("solver", "ipm" if is_large else "simplex")
         if basis is None:
             highs.setOptionValue("presolve", "choose")
         else:
@@ -144,6 +155,7 @@ class Relaxation:
         """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
         highs = self._highs
         highs.clearSolver()
+        highs.setOptionValue("solver", "simplex")
         highs.setOptionValue("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
         run_for(highs, budget.for_solver)
@@ -155,6 +167,7 @@ class Relaxation:
         _, exists = highs.getDualRayExist()
         if not exists:
             highs.clearSolver()
+            highs.setOptionValue("solver", "simplex")
             highs.setOptionValue("presolve", "off")
             # A proof is worth a little more than what is left.
             proving = Budget.of(max(budget.remaining, RAY_SECONDS))
@@ -206,13 +219,13 @@ def run_for(highs: highspy.Highs, seconds: float) -> None:
     highs.run()
 
 
-def quiet_highs() -> highspy.Highs:
+def quiet_highs(tolerance: float = TOLERANCE) -> highspy.Highs:
     """Return a silent solver with tight tolerances that drops no small coefficient."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
 
