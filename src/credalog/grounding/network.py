@@ -13,14 +13,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
-from credalog.grounding.blocks import CodedBlock, CodedSentences, Templates, assembled
-from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
 from credalog.grounding.guards import Instances
-from credalog.grounding.instances import CHUNK, InstanceTables
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.lines import Lines, Rules
@@ -53,6 +50,11 @@ from credalog.theory import (
     span,
     written,
 )
+
+if TYPE_CHECKING:
+    from credalog.grounding.blocks import CodedBlock, Templates
+    from credalog.grounding.coded_lines import CodedLines
+    from credalog.grounding.instances import InstanceTables
 
 LIMIT = 2_000_000
 """How many ground sentences, with the instances of their quantifiers, a theory may have.
@@ -87,7 +89,7 @@ def instance_count(network: Network) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _CompiledRule:
+class CompiledRule:
     """A rule ready to be instantiated."""
 
     rule: Rule
@@ -104,22 +106,29 @@ class _CompiledRule:
 
     @property
     def most(self) -> int:
+        """Return a number that the sentences and the instances of their quantifiers do not exceed."""
         return self.instances.most * max(1, self.expansion)
 
     def sentences(self) -> Iterator[Sentence]:
-        rule, environment = self.rule, [""] * self.width
-        lower, upper = rule.assessment.lower, rule.assessment.upper
-        bound = len(self.instances.levels)
+        """Yield the sentences of all instances, as they are written."""
+        environment, bound = [""] * self.width, len(self.instances.levels)
         for _ in self.instances.of(environment):
-            # The condition comes first: where it is false, the claims need not even be defined.
-            given = _made(self.given, environment)
-            if given == FALSE:
-                continue
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
-            label = rule.label
+            label = self.rule.label
             if bound and label:
                 label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
+            if (sentence := self.sentence(environment, label)) is not None:
+                yield sentence
+
+    def sentence(self, environment: Environment, label: str) -> Sentence | None:
+        """Return the sentence of one instance; None where its condition is false."""
+        rule = self.rule
+        # The condition comes first: where it is false, the claims need not even be defined.
+        given = _made(self.given, environment)
+        if given == FALSE:
+            return None
+        claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+        lower, upper = rule.assessment.lower, rule.assessment.upper
+        return Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
 
 
 class Grounder:
@@ -209,32 +218,35 @@ class Grounder:
     # ---- rules ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _parts(self) -> tuple[_CompiledRule | CodedLines, ...]:
+    def _parts(self) -> tuple[CompiledRule | CodedLines, ...]:
         """The rules, compiled; lines of plain sentences as they are."""
         rules = self.theory.rules
         with uncollected():
             if not isinstance(rules, Rules):
-                return tuple(map(self._compiled, rules))
+                return tuple(map(self.compiled, rules))
             return tuple(chain.from_iterable(map(self._compiled_part, rules.parts)))
 
-    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[_CompiledRule | CodedLines]:
+    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[CompiledRule | CodedLines]:
         if isinstance(part, tuple):
-            return map(self._compiled, part)
+            return map(self.compiled, part)
+        # Whoever reads a short text needs no arrays.
+        from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
+
         templates = [template_of(form.rule, form.names) for form in part.forms]
         if None in templates or not are_propositions(part, self._patterns.signature):
-            return [self._compiled(part.rule(i)) for i in range(len(part))]
+            return [self.compiled(part.rule(i)) for i in range(len(part))]
         self._patterns.known.update(part.names)
         return [CodedLines(part, tuple(template for template in templates if template is not None))]
 
     @cached_property
-    def _rules(self) -> tuple[_CompiledRule, ...]:
+    def _rules(self) -> tuple[CompiledRule, ...]:
         """The rules that were compiled one by one."""
-        return tuple(part for part in self._parts if isinstance(part, _CompiledRule))
+        return tuple(part for part in self._parts if isinstance(part, CompiledRule))
 
     @property
     def _lines(self) -> int:
         """How many sentences are lines."""
-        return sum(len(part.lines) for part in self._parts if isinstance(part, CodedLines))
+        return sum(len(part.lines) for part in self._parts if not isinstance(part, CompiledRule))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
@@ -270,7 +282,18 @@ class Grounder:
             found = f"there is no {unknown[0]}"
             raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
 
-    def _compiled(self, rule: Rule) -> _CompiledRule:
+    @property
+    def signature(self) -> Signature:
+        """Return what each name stands for."""
+        return self._patterns.signature
+
+    @property
+    def estimate(self) -> int:
+        """Return at most how many sentences the ground network has, instances of quantifiers counted in."""
+        return sum(rule.most for rule in self._rules)
+
+    def compiled(self, rule: Rule) -> CompiledRule:
+        """Make a rule ready to be instantiated."""
         patterns = self._patterns
         patterns.expansion = patterns.guards.searched = 0
         try:
@@ -280,7 +303,7 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched, inner)
+        return CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched, inner)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
@@ -301,18 +324,20 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self, compiled: _CompiledRule) -> Iterator[Sentence]:
+    def _sentences(self, compiled: CompiledRule) -> Iterator[Sentence]:
         try:
-            yield from _merged(filter(None, map(_settled, compiled.sentences())))
+            yield from _merged(filter(None, map(settled, compiled.sentences())))
         except Misstatement as error:
             raise self._placed(error, compiled.rule.source) from None
 
     def _in_columns(self, independences: tuple[Independence, ...]) -> Network:
         """Ground rule by rule, at once where that can be done."""
+        from credalog.grounding.blocks import CodedSentences, Templates, assembled
+
         templates = Templates(self._patterns)
         parts: list[CodedBlock | CodedLines | list[Sentence]] = []
         for compiled in self._parts:
-            if isinstance(compiled, CodedLines):
+            if not isinstance(compiled, CompiledRule):
                 parts.append(compiled)
                 continue
             block = self._block(compiled, templates) if compiled.most > 1 else None
@@ -328,14 +353,14 @@ class Grounder:
         found = assembled(self._declared(), whole, self._others(independences), templates.codes)
         return Network(*found, independences)
 
-    def _block(self, compiled: _CompiledRule, templates: Templates) -> CodedBlock | None:
+    def _block(self, compiled: CompiledRule, templates: Templates) -> CodedBlock | None:
         try:
             tables = self._tables(compiled)
             return templates.block(compiled.rule, tables, compiled.scope)
         except Misstatement as error:
             raise self._placed(error, compiled.rule.source) from None
 
-    def _count(self, compiled: _CompiledRule, room: int) -> int | None:
+    def _count(self, compiled: CompiledRule, room: int) -> int | None:
         """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
         tries = TRIES * max(room, 1000)
         if _search(compiled) > tries:
@@ -343,12 +368,14 @@ class Grounder:
         if not any(level.tests for level in compiled.instances.levels):
             return compiled.most
         weight = max(1, compiled.expansion)
-        tables = self._tables(compiled, min(CHUNK, tries // TRIES))
+        tables = self._tables(compiled, tries // TRIES)
         found, tried = tables.count(limit=room // weight, tries=tries)
         return weight * found if tried <= tries or weight * found > room else None
 
-    def _tables(self, compiled: _CompiledRule, chunk: int = CHUNK) -> InstanceTables:
-        elements = self._patterns.guards.elements
+    def _tables(self, compiled: CompiledRule, most: int | None = None) -> InstanceTables:
+        from credalog.grounding.instances import CHUNK, InstanceTables
+
+        elements, chunk = self._patterns.guards.elements, CHUNK if most is None else min(CHUNK, most)
         return InstanceTables(compiled.instances, compiled.scope, compiled.width, elements, chunk)
 
     # ---- independences and variables ------------------------------------------------------------------
@@ -423,7 +450,7 @@ def _too_large(message: str) -> GroundingTooLarge:
     return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
 
 
-def _search(compiled: _CompiledRule) -> int:
+def _search(compiled: CompiledRule) -> int:
     """Return at most how many instances the quantifiers of a rule's guards look through."""
     return compiled.searched * compiled.instances.most
 
@@ -431,7 +458,7 @@ def _search(compiled: _CompiledRule) -> int:
 # ---- what is constant, and what is said twice -------------------------------------------------------------
 
 
-def _settled(sentence: Sentence) -> Sentence | None:
+def settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
     if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
@@ -472,13 +499,14 @@ def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """
     seen: set[Hashable] = set()
     for sentence in sentences:
-        key = _key(sentence)
+        key = key_of(sentence)
         if key not in seen:
             seen.add(key)
             yield sentence
 
 
-def _key(sentence: Sentence) -> Hashable:
+def key_of(sentence: Sentence) -> Hashable:
+    """Return what two sentences share that say the same."""
     # The hash of a Fraction is dear, those of its two integers are not.
     bounds = (*sentence.lower.as_integer_ratio(), *sentence.upper.as_integer_ratio())
     claims = sentence.claims

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
 from credalog.theory import (
@@ -31,6 +28,10 @@ from credalog.theory import (
     Theory,
     written,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -207,6 +208,9 @@ class Signature:
         return self._facts[name]
 
     def _numbers(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> NDArray[np.int64]:
+        # Whoever reads a short text needs no arrays.
+        import numpy as np
+
         numbers = np.empty((len(rows), len(sorts)), dtype=np.int64)
         try:
             for i, sort in enumerate(sorts):

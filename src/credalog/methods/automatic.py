@@ -372,6 +372,8 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "factorized": _Asked.factorized,
     "sets": _Asked.by_sets,
     "joint": _Asked.joint,
+    # Of a ground network there is nothing to lift.
+    "lifted": _Asked.automatic,
     "nilsson": _Asked.by_columns,
     "scip": _Asked.by_solver,
     "ipopt": _Asked.by_solver,
@@ -381,7 +383,7 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
 }
 """How each method of the registry answers."""
 
-GATED = ("auto", "points", "factorized", "sets")
+GATED = ("auto", "points", "factorized", "sets", "lifted")
 """The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}

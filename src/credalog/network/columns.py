@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
 
 from credalog.network.formulas import (
     And,
@@ -30,6 +27,10 @@ from credalog.network.formulas import (
     Xor,
 )
 from credalog.network.sentences import Network, Sentence, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "Block",
@@ -48,7 +49,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-Numbers: TypeAlias = NDArray[np.int32]
+Numbers: TypeAlias = "NDArray[np.int32]"
 
 KEPT = 300_000
 """A sequence of at most so many items keeps those it has made; a longer one makes them anew."""
