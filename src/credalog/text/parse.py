@@ -22,7 +22,6 @@ from credalog.lines import Lines, Rules, joined
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
 from credalog.text.mistakes import explained
-from credalog.text.plain import plain_statements
 from credalog.text.statements import (
     FORMULA,
     QUESTION,
@@ -175,6 +174,8 @@ class _Reader:
     def _parts(self, text: str, file: str) -> Iterable[Lines | Statement]:
         """Return the statements of a text; those of a long one all at once, if they are plain."""
         if len(text) >= self.plain_from:
+            from credalog.text.plain import plain_statements
+
             found = plain_statements(text, file, partial(self.reading.value, start=STATEMENT))
             if found is not None:
                 return found
