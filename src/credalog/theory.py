@@ -20,13 +20,14 @@ from typing import TypeAlias, TypeVar, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
-from credalog.network.sentences import Source
+from credalog.network.sentences import Estimate, Source
 
 # fmt: off
 RESERVED = frozenset((
-    "P", "and", "distinct", "domain", "evidence", "exists", "false", "False", "forall", "function",
-    "iff", "implies", "in", "include", "independent", "nand", "not", "or", "predicate", "proposition",
-    "query", "relation", "symmetric", "tau", "true", "True", "variable", "where", "xor",
+    "P", "and", "column", "columns", "distinct", "domain", "evidence", "exists", "false", "False", "forall",
+    "from", "function", "iff", "implies", "in", "include", "independent", "learned", "let", "nand", "not",
+    "number", "of", "or", "predicate", "proposition", "query", "relation", "rest", "sql", "symmetric",
+    "table", "tau", "true", "True", "variable", "where", "xor",
 ))
 # fmt: on
 """The words of the language; as names they are written in quotes."""
@@ -291,7 +292,38 @@ class Function:
     table: tuple[tuple[tuple[str, ...], str], ...] = ()
 
 
-Declaration: TypeAlias = Domain | Predicate | RandomFunction | Relation | Function
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two amounts joined by one of the operations + - * /."""
+
+    operation: str
+    left: Amount
+    right: Amount
+
+
+Amount: TypeAlias = Fraction | Name | Application | Arithmetic
+"""A number, a named constant, a number that a table gives to elements, or what is computed from these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number with a name."""
+
+    name: str
+    value: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFunction:
+    """A number for each tuple of elements in a table; `rows` says where each line of it was read."""
+
+    name: str
+    sorts: tuple[str, ...]
+    table: tuple[tuple[tuple[str, ...], Fraction], ...] = ()
+    rows: tuple[Source, ...] = field(default=(), compare=False)
+
+
+Declaration: TypeAlias = Domain | Predicate | RandomFunction | Relation | Function | Constant | NumberFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +334,64 @@ class Assessment:
     given: Pattern
     lower: Fraction
     upper: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """From where to where a number lies; `is_about` for a middle, give or take, cut off where nothing can lie."""
+
+    lower: Amount
+    upper: Amount
+    is_about: bool = False
+
+
+class Gap(Enum):
+    """What may stand for a number: what the others leave, or what data are to tell."""
+
+    REST = "rest"
+    WANTED = "?"
+
+
+Entry: TypeAlias = Spread | Gap
+Entries: TypeAlias = tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The body of a rule whose numbers depend on constants or tables; a bound may be missing."""
+
+    claims: tuple[tuple[Amount, Pattern], ...]
+    given: Pattern
+    lower: Amount | None
+    upper: Amount | None
+    is_about: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The body `P(variable | given) = (...)` of a rule: an entry for each value, in their order."""
+
+    claim: Term
+    given: Pattern
+    entries: Entries
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyTable:
+    """The body of a rule that tells a variable's distribution for each configuration of its parents.
+
+    A line has the parents' values and an entry for each value of the variable, or one entry that is wanted for
+    all. `otherwise` is said of the configurations without a line; `rows` tells where lines were read.
+    """
+
+    claim: Term
+    parents: tuple[Term, ...]
+    lines: tuple[tuple[tuple[str, ...], Entries], ...]
+    otherwise: Entries = ()
+    rows: tuple[Source, ...] = field(default=(), compare=False)
+
+
+Body: TypeAlias = Assessment | Computed | Row | FamilyTable
 
 
 Claim = TypeVar("Claim", bound=Hashable)
@@ -316,11 +406,12 @@ def span(claims: Claims[Claim]) -> tuple[Fraction, Fraction]:
 
 
 def normal_form(
-    terms: Claims[Claim], lower: Fraction | None, upper: Fraction | None
+    terms: Claims[Claim], lower: Fraction | None, upper: Fraction | None, *, is_about: bool = False
 ) -> tuple[Claims[Claim], Fraction, Fraction]:
     """Return claims without repetition, a single one with weight 1, and both bounds on their sum.
 
-    A bound that is missing is the widest possible. Text and Python build sentences through here.
+    A bound that is missing is the widest possible; one that is give or take may lie beyond it. Text and
+    Python build sentences through here.
     """
     claims = terms if len(terms) == 1 and terms[0][0] else _added(terms)
     if len(claims) > 1:
@@ -333,6 +424,8 @@ def normal_form(
         claims, least, greatest = ((_ONE, claim),), _ZERO, _ONE
     low = least if lower is None else lower
     high = greatest if upper is None else upper
+    if is_about and low <= greatest and high >= least:
+        low, high = max(low, least), min(high, greatest)
     if len(claims) == 1 and (wrong := next((bound for bound in (low, high) if not 0 <= bound <= 1), None)):
         per_cent = f" For per cent, write {_shown(wrong)}%." if 1 < wrong <= 100 else ""
         advice = f"A probability lies between 0 and 1.{per_cent}"
@@ -370,13 +463,18 @@ def _shown(number: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A sentence stated for every instance of its prefix."""
+    """A sentence stated for every instance of its prefix.
 
-    assessment: Assessment
+    One that is wanted says nothing until it is learned from data; `learned` tells how it was.
+    """
+
+    assessment: Body
     prefix: Prefix = Prefix()
     tau: bool = True
     label: str = ""
     source: Source | None = field(default=None, compare=False)
+    wanted: bool = False
+    learned: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +546,7 @@ class Theory:
             place = self.place(source, lexeme) if extended == name else None
             if place is not None and lexeme in place.text:
                 return place
-        words = "domain|predicate|proposition|variable|relation|function"
+        words = "domain|predicate|proposition|variable|relation|function|number|let"
         declares = re.compile(rf"^[ \t]*(?:{words})\b.*?(?<!\w){re.escape(name)}(?!\w)", re.MULTILINE)
         for file, text in self.texts:
             if found := declares.search(text):

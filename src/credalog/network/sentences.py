@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, scope
 
-__all__ = ["Independence", "Network", "Number", "Query", "Sentence", "Source", "exact"]
+__all__ = ["Estimate", "Independence", "Network", "Number", "Query", "Sentence", "Source", "exact"]
 
 Number: TypeAlias = Fraction | float | str
 
@@ -35,9 +35,35 @@ class Source:
 
     file: str
     line: int
+    rows: tuple[Source, ...] = ()
+    """The rows of tables from which its numbers come."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+        written = f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+        return f"{written} with {', '.join(map(str, self.rows))}" if self.rows else written
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How an interval was learned: so many of so many rows, between two counts each where values are missing.
+
+    `parameter` is the confidence of the method, or the s of the Dirichlet model; `correction` says over how
+    many intervals together the confidence holds.
+    """
+
+    successes: tuple[int, int]
+    rows: tuple[int, int]
+    method: str
+    parameter: Fraction
+    correction: str = ""
+    intervals: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, the method and its parameter."""
+        parameter = "s" if self.method == "dirichlet" else "confidence"
+        told: dict[str, Any] = {"n": list(self.rows), "successes": list(self.successes), "method": self.method}
+        told[parameter] = float(self.parameter)
+        return told | ({"simultaneous": self.correction, "intervals": self.intervals} if self.correction else {})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +82,7 @@ class Sentence:
     tau: bool = True
     label: str = ""
     source: Source | None = field(default=None, compare=False)
+    learned: Estimate | None = field(default=None, compare=False)
     _scope: tuple[Variable, ...] | None = field(default=None, init=False, compare=False)
 
     @classmethod
@@ -143,7 +170,8 @@ class Sentence:
         from credalog.text.unparse import said
 
         source = None if self.source is None else str(self.source)
-        return {"label": self.label, "source": source, "text": said(self)}
+        told = {"label": self.label, "source": source, "text": said(self)}
+        return told if self.learned is None else told | {"learned": self.learned.to_dict()}
 
 
 def exact(number: Number) -> Fraction:

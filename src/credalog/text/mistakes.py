@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from credalog.errors import Ask, LanguageError, Remedy
-from credalog.text.actions import NO_THRESHOLD, THRESHOLD_ADVICE
+from credalog.text.linear import NO_THRESHOLD, THRESHOLD_ADVICE
 from credalog.text.statements import BRACKET, QUESTION, STATEMENT, THRESHOLD, Statement
 
 

@@ -98,7 +98,7 @@ _NUMBER = r"(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%?"
 _NAME = r"\w+'*"
 _LABEL_END = r"(?:\.\w+)*\[[^\]\n]*\]|(?:\.\w+)+"
 _STRING = r'"(?:\\.|[^"\\\n])*"'
-_SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\S"
+_SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\+/?-|\S"
 # What begins with a digit is a number, so that a name need not look at its first letter.
 _TOKEN = re.compile(rf"{_NUMBER}|{_NAME}(?:{_LABEL_END})?|{_STRING}|{_SYMBOL}")
 
