@@ -56,7 +56,7 @@ The user may say otherwise.
 """
 
 HEADING = "If this is a heading, name its columns after the domains, or take it out."
-"""What is said of a first row in a CSV file that names no elements."""
+"""What is said of a first row in a CSV file in which not all cells are elements."""
 
 TRIES = 10
 """How many bindings may be tried, for each sentence within the limit, before the search is given up."""
@@ -113,9 +113,11 @@ class Grounder:
             try:
                 self._patterns.signature.check(declaration)
             except Misstatement as error:
-                place = theory.place_of_declaration(declaration.name, error.lexeme)
+                place = theory.place_of_declaration(declaration.name, error)
                 if place is not None and place.line == 1 and place.file.lower().endswith(".csv"):
                     error.advice = HEADING
+                if error.row and (place is None or error.lexeme not in place.text):
+                    error.message += f", in {declaration.name}({', '.join(error.row)})"
                 raise error.at(place) from None
 
     def check(self) -> None:

@@ -106,8 +106,9 @@ class Signature:
             case RandomFunction():
                 self._check_values(declaration)
             case Relation(name, sorts, facts):
-                for fact in facts:
-                    self._check_elements(name, sorts, fact)
+                for count in set(map(len, facts)):
+                    self.arity(name, sorts, count)
+                self._check_rows(sorts, facts)
             case Function(name, sorts, result, table):
                 self._check_table(name, (*sorts, result), table)
             case _:
@@ -172,18 +173,30 @@ class Signature:
     def _check_table(
         self, name: str, sorts: tuple[str, ...], table: tuple[tuple[tuple[str, ...], str], ...]
     ) -> None:
+        for count in {len(arguments) for arguments, _ in table}:
+            self.arity(name, sorts[:-1], count)
+        self._check_rows(sorts, tuple((*arguments, value) for arguments, value in table))
         known: dict[tuple[str, ...], str] = {}
         for arguments, value in table:
-            self.arity(name, sorts[:-1], len(arguments))
-            self._check_elements(name, sorts, (*arguments, value))
             if known.setdefault(arguments, value) != value:
-                raise Misstatement(f"{name}({', '.join(arguments)}) is given two values", lexeme=name)
+                raise Misstatement(
+                    f"{name}({', '.join(arguments)}) is given two values",
+                    lexeme=name,
+                    row=(*arguments, value),
+                )
 
-    def _check_elements(self, name: str, sorts: tuple[str, ...], elements: tuple[str, ...]) -> None:
-        self.arity(name, sorts, len(elements))
-        for element, sort in zip(elements, sorts, strict=True):
-            if element not in self.ranks(sort):
-                raise self.stranger(element, sort)
+    def _check_rows(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> None:
+        """Complain about the first row with a cell that is no element of its domain."""
+        domains = [self.ranks(sort) for sort in sorts]
+        columns = (map(itemgetter(cell), rows) for cell in range(len(sorts)))
+        if all(all(map(known.__contains__, column)) for known, column in zip(domains, columns, strict=True)):
+            return
+        for row in rows:
+            for cell, (element, sort) in enumerate(zip(row, sorts, strict=True)):
+                if element not in self.ranks(sort):
+                    error = self.stranger(element, sort)
+                    error.row, error.cell = row, cell
+                    raise error
 
     def stranger(self, element: str, sort: str) -> Misstatement:
         """Return the complaint that a name is no element of a domain."""

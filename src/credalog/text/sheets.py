@@ -11,6 +11,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
 from functools import cached_property
 from io import StringIO
 from itertools import islice
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import LanguageError, MissingLibrary, Place, UnknownName
-from credalog.network.sentences import Source
+from credalog.garbage import uncollected
+from credalog.network.sentences import Source, exact
 from credalog.text.statements import text_of
 
 Frame: TypeAlias = Any
@@ -63,6 +65,8 @@ class Sheet:
     count: int
     text: str = ""
     """The text of a file that has one."""
+    has_decimal_comma: bool = False
+    """Whether 0,5 is a number: where cells are separated by something else."""
 
     def column(self, wanted: str, *others: str, what: str = "") -> Column:
         """Return the column with one of these headings, or complain with the headings there are."""
@@ -112,6 +116,23 @@ class Sheet:
         cells = [each.values[each.codes[row]] if each.codes[row] >= 0 else "" for each in self.columns.values()]
         before = cells[: list(self.columns).index(column)]
         return Place(self._lines[row], len(",".join([*before, ""])) + 1, ",".join(cells), self.name)
+
+    def numbers(self, column: Column) -> list[Fraction | None]:
+        """Read a column of numbers exactly; an empty cell is none."""
+        known: list[Fraction | None] = [self._number(column, code) for code in range(len(column.values))]
+        known.append(None)
+        return [known[code] for code in column.codes.tolist()]
+
+    def _number(self, column: Column, code: int) -> Fraction:
+        text = column.values[code]
+        try:
+            return exact(text.replace(",", ".", 1) if self.has_decimal_comma else text)
+        except LanguageError as error:
+            raise LanguageError(
+                f"{text!r} in the column {column.name} of {self.name} is no number",
+                place=self.place(int(np.argmax(column.codes == code)), column.name),
+                advice=error.advice,
+            ) from None
 
     def place_of_heading(self) -> Place:
         """Point at the headings."""
@@ -190,14 +211,15 @@ def csv_sheet(text: str, name: str) -> Sheet:
     known: list[dict[str, int]] = [{} for _ in headings]
     chunks: list[list[Codes]] = [[] for _ in headings]
     count = 0
-    while chunk := _taken(rows, CHUNK, reader, text, name):
-        _check_lengths(chunk, headings, Sheet(name, {}, count + len(chunk), text), count)
-        count += len(chunk)
-        for cells, codes, each in zip(zip(*chunk, strict=True), chunks, known, strict=True):
-            codes.append(_encoded(cells, each))
-    joined = (np.concatenate(codes) if codes else np.empty(0, np.int32) for codes in chunks)
+    with uncollected():
+        while chunk := _taken(rows, CHUNK, reader, text, name):
+            _check_lengths(chunk, headings, Sheet(name, {}, count + len(chunk), text), count)
+            count += len(chunk)
+            for cells, codes, each in zip(zip(*chunk, strict=True), chunks, known, strict=True):
+                codes.append(_encoded(cells, each))
+    joined = [np.concatenate(codes) if codes else np.empty(0, np.int32) for codes in chunks]
     columns = {h: _column(h, tuple(v), c) for h, v, c in zip(headings, known, joined, strict=True)}
-    return Sheet(name, columns, count, text)
+    return Sheet(name, columns, count, text, reader.dialect.delimiter != ",")
 
 
 def _encoded(cells: Iterable[str], known: dict[str, int]) -> Codes:
