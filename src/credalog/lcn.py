@@ -47,9 +47,10 @@ from credalog.text.builder import (
     query_of,
     sentence_of,
 )
-from credalog.text.data import Data, extended
+from credalog.text.data import Data, extended, library_of
 from credalog.text.lifting import declarations_of, theory_of, with_rules
 from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
+from credalog.text.sheets import NOWHERE, Library
 from credalog.text.unparse import unparse, unparse_formula
 from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
 
@@ -83,7 +84,8 @@ def parse(text: str, *, data: Data | None = None) -> LCN:
         raise LanguageError(
             f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
         )
-    return _complete(read(text), data)
+    library = library_of(data)
+    return _complete(read(text, library=library), data, library)
 
 
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
@@ -94,11 +96,12 @@ def load(path: str | Path, *, data: Data | None = None) -> LCN:
         from credalog.text import readers
 
         return LCN.from_network(readers.read(path))
-    return _complete(read_file(path), data)
+    library = library_of(data)
+    return _complete(read_file(path, library=library), data, library)
 
 
-def _complete(theory: Theory, data: Data | None) -> LCN:
-    lcn = LCN(theory if data is None else extended(theory, data))
+def _complete(theory: Theory, data: Data | None, library: Library = NOWHERE) -> LCN:
+    lcn = LCN(theory if data is None else extended(theory, data, library=library))
     lcn.check()
     return lcn
 

@@ -311,6 +311,25 @@ Amount: TypeAlias = Fraction | Name | Application | Arithmetic
 """A number, a named constant, a number that a table gives to elements, or what is computed from these."""
 
 
+def arithmetic(operation: str, left: Fraction, right: Fraction, *, lexeme: str = "") -> Fraction:
+    """Join two numbers by an operation; `lexeme` is how the second was written."""
+    match operation:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case _ if right:
+            return left / right
+        case _:
+            raise Misstatement(
+                "a number is divided by zero",
+                lexeme=lexeme or "/",
+                advice="Correct what stands below the line.",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A number with a name."""

@@ -17,8 +17,10 @@ from typing import Any, TypeAlias, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
+from credalog.grounding.amounts import Amounts, Body, at_rows, traced
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
+from credalog.grounding.rows import taken_apart
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.network.formulas import (
     FALSE,
@@ -35,15 +37,19 @@ from credalog.network.formulas import (
 )
 from credalog.network.sentences import Independence, Network, Query, Sentence, Source
 from credalog.theory import (
+    Assessment,
+    Computed,
     IndependenceRule,
     Misstatement,
     Name,
     Pattern,
     Predicate,
+    Prefix,
     QueryRule,
     RandomFunction,
     Rule,
     Theory,
+    normal_form,
     place_of,
     span,
     written,
@@ -75,8 +81,9 @@ class _CompiledRule:
 
     rule: Rule
     instances: Instances
-    claims: tuple[tuple[Fraction, Compiled], ...]
+    claims: tuple[Compiled, ...]
     given: Compiled
+    numbers: Body | Assessment
     width: int
     expansion: int
     """At most how many instances of quantifiers the formulas of one sentence have."""
@@ -89,18 +96,34 @@ class _CompiledRule:
 
     def sentences(self) -> Iterator[Sentence]:
         rule, environment = self.rule, [""] * self.width
-        lower, upper = rule.assessment.lower, rule.assessment.upper
         bound = len(self.instances.levels)
         for _ in self.instances.of(environment):
             # The condition comes first: where it is false, the claims need not even be defined.
             given = _made(self.given, environment)
             if given == FALSE:
                 continue
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+            claims = [_made(claim, environment) for claim in self.claims]
             label = rule.label
             if bound and label:
                 label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
+            yield self._sentence(claims, given, label, environment)
+
+    def _sentence(
+        self, claims: list[Formula], given: Formula, label: str, environment: Environment
+    ) -> Sentence:
+        rule, numbers = self.rule, self.numbers
+        if isinstance(numbers, Assessment):
+            terms = tuple([(weight, made) for (weight, _), made in zip(numbers.claims, claims, strict=True)])
+            lower, upper, source = numbers.lower, numbers.upper, rule.source
+        else:
+            weights, (low, high), rows = numbers.of(environment)
+            weighted = tuple(zip(weights, claims, strict=True))
+            try:
+                terms, lower, upper = normal_form(weighted, low, high, is_about=numbers.is_about)
+            except Misstatement as error:
+                raise at_rows(error, rows) from None
+            source = traced(rule.source, rows)
+        return Sentence(terms, given, lower, upper, rule.tau, label, source, rule.learned)
 
 
 class Grounder:
@@ -109,6 +132,7 @@ class Grounder:
     def __init__(self, theory: Theory) -> None:
         self.theory = theory
         self._patterns = Patterns(Signature(theory))
+        self._amounts = Amounts(self._patterns.terms)
         for declaration in theory.declarations:
             try:
                 self._patterns.signature.check(declaration)
@@ -187,7 +211,7 @@ class Grounder:
     @cached_property
     def _rules(self) -> tuple[_CompiledRule, ...]:
         with uncollected():
-            return tuple(map(self._compiled, self.theory.rules))
+            return tuple(self._compiled(part) for rule in self.theory.rules for part in self.taken_apart(rule))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
@@ -228,12 +252,28 @@ class Grounder:
         patterns.expansion = patterns.guards.searched = 0
         try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
-            claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
-            given = patterns.formula(rule.assessment.given, inner)
+            body = rule.assessment
+            assert isinstance(body, Assessment | Computed)
+            claims = tuple([patterns.formula(claim, inner) for _, claim in body.claims])
+            given = patterns.formula(body.given, inner)
+            numbers = body if isinstance(body, Assessment) else self._amounts.body(body, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
+        return _CompiledRule(rule, instances, claims, given, numbers, width, patterns.expansion, searched)
+
+    def taken_apart(self, rule: Rule) -> Iterator[Rule]:
+        """Yield the rules that a rule about a row or a table consists of: each bounds one probability."""
+        with self._placing(rule.source):
+            yield from taken_apart(rule, self._patterns.signature)
+
+    def instances(self, prefix: Prefix) -> Iterator[tuple[str, ...]]:
+        """Yield the elements of each instance of a prefix."""
+        instances, _ = self._patterns.guards.instances(prefix, {})
+        self._check_count(instances)
+        environment, bound = self._environment(), len(instances.levels)
+        for _ in instances.of(environment):
+            yield tuple(environment[:bound])
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.

@@ -16,9 +16,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from credalog.errors import LanguageError
 from credalog.network.sentences import Estimate, Source, exact
 from credalog.text.linear import (
-    NO_PROBABILITY,
-    NO_PROBABILITY_ADVICE,
     Linear,
+    NoProbability,
     Probability,
     Side,
     Threshold,
@@ -176,7 +175,7 @@ class Actions:
     ) -> Rule | Fact:
         if isinstance(said, Fact):
             if label or prefix or tau is not None or learned:
-                raise Misstatement(NO_PROBABILITY, lexeme=said.name, advice=NO_PROBABILITY_ADVICE)
+                raise NoProbability(said.name)
             return said
         body, wanted = (said.assessment, said.wanted) if isinstance(said, Rule) else (said, False)
         is_tied = tau is not False
@@ -290,7 +289,8 @@ class Actions:
         return Spread(joined("-", centre, by), joined("+", centre, by), is_about=True)
 
     def between(self, lower: Side, upper: Side) -> Spread:
-        return Spread(*(amount_of(side, what="an interval") for side in (lower, upper)))
+        least, most = (amount_of(side, what="an interval") for side in (lower, upper))
+        return Spread(least, most)
 
     def wanted(self) -> Gap:
         return Gap.WANTED

@@ -36,7 +36,13 @@ def rule_of(sentence: Sentence) -> Rule:
     """Return a ground sentence as a rule."""
     claims = tuple((weight, lifted(claim)) for weight, claim in sentence.claims)
     assessment = Assessment(claims, lifted(sentence.given), sentence.lower, sentence.upper)
-    return Rule(assessment, tau=sentence.tau, label=sentence.label, source=sentence.source)
+    return Rule(
+        assessment,
+        tau=sentence.tau,
+        label=sentence.label,
+        source=sentence.source,
+        learned=sentence.learned,
+    )
 
 
 def with_rules(theory: Theory, sentences: Iterable[Sentence]) -> Theory:

@@ -29,16 +29,25 @@ from credalog.theory import (
     Rule,
     Spread,
     Term,
+    arithmetic,
     normal_form,
 )
 
 NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
 THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
 
-NO_PROBABILITY = "a formula stands there without P(...)"
-NO_PROBABILITY_ADVICE = "Write P(...) around it, and bounds: P(a -> b) >= 0.3."
-
 ZERO, ONE = Fraction(0), Fraction(1)
+
+
+class NoProbability(Misstatement):
+    """A formula stands where its probability is meant; how it is written may say more."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            "a formula stands there without P(...)",
+            lexeme=name,
+            advice="Write P(...) around it, and bounds: P(a -> b) >= 0.3.",
+        )
 
 
 class Probability(NamedTuple):
@@ -74,36 +83,13 @@ class Threshold(NamedTuple):
 def joined(operation: str, left: Amount, right: Amount, *, lexeme: str = "") -> Amount:
     """Compute two amounts, or remember what is to be computed."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return computed(operation, left, right, lexeme=lexeme)
+        return arithmetic(operation, left, right, lexeme=lexeme)
     is_neutral = (operation in "+-" and right == 0) or (operation in "*/" and right == 1)
     if isinstance(right, Fraction) and is_neutral:
         return left
     if isinstance(left, Fraction) and (operation, left) in (("+", ZERO), ("*", ONE)):
         return right
     return Arithmetic(operation, left, right)
-
-
-def computed(operation: str, left: Fraction, right: Fraction, *, lexeme: str = "") -> Fraction:
-    """Join two numbers by an operation."""
-    match operation:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case _ if right:
-            return left / right
-        case _:
-            raise Misstatement(
-                f"{_named(lexeme)} is divided by zero",
-                lexeme=lexeme or "/",
-                advice="Correct the number below the line.",
-            )
-
-
-def _named(lexeme: str) -> str:
-    return "a fraction" if not lexeme or lexeme.isdigit() else "a number"
 
 
 def names_in(amount: Amount) -> Iterator[str]:
@@ -349,7 +335,7 @@ def _common_condition(side: Linear, *bounds: Amount | None) -> Pattern:
 def _without_probability(bounds: list[Amount]) -> Misstatement:
     name = next((name for bound in bounds for name in names_in(bound)), "")
     if name:
-        return Misstatement(NO_PROBABILITY, lexeme=name, advice=NO_PROBABILITY_ADVICE)
+        return NoProbability(name)
     return Misstatement("the sentence contains no probability", advice="Write P(...) around the formula.")
 
 

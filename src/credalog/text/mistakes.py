@@ -88,6 +88,12 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
     return LanguageError(told.message, place=place, advice=told.advice, remedies=told.remedies)
 
 
+def without_probability(statement: Statement, start: str) -> LanguageError | None:
+    """Recognise what was meant by a comparison without P(...)."""
+    told = _recognised(statement, start)
+    return told and LanguageError(told.message, place=statement.place(told.offset), advice=told.advice)
+
+
 class _Told(NamedTuple):
     """What is said of a mistake, and where in the statement the caret goes."""
 

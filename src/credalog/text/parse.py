@@ -20,8 +20,8 @@ from credalog.garbage import uncollected
 from credalog.network.sentences import Source
 from credalog.origins import Origin
 from credalog.text.actions import Actions, Fact, Include, Tabled
-from credalog.text.linear import Threshold
-from credalog.text.mistakes import explained
+from credalog.text.linear import NoProbability, Threshold
+from credalog.text.mistakes import explained, without_probability
 from credalog.text.sheets import NOWHERE, Library
 from credalog.text.statements import (
     FORMULA,
@@ -116,7 +116,8 @@ class _Reading:
         except UnexpectedInput as error:
             raise explained(error, statement, start) from None
         except Misstatement as error:
-            raise error.at(statement.place_of(error.lexeme)) from None
+            meant = without_probability(statement, start) if isinstance(error, NoProbability) else None
+            raise meant or error.at(statement.place_of(error.lexeme)) from None
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
@@ -152,11 +152,14 @@ class Library:
 
     frames: Mapping[str, Frame]
     folders: tuple[Path, ...] = ()
+    used: set[str] = field(default_factory=set, compare=False)
+    """The names of the frames that were asked for."""
 
     def sheet(self, name: str, folder: Path) -> Sheet:
         """Return the table of a name: a frame, a file beside the text, or one in a folder of data."""
         for known in (name, Path(name).stem):
             if known in self.frames:
+                self.used.add(known)
                 return sheet_of(self.frames[known], known)
         places = [folder / name, *(each / name for each in self.folders)]
         path = next((path for path in places if "\0" not in name and path.is_file()), None)
@@ -169,6 +172,7 @@ class Library:
 
     def answer(self, query: str, folder: Path) -> Sheet:
         """Return the answer of DuckDB to a query, in which frames and files of the folder are tables."""
+        self.used.update(name for name in self.frames if name in query)
         return query_sheet(query, folder=folder, frames=self.frames)
 
 
@@ -319,6 +323,11 @@ def _dialect(text: str) -> tuple[str, str]:
 
 
 # ---- frames -------------------------------------------------------------------------------------------------
+
+
+def is_frame(value: object) -> bool:
+    """Tell a frame of one of the known libraries from a list or mapping of rows."""
+    return isinstance(value, Sheet) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
 
 
 def sheet_of(frame: Frame, name: str = "the frame") -> Sheet:

@@ -13,23 +13,32 @@ from functools import lru_cache
 from typing import assert_never
 
 from credalog.network.formulas import TRUE, Formula
-from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.sentences import Estimate, Network, Query, Sentence
 from credalog.text.lifting import rule_of, theory_of
 from credalog.theory import (
     RESERVED,
     YES,
+    Amount,
     Application,
+    Arithmetic,
     Assessment,
     Binder,
     Boolean,
     Comparison,
     Compound,
+    Computed,
     Connective,
+    Constant,
     Declaration,
     Domain,
+    Entries,
+    Entry,
+    FamilyTable,
     Function,
+    Gap,
     IndependenceRule,
     Name,
+    NumberFunction,
     Pattern,
     Predicate,
     Prefix,
@@ -37,6 +46,7 @@ from credalog.theory import (
     QueryRule,
     RandomFunction,
     Relation,
+    Row,
     Rule,
     Shifted,
     Term,
@@ -59,6 +69,7 @@ _CONNECTIVES = {
 """How tightly each connective binds, and how it is written."""
 
 _ATOM = 8
+_ZERO = Fraction(0)
 _PLAIN_LABEL = re.compile(r"[^\W\d]\w*'*(\.\w+)*(\[[\w', -]*\])?")
 
 
@@ -66,7 +77,7 @@ def unparse(theory: Theory) -> str:
     """Write a theory; a file that was included becomes part of the text."""
     parts = [
         *map(_declaration, theory.declarations),
-        *map(_rule, theory.rules),
+        *map(unparse_rule, theory.rules),
         *map(_independence, theory.independences),
         *(f"evidence {_pattern(e.formula)}" for e in theory.evidence),
         *map(_query, theory.queries),
@@ -86,7 +97,7 @@ def said(sentence: Sentence) -> str:
 
 def unparse_sentence(sentence: Sentence) -> str:
     """Write a ground sentence."""
-    return _rule(rule_of(sentence))
+    return unparse_rule(rule_of(sentence))
 
 
 def unparse_formula(formula: Formula) -> str:
@@ -121,6 +132,12 @@ def _declaration(declaration: Declaration) -> str:
             entries = (f"{_fact(arguments)}: {written(value)}" for arguments, value in table)
             shown = f" = {{{', '.join(entries)}}}" if table else ""
             return f"function {name}{_sorts(sorts)} in {named(result)}{shown}"
+        case NumberFunction(_, sorts, scores):
+            numbers = (f"{_fact(arguments)}: {unparse_number(value)}" for arguments, value in scores)
+            shown = f" = {{{', '.join(numbers)}}}" if scores else ""
+            return f"number {name}{_sorts(sorts)}{shown}"
+        case Constant(_, amount):
+            return f"let {name} = {_amount(amount)}"
         case _:
             assert_never(declaration)
 
@@ -140,10 +157,100 @@ def _fact(elements: Sequence[str]) -> str:
 # ---- statements -------------------------------------------------------------------------------------------
 
 
-def _rule(rule: Rule) -> str:
+def unparse_rule(rule: Rule) -> str:
+    """Write a rule."""
     label = f"{_label(rule.label)}: " if rule.label else ""
     tau = "" if rule.tau else " ; tau=False"
-    return f"{label}{_forall(rule.prefix)}{_assessment(rule.assessment)}{tau}"
+    learned = "" if rule.learned is None else f" ; learned {unparse_estimate(rule.learned)}"
+    return f"{label}{_forall(rule.prefix)}{_body(rule)}{tau}{learned}"
+
+
+def unparse_estimate(estimate: Estimate) -> str:
+    """Write how an interval was learned."""
+    successes, rows = (str(a) if a == b else f"{a}..{b}" for a, b in (estimate.successes, estimate.rows))
+    number = estimate.parameter
+    parameter = unparse_number(number) if estimate.method == "dirichlet" else f"{unparse_number(100 * number)}%"
+    correction = f", {estimate.correction} {estimate.intervals}" if estimate.correction else ""
+    return f"{successes} of {rows}, {estimate.method} {parameter}{correction}"
+
+
+def _body(rule: Rule) -> str:
+    match rule.assessment:
+        case Assessment(((_, claim),), given) if rule.wanted:
+            return f"{_probability(claim, given)} = ?"
+        case Assessment() as assessment:
+            return _assessment(assessment)
+        case Computed() as computed:
+            return _computed(computed)
+        case Row(claim, given, entries):
+            return f"{_probability(claim, given)} = {_entries(entries)}"
+        case FamilyTable(claim, parents, lines, otherwise):
+            bar = f" | {', '.join(map(_random, parents))}" if parents else ""
+            shown = (f"{_fact(values)}: {_entries(entries)}" for values, entries in lines)
+            body = _entries(otherwise) if otherwise else f"{{{', '.join(shown)}}}"
+            return f"table {_random(claim)}{bar} = {body}"
+        case other:
+            assert_never(other)
+
+
+def _entries(entries: Entries) -> str:
+    return entries[0].value if entries == (Gap.WANTED,) else f"({', '.join(map(_entry, entries))})"
+
+
+def _entry(entry: Entry) -> str:
+    if isinstance(entry, Gap):
+        return entry.value
+    lower, upper = entry.lower, entry.upper
+    if lower == upper:
+        return _amount(lower)
+    return _about(lower, upper) if entry.is_about else f"[{_amount(lower)}, {_amount(upper)}]"
+
+
+def _about(lower: Amount, upper: Amount) -> str:
+    """Write the middle, give or take what is between the ends."""
+    match lower, upper:
+        case Fraction(), Fraction():
+            return f"{unparse_number((lower + upper) / 2)} ± {unparse_number((upper - lower) / 2)}"
+        case Arithmetic("-", middle, distance), Arithmetic("+"):
+            return f"{_amount(middle)} ± {_amount(distance)}"
+        case _:
+            raise AssertionError("what is give or take has a middle")
+
+
+def _computed(computed: Computed) -> str:
+    total = " + ".join(_weighted(weight, claim, computed.given) for weight, claim in computed.claims)
+    lower, upper = computed.lower, computed.upper
+    if lower is not None and upper is not None:
+        if computed.is_about:
+            return f"{total} = {_about(lower, upper)}"
+        if lower == upper:
+            return f"{total} = {_amount(lower)}"
+        return f"{_amount(lower)} <= {total} <= {_amount(upper)}"
+    return f"{total} <= {_amount(upper)}" if upper is not None else f"{total} >= {_amount(lower or _ZERO)}"
+
+
+def _weighted(weight: Amount, claim: Pattern, given: Pattern) -> str:
+    factor = "" if weight == 1 else f"{_factor(weight)} * "
+    return f"{factor}{_probability(claim, given)}"
+
+
+def _factor(amount: Amount) -> str:
+    is_simple = isinstance(amount, Name | Application) or (isinstance(amount, Fraction) and amount >= 0)
+    return _amount(amount) if is_simple else f"({_amount(amount)})"
+
+
+def _amount(amount: Amount) -> str:
+    match amount:
+        case Fraction():
+            return unparse_number(amount)
+        case Name(name):
+            return named(name)
+        case Application():
+            return _term(amount)
+        case Arithmetic(operation, left, right):
+            return f"{_factor(left)} {operation} {_factor(right)}"
+        case _:
+            assert_never(amount)
 
 
 def _label(label: str) -> str:
