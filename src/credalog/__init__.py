@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         Remedy,
         UnknownName,
     )
-    from credalog.lcn import LCN, load, parse
+    from credalog.lcn import LCN, load, parse, structure
     from credalog.methods.answer import Answer, Marginals
     from credalog.methods.intervals import Propagation
     from credalog.network.formulas import Variable, proposition, propositions
@@ -74,12 +74,13 @@ __all__ = [
     "parse",
     "proposition",
     "propositions",
+    "structure",
 ]
 
 _MODULES = {
     "errors": "CredalogError GroundingTooLarge ImpossibleEvidence InconsistentNetwork LanguageError"
     " MissingLibrary ProblemTooLarge Remedy UnknownName",
-    "lcn": "LCN load parse",
+    "lcn": "LCN load parse structure",
     "methods.answer": "Answer Marginals",
     "methods.intervals": "Propagation",
     "network.formulas": "Variable proposition propositions",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -50,9 +50,9 @@ from credalog.text.builder import (
 from credalog.text.data import Data, extended, library_of
 from credalog.text.lifting import declarations_of, theory_of, with_rules
 from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
-from credalog.text.sheets import NOWHERE, Library
+from credalog.text.sheets import NOWHERE, Frame, Library, sheet_of
 from credalog.text.unparse import unparse, unparse_formula
-from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
+from credalog.theory import Evidence, Order, QueryRule, Theory, is_wanted, lifted, written
 
 if TYPE_CHECKING:
     from credalog.methods.answer import Answer, Marginals, Options, Report
@@ -104,6 +104,13 @@ def _complete(theory: Theory, data: Data | None, library: Library = NOWHERE) -> 
     lcn = LCN(theory if data is None else extended(theory, data, library=library))
     lcn.check()
     return lcn
+
+
+def structure(parents: Mapping[str, Sequence[str]], data: Frame) -> LCN:
+    """Return a network whose numbers are to be learned: the parents of each variable, values from a table."""
+    from credalog.learning.structure import structure_of_parents
+
+    return LCN(structure_of_parents(parents, sheet_of(data)))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -250,6 +257,55 @@ class LCN:
         if isinstance(self.stated, Network):
             return LCN(network)
         return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
+
+    # ---- numbers from data ----------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> int:
+        """Return how many statements still want their numbers from data."""
+        if isinstance(self.stated, Network):
+            return 0
+        return sum(is_wanted(rule) for rule in self.stated.rules)
+
+    def learn(
+        self,
+        data: Frame,
+        *,
+        method: str = "dirichlet",
+        s: Number | None = None,
+        confidence: Number | None = None,
+        simultaneous: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        missing: Iterable[str] = (),
+        report: Callable[[str], None] | None = None,
+    ) -> LCN:
+        """Return this LCN with an interval for every `?`, learned from a table of observations.
+
+        Of a network read from a .bif or .uai file only the structure counts. `columns` names the columns of
+        variables that have another heading, `missing` more words for a missing value; `report` is told where
+        the data say little.
+        """
+        from credalog.learning.counting import Observations
+        from credalog.learning.filling import learned
+        from credalog.learning.intervals import Recipe
+        from credalog.learning.structure import structure_of_network
+
+        recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
+        theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)
+        observations = Observations(sheet_of(data), dict(columns or {}), tuple(missing))
+        found = learned(theory, observations, recipe)
+        if report is not None:
+            for note in found.notes:
+                report(note)
+        return _complete(found.theory, None)
+
+    def written(self, form: str = "lcn") -> str:
+        """Return this LCN as text: "lcn", or "v-credal", "h-credal", "bayes" or "bif" of a credal network."""
+        if form == "lcn":
+            return self.unparse()
+        from credalog.show.formats import FORMS, formatted
+
+        return formatted(self.ground(), _named(form, FORMS, "form"))
 
     # ---- what can be asked ----------------------------------------------------------------------------
     #

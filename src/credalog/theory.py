@@ -363,7 +363,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """From where to where a number lies; `is_about` for a middle, give or take, cut off where nothing can lie."""
+    """From where to where a number lies; `is_about` for a middle, give or take, cut off at what is possible."""
 
     lower: Amount
     upper: Amount
@@ -405,8 +405,8 @@ class Row:
 class FamilyTable:
     """The body of a rule that tells a variable's distribution for each configuration of its parents.
 
-    A line has the parents' values and an entry for each value of the variable, or one entry that is wanted for
-    all. `otherwise` is said of the configurations without a line; `rows` tells where lines were read.
+    A line has the parents' values and an entry for each value of the variable, or one that is wanted for all.
+    `otherwise` is said of the configurations without a line; `rows` tells where lines were read.
     """
 
     claim: Term
@@ -500,6 +500,17 @@ class Rule:
     source: Source | None = field(default=None, compare=False)
     wanted: bool = False
     learned: Estimate | None = None
+
+
+def is_wanted(rule: Rule) -> bool:
+    """Tell whether a rule still wants a number from data."""
+    match rule.assessment:
+        case Row(entries=entries):
+            return Gap.WANTED in entries
+        case FamilyTable(lines=lines, otherwise=otherwise):
+            return Gap.WANTED in otherwise or any(Gap.WANTED in entries for _, entries in lines)
+        case _:
+            return rule.wanted
 
 
 @dataclass(frozen=True, slots=True)

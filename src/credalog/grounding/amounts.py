@@ -18,12 +18,14 @@ from credalog.theory import (
     Amount,
     Application,
     Arithmetic,
+    Assessment,
     Computed,
     Constant,
     Misstatement,
     Name,
     NumberFunction,
     arithmetic,
+    normal_form,
 )
 
 
@@ -53,6 +55,19 @@ class Body(NamedTuple):
         used = dict.fromkeys(row for figure in (*weights, *ends) if figure is not None for row in figure.rows)
         bounds = [None if end is None else end.value for end in ends]
         return [weight.value for weight in weights], bounds, tuple(used)
+
+
+def settled(computed: Computed, body: Body) -> Assessment | Body:
+    """Return the body of a rule with its numbers where no instance changes them."""
+    if not all(isinstance(figure, Figure | None) for figure in (*body.weights, body.lower, body.upper)):
+        return body
+    weights, (lower, upper), rows = body.of([])
+    terms = tuple((weight, claim) for weight, (_, claim) in zip(weights, computed.claims, strict=True))
+    try:
+        claims, low, high = normal_form(terms, lower, upper, is_about=body.is_about)
+    except Misstatement as error:
+        raise at_rows(error, rows) from None
+    return body if rows else Assessment(claims, computed.given, low, high)
 
 
 class Amounts:

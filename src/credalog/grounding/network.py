@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
-from credalog.grounding.amounts import Amounts, Body, at_rows, traced
+from credalog.grounding.amounts import Amounts, Body, at_rows, settled, traced
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.rows import taken_apart
@@ -254,9 +254,10 @@ class Grounder:
             instances, inner = patterns.guards.instances(rule.prefix, {})
             body = rule.assessment
             assert isinstance(body, Assessment | Computed)
-            claims = tuple([patterns.formula(claim, inner) for _, claim in body.claims])
+            numbers = body if isinstance(body, Assessment) else settled(body, self._amounts.body(body, inner))
+            stated = numbers if isinstance(numbers, Assessment) else body
+            claims = tuple([patterns.formula(claim, inner) for _, claim in stated.claims])
             given = patterns.formula(body.given, inner)
-            numbers = body if isinstance(body, Assessment) else self._amounts.body(body, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
