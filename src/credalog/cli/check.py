@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from credalog.cli.command import (
@@ -54,18 +54,24 @@ def check(arguments: Namespace) -> int:
     if not arguments.json:
         # What is known at once is said at once.
         write(f"{arguments.file} is well formed.\n")
-        _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_ties(tying)))
+        _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_wanted(model), *_ties(tying)))
         sys.stdout.flush()
     diagnosis = _diagnosis(model, arguments)
     if arguments.json:
         diagnosed = None if diagnosis is None else diagnosis.to_dict()
-        counted = {"file": arguments.file, **asdict(found), "queries": queries}
+        counted = {"file": arguments.file, **asdict(found), "queries": queries, "wanted": model.wanted}
         tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in tying]
         write_json({**counted, "ties": tied, "diagnosis": diagnosed})
     else:
         _write_lines(_verdict(diagnosis))
         write("".join(f"{line}\n" for line in _findings(diagnosis)))
     return _code(diagnosis)
+
+
+def _wanted(model: LCN) -> Iterator[tuple[str, str]]:
+    if model.wanted:
+        statements = "1 statement waits" if model.wanted == 1 else f"{model.wanted:,} statements wait"
+        yield "wanted", f"{statements} for data, and say nothing yet: credalog learn"
 
 
 def _write_lines(lines: Iterable[tuple[str, str]]) -> None:
@@ -179,7 +185,8 @@ def _repair_lines(found: Repair) -> Iterator[str]:
 
 
 def _place(sentence: Sentence) -> str:
-    source = str(sentence.source) if sentence.source else ""
+    # The rows of tables follow what is said.
+    source = str(replace(sentence.source, rows=())) if sentence.source else ""
     where = "  ".join(dict.fromkeys(part for part in (sentence.label, source) if part))
     return f"{where}  " if where else ""
 

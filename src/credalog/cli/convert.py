@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,17 +114,6 @@ def _mention_losses(model: LCN, form: str) -> None:
         note(f"{form.upper()} has no names: variables and values are numbered in their order")
     if model.queries or model.evidence != model.formula("true"):
         note(f"{form.upper()} has no queries and no evidence: they are left out")
-    inexact = form != "h-credal" and any(
-        _is_rounded(end) for sentence in model.sentences for end in (sentence.lower, sentence.upper)
-    )
-    if inexact:
-        note(f"some numbers are no finite decimals: {form.upper()} has them with 25 digits")
-
-
-def _is_rounded(number: Fraction) -> bool:
-    from credalog.text.unparse import unparse_number
-
-    return "/" in unparse_number(number)
 
 
 LEARNING = (

@@ -48,7 +48,9 @@ class Body(NamedTuple):
     upper: Figures | None
     is_about: bool
 
-    def of(self, environment: Environment) -> tuple[list[Fraction], list[Fraction | None], tuple[Source, ...]]:
+    def of(
+        self, environment: Environment
+    ) -> tuple[list[Fraction], list[Fraction | None], tuple[Source, ...]]:
         """Return the weights, the two bounds and the rows of one instance."""
         weights = [as_maker(weight)(environment) for weight in self.weights]
         ends = [None if end is None else as_maker(end)(environment) for end in (self.lower, self.upper)]
@@ -127,7 +129,9 @@ class Amounts:
             found, advice = f"{name} is no number", f"Write P({name}) for its probability."
         else:
             found = f"there is no constant {name}"
-            advice = nearest(name, signature.names((Constant, NumberFunction))) or f"Define it: let {name} = 0.1"
+            advice = (
+                nearest(name, signature.names((Constant, NumberFunction))) or f"Define it: let {name} = 0.1"
+            )
         return Misstatement(found, lexeme=name, advice=advice, kind=UnknownName)
 
     def _looked_up(self, application: Application, scope: Scope) -> Figures:

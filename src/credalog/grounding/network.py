@@ -211,7 +211,9 @@ class Grounder:
     @cached_property
     def _rules(self) -> tuple[_CompiledRule, ...]:
         with uncollected():
-            return tuple(self._compiled(part) for rule in self.theory.rules for part in self.taken_apart(rule))
+            return tuple(
+                self._compiled(part) for rule in self.theory.rules for part in self.taken_apart(rule)
+            )
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:

@@ -204,7 +204,9 @@ def _checked(entries: Entries, values: tuple[str, ...], name: str, *, is_rounded
     if is_rounded and least == most != 1 and len(spreads) == len(entries) and abs(least - 1) <= ROUNDING:
         return tuple(Spread(end / least, end / least) for end in ends[::2] if isinstance(end, Fraction))
     if least > 1 or (most < 1 and len(spreads) == len(entries)):
-        total = f"{float(least):g}" if least == most else f"something from {float(least):g} to {float(most):g}"
+        total = (
+            f"{float(least):g}" if least == most else f"something from {float(least):g} to {float(most):g}"
+        )
         raise Misstatement(
             f"the probabilities of {name} sum to {total}, not to 1",
             lexeme=name,

@@ -94,9 +94,7 @@ def _filled(one: _Counted, recipe: Recipe, intervals: int) -> Rule:
     assert isinstance(body, Assessment)
     lower, upper = recipe.interval(one.tally, intervals)
     bounded = replace(body, lower=lower, upper=upper)
-    return replace(
-        one.rule, assessment=bounded, wanted=False, learned=recipe.estimate(one.tally, intervals)
-    )
+    return replace(one.rule, assessment=bounded, wanted=False, learned=recipe.estimate(one.tally, intervals))
 
 
 def _notes(wanted: list[_Counted], observations: Observations) -> Iterator[str]:
@@ -201,7 +199,9 @@ class _Headings:
         term = self._terms[variable]
         if not isinstance(term, Application):
             return ()
-        same = [each for each in self._terms.values() if isinstance(each, Application) and each.name == term.name]
+        same = [
+            each for each in self._terms.values() if isinstance(each, Application) and each.name == term.name
+        ]
         return (term.name,) if len(same) == 1 else ()
 
 
@@ -220,4 +220,3 @@ def _instances(rule: Rule, grounder: Grounder, observations: Observations) -> Ob
         (row in admitted for row in zip(*elements, strict=True)), np.bool_, count=sheet.count
     )
     return observations.only(rows)
-

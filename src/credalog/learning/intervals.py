@@ -163,4 +163,6 @@ def wilson(successes: int, rows: int, miss: float) -> tuple[Fraction, Fraction]:
 def _outwards(lower: float, upper: float) -> tuple[Fraction, Fraction]:
     unit = 10**DIGITS
     low, high = (Fraction(lower) - SLACK) * unit, (Fraction(upper) + SLACK) * unit
-    return max(Fraction(0), Fraction(low.__floor__(), unit)), min(Fraction(1), Fraction(high.__ceil__(), unit))
+    return max(Fraction(0), Fraction(low.__floor__(), unit)), min(
+        Fraction(1), Fraction(high.__ceil__(), unit)
+    )

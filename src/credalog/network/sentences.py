@@ -61,9 +61,15 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, the method and its parameter."""
         parameter = "s" if self.method == "dirichlet" else "confidence"
-        told: dict[str, Any] = {"n": list(self.rows), "successes": list(self.successes), "method": self.method}
+        told: dict[str, Any] = {
+            "n": list(self.rows),
+            "successes": list(self.successes),
+            "method": self.method,
+        }
         told[parameter] = float(self.parameter)
-        return told | ({"simultaneous": self.correction, "intervals": self.intervals} if self.correction else {})
+        return told | (
+            {"simultaneous": self.correction, "intervals": self.intervals} if self.correction else {}
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

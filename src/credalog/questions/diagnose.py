@@ -546,6 +546,8 @@ def _names(sentence: Sentence) -> tuple[str, ...]:
     """Return what a sentence may be called, the most particular first: its label, its place, its file."""
     if sentence.source is None:
         return (sentence.label,) if sentence.label else ()
-    short = replace(sentence.source, file=Path(sentence.source.file).name)
-    places = (str(sentence.source), str(short), sentence.source.file, short.file)
-    return tuple(name for name in (sentence.label, *places) if name)
+    sources = (sentence.source, replace(sentence.source, rows=()), *sentence.source.rows)
+    pairs = [(source, replace(source, file=Path(source.file).name)) for source in sources]
+    places = [str(source) for pair in pairs for source in pair]
+    files = [source.file for pair in pairs for source in pair]
+    return tuple(name for name in (sentence.label, *places, *files) if name)

@@ -3,14 +3,15 @@
 Input: a ground network that is a credal or Bayesian network. Output: the text of a file, as `text.uai` and
 `text.bif` read it. UAI has no names: variables and values are numbered in their order.
 
-A number that is no finite decimal is written with `DIGITS` digits, which changes the network by less than any
-computation does; in H-CREDAL it is exact, because an inequality may be multiplied out.
+Every number is written as a finite decimal, and exactly. A distribution that has none, such as 1/3 and 2/3, is
+multiplied by a number within 1e-`SPARE` of 1 for which it has: readers divide by the sum. An inequality is
+multiplied out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -26,7 +27,9 @@ from credalog.text.unparse import unparse_number
 
 FORMS = ("v-credal", "h-credal", "bayes", "bif")
 
-DIGITS = 25
+SPARE = 16
+"""How many digits of the sum of a row that is no row of decimals are those of 1."""
+
 _WORD = re.compile(r"[^\s{}()\[\],;|\"]+")
 
 
@@ -53,12 +56,16 @@ def _configurations(credal: CredalNetwork, x: int) -> Iterator[tuple[int, ...]]:
     return np.ndindex(*(credal.sizes[p] for p in credal.parents[x]))
 
 
-def _number(value: Fraction) -> str:
-    written = unparse_number(value)
-    if "/" not in written:
+def _numbers(row: Sequence[Fraction]) -> list[str]:
+    """Write a distribution in finite decimals, with a sum of 1 or as good as 1."""
+    written = [unparse_number(value) for value in row]
+    if not any("/" in number for number in written):
         return written
-    scaled = round(value * 10**DIGITS)
-    return f"0.{scaled:0{DIGITS}d}"
+    denominator = lcm(*(value.denominator for value in row))
+    places = len(str(denominator)) + SPARE
+    factor = round(Fraction(10**places, denominator))
+    digits = [f"{int(value * denominator) * factor:0{places + 1}d}" for value in row]
+    return [f"{number[:-places]}.{number[-places:]}" for number in digits]
 
 
 # ---- UAI ----------------------------------------------------------------------------------------------------
@@ -83,7 +90,7 @@ def _vertices(credal: CredalNetwork) -> Iterator[str]:
             except ProblemTooLarge as error:
                 raise ProblemTooLarge(error.message, advice="Write inequalities: H-CREDAL.") from None
             yield str(size * len(found))
-            yield from (" ".join(map(_number, vertex)) for vertex in found)
+            yield from (" ".join(_numbers(vertex)) for vertex in found)
 
 
 def _points(credal: CredalNetwork) -> Iterator[str]:
@@ -92,7 +99,7 @@ def _points(credal: CredalNetwork) -> Iterator[str]:
         yield ""
         rows = _table(credal, x)
         yield str(size * len(rows))
-        yield from (" ".join(map(_number, row)) for row in rows)
+        yield from (" ".join(_numbers(row)) for row in rows)
 
 
 def _table(credal: CredalNetwork, x: int) -> list[list[Fraction]]:
@@ -163,7 +170,7 @@ def _block(credal: CredalNetwork, child: Variable, parents: list[Variable]) -> I
     given = f" | {', '.join(_word(parent.name) for parent in parents)}" if parents else ""
     yield f"probability ( {_word(child.name)}{given} ) {{"
     for configuration, row in zip(_configurations(credal, x), _table(credal, x), strict=True):
-        numbers = ", ".join(map(_number, row))
+        numbers = ", ".join(_numbers(row))
         states = ", ".join(_word(p.values[s]) for p, s in zip(parents, configuration, strict=True))
         yield f"  ({states}) {numbers};" if parents else f"  table {numbers};"
     yield "}"

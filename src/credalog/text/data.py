@@ -88,7 +88,9 @@ def extended(theory: Theory, data: Data, *, library: Library = NOWHERE) -> Theor
     nothing, extend nothing.
     """
     declarations = {declaration.name: declaration for declaration in theory.declarations}
-    additions = [one for one in _additions(data, declarations) if not (one.sheet and one.name in library.used)]
+    additions = [
+        one for one in _additions(data, declarations) if not (one.sheet and one.name in library.used)
+    ]
     for addition in additions:
         _check_declared(addition, declarations)
     # Domains come first: a heading is told from a fact by the elements there are.

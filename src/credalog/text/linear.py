@@ -128,7 +128,9 @@ def amount_of(side: Side, *, what: str) -> Amount:
     """Return an amount without probabilities."""
     found = as_linear(side)
     if found.terms:
-        raise Misstatement(f"a probability stands in {what}", lexeme="P", advice="Write numbers and constants.")
+        raise Misstatement(
+            f"a probability stands in {what}", lexeme="P", advice="Write numbers and constants."
+        )
     return found.constant
 
 

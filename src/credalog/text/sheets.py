@@ -113,7 +113,9 @@ class Sheet:
 
     def place(self, row: int, column: str) -> Place:
         """Point at a cell."""
-        cells = [each.values[each.codes[row]] if each.codes[row] >= 0 else "" for each in self.columns.values()]
+        cells = [
+            each.values[each.codes[row]] if each.codes[row] >= 0 else "" for each in self.columns.values()
+        ]
         before = cells[: list(self.columns).index(column)]
         return Place(self._lines[row], len(",".join([*before, ""])) + 1, ",".join(cells), self.name)
 

@@ -69,7 +69,9 @@ def filled_from(sheet: Sheet, tabled: Tabled, declared: Mapping[str, Declaration
                 table = tuple(dict.fromkeys((row[:-1], row[-1]) for row in _rows(sheet, columns)))
                 yield Filled(replace(awaiting, table=table), _origin(sheet, name, columns))
             case NumberFunction():
-                yield _numbers(sheet, awaiting, _own(named, len(awaiting.sorts), number, len(tabled.awaiting)))
+                yield _numbers(
+                    sheet, awaiting, _own(named, len(awaiting.sorts), number, len(tabled.awaiting))
+                )
             case Rule(FamilyTable() as table):
                 yield Filled(replace(awaiting, assessment=_family(sheet, table, declared, named)))
             case Rule():
@@ -89,7 +91,9 @@ def _own(named: tuple[str, ...], arguments: int, number: int, functions: int) ->
     return (*named[:arguments], named[arguments + number])
 
 
-def _columns(sheet: Sheet, sorts: tuple[str, ...], named: tuple[str, ...], *, value: str = "") -> list[Column]:
+def _columns(
+    sheet: Sheet, sorts: tuple[str, ...], named: tuple[str, ...], *, value: str = ""
+) -> list[Column]:
     """Return the column of each argument and of the value, if there is one."""
     if named:
         if len(named) != len(sorts):
@@ -147,7 +151,9 @@ def _numbers(sheet: Sheet, function: NumberFunction, named: tuple[str, ...]) -> 
                 place=sheet.place(row, value.name),
                 advice="Take one of the rows out.",
             )
-    table = tuple((elements, number) for elements, row in seen.items() if (number := numbers[row]) is not None)
+    table = tuple(
+        (elements, number) for elements, row in seen.items() if (number := numbers[row]) is not None
+    )
     rows = tuple(sheet.source(row) for row in seen.values())
     return Filled(NumberFunction(name, sorts, table, rows), _origin(sheet, name, arguments))
 

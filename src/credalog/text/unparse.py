@@ -91,8 +91,10 @@ def unparse_network(network: Network, *, evidence: Formula = TRUE, queries: Iter
 
 
 def said(sentence: Sentence) -> str:
-    """Write what a ground sentence says, without its label."""
-    return unparse_sentence(replace(sentence, label="")).strip()
+    """Write what a ground sentence says, without its label, and the rows of tables that say it."""
+    text = unparse_sentence(replace(sentence, label="")).strip()
+    rows = sentence.source.rows if sentence.source is not None else ()
+    return f"{text}  # {', '.join(map(str, rows))}" if rows else text
 
 
 def unparse_sentence(sentence: Sentence) -> str:
@@ -169,7 +171,9 @@ def unparse_estimate(estimate: Estimate) -> str:
     """Write how an interval was learned."""
     successes, rows = (str(a) if a == b else f"{a}..{b}" for a, b in (estimate.successes, estimate.rows))
     number = estimate.parameter
-    parameter = unparse_number(number) if estimate.method == "dirichlet" else f"{unparse_number(100 * number)}%"
+    parameter = (
+        unparse_number(number) if estimate.method == "dirichlet" else f"{unparse_number(100 * number)}%"
+    )
     correction = f", {estimate.correction} {estimate.intervals}" if estimate.correction else ""
     return f"{successes} of {rows}, {estimate.method} {parameter}{correction}"
 
