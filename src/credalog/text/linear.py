@@ -37,6 +37,7 @@ NO_THRESHOLD = "this is no comparison of one probability with a number by <= or 
 THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
 
 ZERO, ONE = Fraction(0), Fraction(1)
+FLIPS = {"<=": ">=", ">=": "<="}
 
 
 class NoProbability(Misstatement):
@@ -193,7 +194,7 @@ def one_comparison(left: Side, order: str, right: Side) -> Body | Rule:
         left, right = right, left
     match right:
         case Linear() | Probability():
-            return _between(minus(as_linear(left), as_linear(right)), order)
+            return _compared(as_linear(left), order, as_linear(right))
         case Gap():
             asked = _alone(left, order, "?")
             return Rule(Assessment(((ONE, asked.claim),), asked.given, ZERO, ONE), wanted=True)
@@ -208,15 +209,19 @@ def _is_row(side: Side) -> bool:
     return isinstance(side, tuple) and not isinstance(side, Probability | Linear)
 
 
-def _between(difference: Linear, order: str) -> Assessment | Computed:
-    bound = _minus(difference.constant)
+def _compared(left: Linear, order: str, right: Linear) -> Assessment | Computed:
+    """Bring the probabilities to the left, and the amounts to the right."""
+    if right.terms and not left.terms:
+        left, right, order = right, left, FLIPS.get(order, order)
+    side = Linear(left.terms + turned(right).terms, ZERO)
+    bound = joined("-", right.constant, left.constant)
     match order:
         case "<=":
-            return _assessment(difference, None, bound)
+            return _assessment(side, None, bound)
         case ">=":
-            return _assessment(difference, bound, None)
+            return _assessment(side, bound, None)
         case "=":
-            return _assessment(difference, bound, bound)
+            return _assessment(side, bound, bound)
         case _:
             raise open_bound(order)
 
@@ -277,8 +282,7 @@ def threshold_of(left: Side, order: str, right: Side) -> Threshold:
         raise Misstatement(NO_THRESHOLD, lexeme=next(names_in(number), ""), advice=THRESHOLD_ADVICE)
     if not weight:
         raise Misstatement("the probability is multiplied by zero")
-    flips = {"<=": ">=", ">=": "<="}
-    relation = Order(order if weight > 0 else flips[order])
+    relation = Order(order if weight > 0 else FLIPS[order])
     return Threshold(QueryRule(asked.claim, asked.given), relation, -number / weight)
 
 

@@ -32,7 +32,6 @@ Frame: TypeAlias = Any
 Codes: TypeAlias = NDArray[np.int32]
 
 DELIMITERS = (",", ";", "\t", "|")
-QUOTES = ('"', "'")
 SAMPLE = 50
 """So many rows tell how the cells of a file are separated."""
 CHUNK = 50_000
@@ -315,13 +314,10 @@ def _dialect(text: str) -> tuple[str, str]:
         counts = [len(row) for row in csv.reader(sample, delimiter=delimiter, quotechar=quote) if row]
         return len(set(counts)) == 1 and counts[0] > 1, counts[0] if counts else 0
 
-    choices = [(delimiter, quote) for quote in QUOTES for delimiter in DELIMITERS]
-    even = [choice for choice in choices if cells(*choice)[0]]
-    if not even:
-        return max(((d, '"') for d in DELIMITERS), key=lambda choice: cells(*choice)[1])
     is_quoted = any(line.lstrip().startswith("'") for line in sample[:2])
-    preferred = [choice for choice in even if (choice[1] == "'") == is_quoted] or even
-    return max(preferred, key=lambda choice: cells(*choice)[1])
+    choices = [(delimiter, "'" if is_quoted else '"') for delimiter in DELIMITERS]
+    even = [choice for choice in choices if cells(*choice)[0]]
+    return max(even or choices, key=lambda choice: cells(*choice)[1])
 
 
 # ---- frames -------------------------------------------------------------------------------------------------

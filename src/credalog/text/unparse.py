@@ -170,10 +170,9 @@ def unparse_rule(rule: Rule) -> str:
 def unparse_estimate(estimate: Estimate) -> str:
     """Write how an interval was learned."""
     successes, rows = (str(a) if a == b else f"{a}..{b}" for a, b in (estimate.successes, estimate.rows))
-    number = estimate.parameter
-    parameter = (
-        unparse_number(number) if estimate.method == "dirichlet" else f"{unparse_number(100 * number)}%"
-    )
+    parameter = unparse_number(estimate.parameter)
+    if estimate.method != "dirichlet" and "/" not in parameter:
+        parameter = f"{unparse_number(100 * estimate.parameter)}%"
     correction = f", {estimate.correction} {estimate.intervals}" if estimate.correction else ""
     return f"{successes} of {rows}, {estimate.method} {parameter}{correction}"
 
@@ -239,8 +238,10 @@ def _weighted(weight: Amount, claim: Pattern, given: Pattern) -> str:
 
 
 def _factor(amount: Amount) -> str:
-    is_simple = isinstance(amount, Name | Application) or (isinstance(amount, Fraction) and amount >= 0)
-    return _amount(amount) if is_simple else f"({_amount(amount)})"
+    written = _amount(amount)
+    # A fraction is a division, too: a * 1/3 would be read as (a * 1) / 3.
+    is_number = isinstance(amount, Fraction) and amount >= 0 and "/" not in written
+    return written if is_number or isinstance(amount, Name | Application) else f"({written})"
 
 
 def _amount(amount: Amount) -> str:
