@@ -1,4 +1,4 @@
-"""Numbers in the language: constants, arithmetic, intervals about a middle, rows, tables, and numbers from files."""
+"""Numbers in the language: constants, arithmetic, rows, tables, and numbers from files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,11 @@ def bounds(text: str, before: str = CONSTANTS) -> tuple[Fraction, Fraction]:
         ("P(a) = 0.3 +- 5%", F("0.25"), F("0.35")),
         ("P(a) = 0.3 +/- eps", F("0.25"), F("0.35")),
         ("P(a) = third", F(1, 3), F(1, 3)),
-        ("third - eps <= P(a) <= (third + eps) / 2 + third", F(1, 3) - F(1, 20), F(1, 3) * F(3, 2) + F(1, 40)),
+        (
+            "third - eps <= P(a) <= (third + eps) / 2 + third",
+            F(1, 3) - F(1, 20),
+            F(1, 3) * F(3, 2) + F(1, 40),
+        ),
         ("P(a) = 0.02 ± 0.05", 0, F("0.07")),
         ("P(a) = 97% ± eps", F("0.92"), 1),
         ("eps * 4 >= P(a)", 0, F("0.2")),
@@ -160,9 +164,8 @@ def test_a_row_that_no_distribution_fits_is_refused(text: str, message: str) -> 
 
 
 def test_rows_hold_for_all_instances() -> None:
-    text = (
-        "domain Day = 1..2\nvariable W(Day) in {sun, rain, snow}\nr: forall d in Day: P(W(d)) = (0.2, 0.5, rest)"
-    )
+    text = "domain Day = 1..2\nvariable W(Day) in {sun, rain, snow}\n"
+    text += "r: forall d in Day: P(W(d)) = (0.2, 0.5, rest)"
     lcn = credalog.parse(text)
     assert [s.label for s in lcn.sentences] == ["r.sun[1]", "r.sun[2]", "r.rain[1]", "r.rain[2]"]
 
@@ -242,7 +245,7 @@ def test_a_conflict_and_an_explanation_name_the_row(tmp_path: Path) -> None:
     diagnosis = lcn.diagnose()
     assert "scores.csv:2" in str(diagnosis.to_dict())
     assert "scores.csv:3" in str(diagnosis.to_dict())
-    single = linked(tmp_path, scores='Doc,Claim,lo,hi\nd1,c1,0.6,0.8\n', rules=f"{LINKS}P(D(d1)) = 1")
+    single = linked(tmp_path, scores="Doc,Claim,lo,hi\nd1,c1,0.6,0.8\n", rules=f"{LINKS}P(D(d1)) = 1")
     assert "scores.csv:2" in str(single.explain("P(C(c1))").to_dict())
 
 
@@ -268,7 +271,9 @@ def test_a_weight_may_name_the_row(tmp_path: Path) -> None:
         ('Doc,Claim,lo,hi\n"d1,c1,0.1,0.2\n', "is not CSV"),
     ],
 )
-def test_what_is_wrong_in_a_table_of_numbers_names_the_file(scores: str, message: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_table_of_numbers_names_the_file(
+    scores: str, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(CredalogError) as caught:
         linked(tmp_path, scores).ground()
     assert message in caught.value.message
@@ -293,8 +298,8 @@ def test_numbers_come_from_python_and_from_a_folder_too(tmp_path: Path) -> None:
 
 
 def test_a_relation_of_a_sort_to_itself_needs_its_columns_named(tmp_path: Path) -> None:
-    (tmp_path / "scores.csv").write_text("source,note,target\na,x,b\n")
-    rules = 'domain D = {a, b}\nrelation R(D, D) from "scores.csv"{}\npredicate Q(D)\nforall x, y in D where R(x, y): P(Q(y) | Q(x)) >= 0.5'
+    rules = 'domain D = {a, b}\nrelation R(D, D) from "scores.csv"{}\npredicate Q(D)\n'
+    rules += "forall x, y in D where R(x, y): P(Q(y) | Q(x)) >= 0.5"
     with pytest.raises(CredalogError, match="has no column D"):
         linked(tmp_path, "source,note,target\na,x,b\n", rules.replace("{}", ""))
     lcn = linked(tmp_path, "source,note,target\na,x,b\n", rules.replace("{}", " columns source, target"))
@@ -307,7 +312,8 @@ numbers = st.fractions(min_value=0, max_value=1, max_denominator=30)
 
 
 def amounts() -> st.SearchStrategy[Amount]:
-    leaves = st.one_of(numbers, st.sampled_from([Name("eps"), Name("let"), Application("f", (Name("a"),))]))
+    names: list[Amount] = [Name("eps"), Name("let"), Application("f", (Name("a"),))]
+    leaves: st.SearchStrategy[Amount] = st.one_of(numbers, st.sampled_from(names))
     return st.recursive(leaves, _joined, max_leaves=4)
 
 
@@ -371,7 +377,9 @@ def test_computed_bodies_read_back(rules: list[Rule], value: Amount) -> None:
 
 
 def test_what_is_wanted_reads_back_and_says_nothing() -> None:
-    lcn = credalog.parse(f"{WEATHER}P(wet | Season = winter) = ?\nP(Weather | wet) = ?\ntable Weather | Season = ?")
+    lcn = credalog.parse(
+        f"{WEATHER}P(wet | Season = winter) = ?\nP(Weather | wet) = ?\ntable Weather | Season = ?"
+    )
     assert credalog.parse(str(lcn)) == lcn
     assert lcn.wanted == 3
     assert all(sentence.is_vacuous for sentence in lcn.sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,14 @@ def meaning(network: Network) -> Any:
 
 @st.composite
 def credal_texts(draw: st.DrawFn) -> str:
-    """Draw a small credal network with three-valued and two-valued variables, thirds and sevenths among its bounds."""
+    """Draw a small credal network, with thirds and sevenths among its bounds."""
     text = "variable A in {x, y, z}\nvariable B in {u, v}\npredicate c\n"
     share = st.fractions(min_value=0, max_value=Fraction(1, 3), max_denominator=7)
-    for claim, conditions in {"A": [""], "B": [f" | A = {v}" for v in "xyz"], "c": [" | B = u", " | B = v"]}.items():
+    for claim, conditions in {
+        "A": [""],
+        "B": [f" | A = {v}" for v in "xyz"],
+        "c": [" | B = u", " | B = v"],
+    }.items():
         values = {"A": "xyz", "B": "u", "c": ""}[claim]
         for given_ in conditions:
             for value in values or " ":
@@ -92,7 +96,7 @@ def test_a_form_that_cannot_say_it_is_refused() -> None:
 
 def test_the_command_converts_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     steps = [LAWN, tmp_path / "a.lcn", tmp_path / "b.bif", tmp_path / "c.uai", tmp_path / "d.uai"]
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         form = ["--form", "h-credal"] if after.name == "d.uai" else []
         assert main(["convert", str(before), str(after), *form]) == 0
     assert "has no names" in capsys.readouterr().err

@@ -1,8 +1,9 @@
-"""Learning from data: tables of every kind, counts with missing values, and the intervals of three methods."""
+"""Learning from data: tables of every kind, counts with missing values, and three methods."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -122,12 +123,12 @@ def test_all_intervals_together_share_the_probability_of_a_miss() -> None:
 
 # ---- missing values ---------------------------------------------------------------------------------------
 
-METHODS = {
+METHODS: dict[str, Callable[[int, int], tuple[Fraction, Fraction]]] = {
     "dirichlet": lambda n, rows: (F(n, rows + 2), F(n + 2, rows + 2)),
     "clopper_pearson": lambda n, rows: clopper_pearson(n, rows, 0.05),
     "wilson": lambda n, rows: wilson(n, rows, 0.05),
 }
-FORMULAS = {
+FORMULAS: dict[tuple[str, str], tuple[Callable[..., bool], Callable[..., bool]]] = {
     ("a", "b"): (lambda a, b, c: a, lambda a, b, c: b),
     ("a or !a", "b"): (lambda a, b, c: True, lambda a, b, c: b),
     ("a xor b", "b or c"): (lambda a, b, c: a != b, lambda a, b, c: b or c),
@@ -157,7 +158,9 @@ def test_words_for_a_missing_value_are_known_unless_they_are_values() -> None:
     frame = {"pain": ["None", "mild", "NA", "unknown", ""]}
     text = "variable pain in {None, mild}\nP(pain = None) = ?"
     assert learned(text, frame, s=1, missing=["unknown"]) == [(F(1, 6), F(5, 6))]
-    with pytest.raises(CredalogError, match="'unknown' in the column pain of the frame is no value of pain") as e:
+    with pytest.raises(
+        CredalogError, match="'unknown' in the column pain of the frame is no value of pain"
+    ) as e:
         learned(text, frame)
     assert e.value.place is not None
     assert e.value.place.line == 4
@@ -178,7 +181,10 @@ def test_a_rule_about_all_elements_counts_the_rows() -> None:
     text = "domain Person\npredicate Ca(Person), Sm(Person)\nforall x in Person: P(Ca(x) | Sm(x)) = ?"
     lcn = credalog.parse(text).learn({"Ca": [1, 0, 1], "Sm": ["y", "y", "n"]})
     assert str(lcn.theory.rules[0].learned) == str(
-        credalog.parse("P(Ca | Sm) = ?").learn({"Ca": [1, 0, 1], "Sm": ["y", "y", "n"]}).theory.rules[0].learned
+        credalog.parse("P(Ca | Sm) = ?")
+        .learn({"Ca": [1, 0, 1], "Sm": ["y", "y", "n"]})
+        .theory.rules[0]
+        .learned
     )
     grown = lcn.with_data({"Person": ["Tim", "Tom"]})
     assert {(s.lower, s.upper) for s in grown.sentences} == {(F(1, 4), F(3, 4))}

@@ -1,7 +1,7 @@
 """Turn a graph of claims into tables: nodes, contexts, and a table for each relation between two nodes.
 
-Input: a JSON file in the form of IBM/FactReasoner, `nodes` with id, type and probability and `edges` with from,
-to, relation and probability. Output: CSV files in a folder, which `rules.lcn` reads.
+Input: a JSON file in the form of IBM/FactReasoner, `nodes` with id, type and probability and `edges` with
+from, to, relation and probability. Output: CSV files in a folder, which `rules.lcn` reads.
 
     python tables.py graph.json FOLDER
     python tables.py --generate 200 FOLDER
@@ -46,12 +46,14 @@ def generated(count: int, seed: int = 0) -> Graph:
     claims = [f"a{i}" for i in range(count // 3)]
     contexts = [f"c{i}" for i in range(count - len(claims))]
     nodes = [{"id": claim, "type": "atom", "probability": 0.5} for claim in claims]
-    nodes += [{"id": each, "type": "context", "probability": draw.choice((0.8, 0.9, 0.99))} for each in contexts]
+    for context in contexts:
+        nodes.append({"id": context, "type": "context", "probability": draw.choice((0.8, 0.9, 0.99))})
     edges = []
     for i, context in enumerate(contexts):
         relation = draw.choices(RELATIONS[:2], (3, 1))[0]
         score = round(draw.uniform(0.6, 0.85), 2)
-        edges.append({"from": context, "to": claims[i % len(claims)], "relation": relation, "probability": score})
+        pair = {"from": context, "to": claims[i % len(claims)]}
+        edges.append({**pair, "relation": relation, "probability": score})
     for i in range(len(claims), len(contexts), 5):
         pair = {"from": contexts[i - len(claims)], "to": contexts[i]}
         edges.append({**pair, "relation": "equivalence", "probability": round(draw.uniform(0.5, 0.8), 2)})

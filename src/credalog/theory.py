@@ -363,7 +363,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """From where to where a number lies; `is_about` for a middle, give or take, cut off at what is possible."""
+    """From where to where a number lies; one that `is_about` a middle is cut off at what is possible."""
 
     lower: Amount
     upper: Amount

@@ -19,8 +19,8 @@ from typing import NoReturn
 
 from credalog.cli.ask import ASKING
 from credalog.cli.check import CHECKING
-from credalog.cli.convert import CONVERTING
 from credalog.cli.command import INTERRUPTED, Command, complain
+from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
 from credalog.cli.output import times_written, write_json

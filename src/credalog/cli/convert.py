@@ -1,7 +1,7 @@
 """Commands that make a network of another: learn and convert.
 
-Input: the arguments of one command. Output: a file in which the numbers come from data, or the same network in
-another form.
+Input: the arguments of one command. Output: a file in which the numbers come from data, or the same
+network in another form.
 """
 
 from __future__ import annotations

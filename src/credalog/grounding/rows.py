@@ -1,8 +1,8 @@
 """Take rows and tables apart into sentences about one value each.
 
-Input: a rule about the distribution of a variable, in one configuration of its parents or in all. Output: rules
-that bound one probability each, or that want it from data. Where nothing is said of a configuration, a rule
-without content keeps the parents in the graph.
+Input: a rule about the distribution of a variable, in one configuration of its parents or in all. Output:
+rules that bound one probability each, or that want it from data. Where nothing is said of a
+configuration, a rule without content keeps the parents in the graph.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _values(term: Term, signature: Signature) -> tuple[str, ...]:
     return signature.values(known) if isinstance(known, RandomFunction) else TRUTHS
 
 
-# ---- tables -------------------------------------------------------------------------------------------------
+# ---- tables -----------------------------------------------------------------------------------------------
 
 
 def _lines(rule: Rule, table: FamilyTable, signature: Signature) -> Iterator[Rule]:
@@ -135,7 +135,7 @@ def equal(term: Term, value: str, signature: Signature) -> Pattern:
     return term if value == "true" else Compound(Connective.NOT, (term,))
 
 
-# ---- rows ---------------------------------------------------------------------------------------------------
+# ---- rows -------------------------------------------------------------------------------------------------
 
 
 def _row(rule: Rule, signature: Signature) -> Iterator[Rule]:

@@ -1,8 +1,8 @@
 """Fill in what a theory wants from data.
 
-Input: a theory in which some probabilities are `?`, observations, and how intervals are found. Output: the theory
-with an interval for each, which remembers how many rows it was learned from and how; and notes about those of
-which the data say little or nothing.
+Input: a theory in which some probabilities are `?`, observations, and how intervals are found. Output:
+the theory with an interval for each, which remembers how many rows it was learned from and how; and notes
+about those of which the data say little or nothing.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _first(rules: list[Rule]) -> str:
     return unparse_rule(replace(rules[0], label="", wanted=True)).removesuffix(" = ?")
 
 
-# ---- one rule -----------------------------------------------------------------------------------------------
+# ---- one rule ---------------------------------------------------------------------------------------------
 
 
 def _counted(rule: Rule, grounder: Grounder, observations: Observations) -> Iterator[_Counted]:

@@ -1,11 +1,12 @@
 """Intervals for a probability from counts.
 
-Input: how many of how many rows, between two counts each where values are missing. Output: exact bounds of
-the interval, rounded outwards where the method is irrational.
+Input: how many of how many rows, between two counts each where values are missing. Output: exact bounds
+of the interval, rounded outwards where the method is irrational.
 
-Where values are missing, the interval covers those of all completions. Each method's lower end falls with every
-failure that is added and rises with every success, so that it is least where as many rows as possible are
-failures, and of the others as few as possible are rows of the condition at all; likewise the upper end.
+Where values are missing, the interval covers those of all completions. Each method's lower end falls with
+every failure that is added and rises with every success, so that it is least where as many rows as
+possible are failures, and of the others as few as possible are rows of the condition at all; likewise the
+upper end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A structure alone, as a theory that wants its numbers.
 
-Input: the parents of each variable, by names with the values found in a table, or as the dependency graph of a
-network. Output: a `Theory` with a conditional table `?` for each variable.
+Input: the parents of each variable, by names with the values found in a table, or as the dependency graph
+of a network. Output: a `Theory` with a conditional table `?` for each variable.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Write networks in the formats of others: UAI (V-CREDAL, H-CREDAL, BAYES) and BIF.
 
-Input: a ground network that is a credal or Bayesian network. Output: the text of a file, as `text.uai` and
-`text.bif` read it. UAI has no names: variables and values are numbered in their order.
+Input: a ground network that is a credal or Bayesian network. Output: the text of a file, as `text.uai`
+and `text.bif` read it. UAI has no names: variables and values are numbered in their order.
 
-Every number is written as a finite decimal, and exactly. A distribution that has none, such as 1/3 and 2/3, is
-multiplied by a number within 1e-`SPARE` of 1 for which it has: readers divide by the sum. An inequality is
-multiplied out.
+Every number is written as a finite decimal, and exactly. A distribution that has none, such as 1/3 and
+2/3, is multiplied by a number within 1e-`SPARE` of 1 for which it has: readers divide by the sum. An
+inequality is multiplied out.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _numbers(row: Sequence[Fraction]) -> list[str]:
     return [f"{number[:-places]}.{number[-places:]}" for number in digits]
 
 
-# ---- UAI ----------------------------------------------------------------------------------------------------
+# ---- UAI --------------------------------------------------------------------------------------------------
 
 
 def _preamble(credal: CredalNetwork, kind: str) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _exactly(row: Row, bound: Fraction, sign: int) -> tuple[list[str], str]:
     return coefficients, last
 
 
-# ---- BIF ----------------------------------------------------------------------------------------------------
+# ---- BIF --------------------------------------------------------------------------------------------------
 
 
 def _bif(credal: CredalNetwork) -> Iterator[str]:

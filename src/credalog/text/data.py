@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from credalog.errors import LanguageError, Place, UnknownName
-from credalog.origins import Origin, records
 from credalog.network.sentences import Number, Source, exact
+from credalog.origins import Origin, records
 from credalog.text.actions import From, Tabled
 from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of
 from credalog.text.statements import text_of
@@ -162,7 +162,7 @@ def _additions(data: Data, declared: Mapping[str, Declaration]) -> Iterator[_Add
     for path in map(Path, [data] if isinstance(data, str | Path) else data):
         if path.is_dir():
             for file in sorted(path.iterdir()):
-                if file.stem in declared or file.suffix.lower() == ".json":
+                if file.stem in declared:
                     yield from _file(file, declared)
         else:
             yield from _file(path, declared)

@@ -1,8 +1,8 @@
 """Tables with named columns, from files, frames and queries.
 
-Input: a CSV or Parquet file, a frame of pandas, Polars or Arrow, a relation of DuckDB, a mapping of columns, or
-a query of SQL. Output: `Sheet`: each column as codes of its distinct values, so that a million rows are
-counted without looking at each, and the place of every cell.
+Input: a CSV or Parquet file, a frame of pandas, Polars or Arrow, a relation of DuckDB, a mapping of
+columns, or a query of SQL. Output: `Sheet`: each column as codes of its distinct values, so that a
+million rows are counted without looking at each, and the place of every cell.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-# ---- where tables are ---------------------------------------------------------------------------------------
+# ---- where tables are -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def query_sheet(query: str, *, folder: Path = Path(), frames: Mapping[str, Frame
             raise LanguageError(f"the query failed: {str(error).splitlines()[0]}", advice=query) from None
 
 
-# ---- CSV ----------------------------------------------------------------------------------------------------
+# ---- CSV --------------------------------------------------------------------------------------------------
 
 
 def csv_sheet(text: str, name: str) -> Sheet:
@@ -234,7 +234,7 @@ def _encoded(cells: Iterable[str], known: dict[str, int]) -> Codes:
 
 
 def _column(name: str, values: tuple[str, ...], codes: Codes) -> Column:
-    """Return a column whose values are free of blanks around them, in the order of appearance, "" for none."""
+    """Return a column with its values in the order of appearance, free of blanks; an empty one is none."""
     first = _first_rows(codes, len(values))
     numbers: dict[str, int] = {}
     renumbered = np.empty(len(values) + 1, np.int32)
@@ -305,7 +305,7 @@ def _lines_of(text: str) -> Iterator[int]:
 
 
 def _dialect(text: str) -> tuple[str, str]:
-    """Choose the separator and the quote that cut the first rows into the most cells, equally many in each."""
+    """Choose the separator and the quote that cut the first rows into the most cells, as many in each."""
     lines = text.split("\n", SAMPLE)[:SAMPLE]
     # A last line that may be cut inside quotes tells nothing.
     sample = [line for line in lines if line.strip()]
@@ -320,7 +320,7 @@ def _dialect(text: str) -> tuple[str, str]:
     return max(even or choices, key=lambda choice: cells(*choice)[1])
 
 
-# ---- frames -------------------------------------------------------------------------------------------------
+# ---- frames -----------------------------------------------------------------------------------------------
 
 
 def is_frame(value: object) -> bool:
@@ -343,7 +343,7 @@ def sheet_of(frame: Frame, name: str = "the frame") -> Sheet:
     else:
         raise LanguageError(
             f"a {type(frame).__name__} is no table",
-            advice="Give a path, a frame of pandas, Polars or Arrow, or a mapping such as {'a': [True, False]}.",
+            advice="Give a path, a frame of pandas, Polars or Arrow, or a mapping: {'a': [True, False]}.",
         )
     counts = {len(column.codes) for column in columns.values()}
     if len(counts) > 1:
@@ -360,7 +360,7 @@ def _arrow(frame: Frame) -> Any:
 
 
 def _of_arrow(table: Any) -> dict[str, Column]:
-    import pyarrow.compute as compute
+    from pyarrow import compute
 
     columns = {}
     for heading in table.column_names:

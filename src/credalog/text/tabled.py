@@ -1,11 +1,11 @@
-"""Statements that have their rows in a table: `domain`, `relation`, `function`, `number` and `table ... from`.
+"""Statements with their rows in a table: `domain`, `relation`, `function`, `number`, `table ... from`.
 
-Input: a sheet, and what is declared or said without its rows. Output: the same with its rows, and an `Origin`
-from which a mistake found later finds the row at fault.
+Input: a sheet, and what is declared or said without its rows. Output: the same with its rows, and an
+`Origin` from which a mistake found later finds the row at fault.
 
-Columns are those that the statement names, or those with the headings of what they hold: a domain's name for an
-argument, the function's own name for its value. Where no heading is one of these names, columns count from the
-left, as long as there are neither more nor fewer than needed.
+Columns are those that the statement names, or those with the headings of what they hold: a domain's name
+for an argument, the function's own name for its value. Where no heading is one of these names, columns
+count from the left, as long as there are neither more nor fewer than needed.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _columns(
     raise LanguageError(
         f"{sheet.name} has one column {column.name}, and {sorts.count(missing)} are needed",
         place=sheet.place_of_heading(),
-        advice=f'Name the columns: from "{sheet.name}" columns {", ".join(list(sheet.columns)[: len(sorts)])}.',
+        advice=f"Name the columns: from ... columns {', '.join(list(sheet.columns)[: len(sorts)])}.",
     )
 
 
@@ -158,7 +158,7 @@ def _numbers(sheet: Sheet, function: NumberFunction, named: tuple[str, ...]) -> 
     return Filled(NumberFunction(name, sorts, table, rows), _origin(sheet, name, arguments))
 
 
-# ---- conditional tables -------------------------------------------------------------------------------------
+# ---- conditional tables -----------------------------------------------------------------------------------
 
 
 def _family(
