@@ -192,12 +192,12 @@ class LCN:
         return network
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> Sequence[Variable]:
         """Return the ground variables."""
         return self.ground().variables
 
     @property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> Sequence[Sentence]:
         """Return the ground sentences."""
         return self.ground().sentences
 
@@ -669,7 +669,7 @@ class LCN:
         network = self.ground()
         asked = dict.fromkeys(variable for query in queries for variable in query.scope)
         added = tuple(variable for variable in asked if variable not in self._mentioned)
-        return replace(network, variables=network.variables + added) if added else network
+        return replace(network, variables=(*network.variables, *added)) if added else network
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:

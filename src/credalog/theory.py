@@ -11,7 +11,7 @@ constant, or a function value, is settled by the declarations when the theory is
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -551,7 +551,7 @@ class Theory:
     """
 
     declarations: tuple[Declaration, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: Sequence[Rule] = ()
     independences: tuple[IndependenceRule, ...] = ()
     queries: tuple[QueryRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()

@@ -12,9 +12,11 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
+from credalog.grounding.elements import Elements
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
     Application,
@@ -39,9 +41,12 @@ from credalog.theory import (
 
 Test: TypeAlias = bool | Maker[bool]
 
+MANY = 1000
+"""A relation with more facts is not indexed before a single instance is looked for."""
+
 _INTEGER = re.compile(r"-?\d{1,1000}")
 
-_ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
+ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
     Order.EQUAL: operator.eq,
     Order.UNEQUAL: operator.ne,
     Order.LESS: operator.lt,
@@ -71,12 +76,12 @@ def is_beyond(order: Order, number: str, elements: Iterable[str]) -> bool:
 def holds(order: Order, left: str, right: str, ranks: dict[str, int]) -> bool:
     """Compare two elements: integers by size, others by their places in the domain."""
     if order in (Order.EQUAL, Order.UNEQUAL):
-        return _ORDERS[order](left, right)
+        return ORDERS[order](left, right)
     if _INTEGER.fullmatch(left) and _INTEGER.fullmatch(right):
-        return _ORDERS[order](int(left), int(right))
+        return ORDERS[order](int(left), int(right))
     if stranger := next((e for e in (left, right) if e not in ranks), None):
         raise Misstatement(f"{left} and {right} have no order between them", lexeme=stranger)
-    return _ORDERS[order](ranks[left], ranks[right])
+    return ORDERS[order](ranks[left], ranks[right])
 
 
 class Level(NamedTuple):
@@ -91,6 +96,10 @@ class Level(NamedTuple):
     others: tuple[int, ...]
     """The slots from whose elements this one must differ."""
     tests: tuple[Maker[bool], ...]
+    guards: tuple[Pattern, ...] = ()
+    """What the tests were compiled from, one by one."""
+    proposer: Pattern | None = None
+    """The guard that proposes the candidates; without one they are all elements of the domain."""
 
     def admits(self, element: str, environment: Environment) -> bool:
         """Bind the variable, and tell whether the guards pass."""
@@ -121,24 +130,6 @@ class Instances:
                 else:
                     yield from self._from(depth + 1, environment)
 
-    def count(self, environment: Environment, *, limit: int, tries: int) -> tuple[int, int]:
-        """Return the numbers of instances and of tries, up to limits on both."""
-        found = tried = 0
-        pending = [iter(self.levels[0].candidates(environment))] if self.levels else []
-        while pending and found <= limit and tried <= tries:
-            element = next(pending[-1], None)
-            if element is None:
-                pending.pop()
-                continue
-            tried += 1
-            if not self.levels[len(pending) - 1].admits(element, environment):
-                continue
-            if len(pending) == len(self.levels):
-                found += 1
-            else:
-                pending.append(iter(self.levels[len(pending)].candidates(environment)))
-        return found, tried
-
     @property
     def most(self) -> int:
         """Return a number that the instances do not exceed."""
@@ -152,6 +143,9 @@ _ONCE = Instances(())
 _Candidates: TypeAlias = tuple[Maker[Iterable[str]], int]
 """What a variable may be bound to in an instance, and the largest number of it."""
 
+_Proposed: TypeAlias = tuple[Maker[Iterable[str]], int, Pattern]
+"""The same with the guard that says so."""
+
 
 class _Guard(NamedTuple):
     pattern: Pattern
@@ -164,6 +158,7 @@ class Guards:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
+        self.elements = Elements(terms.signature)
         self.width = 0
         """How many slots an environment needs for every prefix compiled so far."""
         self.searched = 0
@@ -194,9 +189,10 @@ class Guards:
     def fact(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Test:
         """Compile the question whether a relation holds of its arguments."""
         relation = self._relation(name)
-        facts = frozenset(relation.facts)
         values = self.terms.arguments(name, relation.sorts, arguments, scope)
-        return applied(lambda *found: found in facts, values)
+        # Where all instances are found at once, nobody asks for a single fact.
+        facts = cache(lambda: frozenset(relation.facts))
+        return applied(lambda *found: found in facts(), values)
 
     def _relation(self, name: str) -> Relation:
         relation = self.terms.signature[name]
@@ -288,22 +284,22 @@ class Guards:
         )
         proposed = self._proposed(name, [guard.pattern for guard in guards], scope)
         if proposed is not None:
-            return Level(slot, *proposed, others, tests)
+            return Level(slot, *proposed[:2], others, tests, tuple(ready), proposed[2])
         elements = self.terms.signature.elements(sort)
         # The elements bound before to the same group are not available any more.
         most = max(len(elements) - len(others), 0)
-        return Level(slot, lambda _environment: elements, most, others, tests)
+        return Level(slot, lambda _environment: elements, most, others, tests, tuple(ready))
 
-    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Candidates | None:
+    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Proposed | None:
         """Let an equation or a relation propose what a variable is bound to, and at most how many."""
         for guard in guards:
             match guard:
                 case Comparison(Order.EQUAL, left, right):
                     for side, other in ((left, right), (right, left)):
                         if side == Name(name) and _last_slot(other, scope, -1) < scope[name].slot:
-                            return self._equal_to(other, scope[name].sort, scope), 1
+                            return self._equal_to(other, scope[name].sort, scope), 1, guard
                 case Application(_, arguments) if Name(name) in arguments:
-                    return self._related(guard, name, scope)
+                    return *self._related(guard, name, scope), guard
                 case _:
                     pass
         return None
@@ -321,9 +317,16 @@ class Guards:
         position = guard.arguments.index(Name(variable))
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
-        index = _index(relation.facts, position, bound, self.terms.signature.ranks(sort))
-        candidates = as_maker(applied(lambda *key: index.get(key, ()), [values[i] for i in bound]))
-        return candidates, max(map(len, index.values()), default=0)
+        ranks = self.terms.signature.ranks(sort)
+        index = cache(lambda: _index(relation.facts, position, bound, ranks))
+        keys = as_maker(applied(lambda *key: key, [values[i] for i in bound]))
+
+        def candidates(environment: Environment) -> Iterable[str]:
+            return index().get(keys(environment), ())
+
+        if len(relation.facts) > MANY:
+            return candidates, self.elements.most_related(guard.name, position, bound)
+        return candidates, max(map(len, index().values()), default=0)
 
 
 def _index(

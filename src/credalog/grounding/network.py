@@ -18,10 +18,14 @@ from typing import Any, TypeAlias, overload
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.amounts import Amounts, Body, at_rows, settled, traced
+from credalog.grounding.blocks import CodedBlock, CodedSentences, Templates, assembled
+from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
 from credalog.grounding.guards import Instances
+from credalog.grounding.instances import CHUNK, InstanceTables
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.rows import taken_apart
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
+from credalog.lines import Lines, Rules
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -70,9 +74,13 @@ TRIES = 10
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def ground(theory: Theory, *, limit: int = LIMIT) -> Network:
+COLUMNS_FROM = 20_000
+"""A theory with so many sentences, or more, is grounded in columns."""
+
+
+def ground(theory: Theory, *, limit: int = LIMIT, columns_from: int = COLUMNS_FROM) -> Network:
     """Ground a theory, unless it would have more sentences than the limit."""
-    return Grounder(theory).network(limit)
+    return Grounder(theory, columns_from=columns_from).network(limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,8 @@ class _CompiledRule:
     """At most how many instances of quantifiers the formulas of one sentence have."""
     searched: int
     """At most how many instances of quantifiers a guard looks through."""
+    scope: Scope
+    """The logical variables that the rule binds."""
 
     @property
     def most(self) -> int:
@@ -129,8 +139,9 @@ class _CompiledRule:
 class Grounder:
     """The ground form of everything a theory says; what is asked for repeatedly is computed once."""
 
-    def __init__(self, theory: Theory) -> None:
+    def __init__(self, theory: Theory, *, columns_from: int = COLUMNS_FROM) -> None:
         self.theory = theory
+        self.columns_from = columns_from
         self._patterns = Patterns(Signature(theory))
         self._amounts = Amounts(self._patterns.terms)
         for declaration in theory.declarations:
@@ -146,7 +157,7 @@ class Grounder:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit, without making the instances."""
-        self._rules  # noqa: B018 -- compiling complains, and what is compiled is kept
+        self._parts  # noqa: B018 -- compiling complains, and what is compiled is kept
         for rule in self.theory.independences:
             with self._placing(rule.source):
                 self._blocks(rule)
@@ -157,9 +168,13 @@ class Grounder:
         """Return the ground network, unless it would have more sentences than the limit."""
         with uncollected():
             self._check_size(limit)
-            sentences = tuple(self._sentences())
             independences = tuple(dict.fromkeys(self._independences()))
-            return Network(self._variables(sentences, independences), sentences, independences)
+            if self._lines or sum(rule.most for rule in self._rules) >= self.columns_from:
+                return self._in_columns(independences)
+            sentences = tuple(s for compiled in self._rules for s in self._sentences(compiled))
+            declared, others = self._declared(), self._others(independences)
+            occurring = (variable for sentence in sentences for variable in sentence.scope)
+            return Network(tuple(dict.fromkeys((*declared, *occurring, *others))), sentences, independences)
 
     def queries(self) -> tuple[Query, ...]:
         """Return the theory's queries."""
@@ -209,16 +224,40 @@ class Grounder:
     # ---- rules ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _rules(self) -> tuple[_CompiledRule, ...]:
+    def _parts(self) -> tuple[_CompiledRule | CodedLines, ...]:
+        """The rules, compiled; lines of plain sentences as they are."""
+        rules = self.theory.rules
         with uncollected():
-            return tuple(
-                self._compiled(part) for rule in self.theory.rules for part in self.taken_apart(rule)
-            )
+            if not isinstance(rules, Rules):
+                return tuple(self._compiled_rules(rules))
+            return tuple(chain.from_iterable(map(self._compiled_part, rules.parts)))
+
+    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[_CompiledRule | CodedLines]:
+        if isinstance(part, tuple):
+            return self._compiled_rules(part)
+        templates = [template_of(form.rule, form.names) for form in part.forms]
+        if None in templates or not are_propositions(part, self._patterns.signature):
+            return [self._compiled(part.rule(i)) for i in range(len(part))]
+        self._patterns.known.update(part.names)
+        return [CodedLines(part, tuple(template for template in templates if template is not None))]
+
+    def _compiled_rules(self, rules: Iterable[Rule]) -> Iterator[_CompiledRule]:
+        return (self._compiled(part) for rule in rules for part in self.taken_apart(rule))
+
+    @cached_property
+    def _rules(self) -> tuple[_CompiledRule, ...]:
+        """The rules that were compiled one by one."""
+        return tuple(part for part in self._parts if isinstance(part, _CompiledRule))
+
+    @property
+    def _lines(self) -> int:
+        """How many sentences are lines."""
+        return sum(len(part.lines) for part in self._parts if isinstance(part, CodedLines))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
         """The undeclared names that occur in rules."""
-        return frozenset(self._patterns.assumed) if self._rules else frozenset()
+        return frozenset(self._patterns.assumed) if self._parts else frozenset()
 
     def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
         """Compile a formula about what the rules and declarations speak of."""
@@ -263,7 +302,8 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, numbers, width, patterns.expansion, searched)
+        expansion = patterns.expansion
+        return _CompiledRule(rule, instances, claims, given, numbers, width, expansion, searched, inner)
 
     def taken_apart(self, rule: Rule) -> Iterator[Rule]:
         """Yield the rules that a rule about a row or a table consists of: each bounds one probability."""
@@ -281,11 +321,11 @@ class Grounder:
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
         is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
-        if is_quick and sum(rule.most for rule in self._rules) <= limit:
+        if is_quick and self._lines + sum(rule.most for rule in self._rules) <= limit:
             return
-        count = 0
+        count = self._lines
         for compiled in self._rules:
-            more = _count(compiled, limit - count)
+            more = self._count(compiled, limit - count)
             if more is None or count + more > limit:
                 needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
                 raise GroundingTooLarge(
@@ -296,12 +336,59 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self) -> Iterator[Sentence]:
-        for compiled in self._rules:
-            try:
-                yield from _merged(filter(None, map(_settled, compiled.sentences())))
-            except Misstatement as error:
-                raise self._placed(error, compiled.rule.source) from None
+    def _sentences(self, compiled: _CompiledRule) -> Iterator[Sentence]:
+        try:
+            yield from _merged(filter(None, map(_settled, compiled.sentences())))
+        except Misstatement as error:
+            raise self._placed(error, compiled.rule.source) from None
+
+    def _in_columns(self, independences: tuple[Independence, ...]) -> Network:
+        """Ground rule by rule, at once where that can be done."""
+        templates = Templates(self._patterns)
+        parts: list[CodedBlock | CodedLines | list[Sentence]] = []
+        for compiled in self._parts:
+            if isinstance(compiled, CodedLines):
+                parts.append(compiled)
+                continue
+            block = self._block(compiled, templates) if compiled.most > 1 else None
+            if block is not None:
+                parts.append(block)
+                continue
+            if not parts or not isinstance(parts[-1], list):
+                parts.append([])
+            last = parts[-1]
+            assert isinstance(last, list)
+            last.extend(self._sentences(compiled))
+        whole = [CodedSentences(tuple(part)) if isinstance(part, list) else part for part in parts]
+        found = assembled(self._declared(), whole, self._others(independences), templates.codes)
+        return Network(*found, independences)
+
+    def _block(self, compiled: _CompiledRule, templates: Templates) -> CodedBlock | None:
+        if not isinstance(compiled.numbers, Assessment):
+            # Each row has bounds of its own.
+            return None
+        try:
+            tables = self._tables(compiled)
+            rule = replace(compiled.rule, assessment=compiled.numbers)
+            return templates.block(rule, tables, compiled.scope)
+        except Misstatement as error:
+            raise self._placed(error, compiled.rule.source) from None
+
+    def _count(self, compiled: _CompiledRule, room: int) -> int | None:
+        """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
+        tries = TRIES * max(room, 1000)
+        if _search(compiled) > tries:
+            return None
+        if not any(level.tests for level in compiled.instances.levels):
+            return compiled.most
+        weight = max(1, compiled.expansion)
+        tables = self._tables(compiled, min(CHUNK, tries // TRIES))
+        found, tried = tables.count(limit=room // weight, tries=tries)
+        return weight * found if tried <= tries or weight * found > room else None
+
+    def _tables(self, compiled: _CompiledRule, chunk: int = CHUNK) -> InstanceTables:
+        elements = self._patterns.guards.elements
+        return InstanceTables(compiled.instances, compiled.scope, compiled.width, elements, chunk)
 
     # ---- independences and variables ------------------------------------------------------------------
 
@@ -326,16 +413,15 @@ class Grounder:
         with self._nothing_new():
             return instances, [[self._patterns.variable(t, inner) for t in block] for block in blocks]
 
-    def _variables(
-        self, sentences: Iterable[Sentence], independences: Iterable[Independence]
-    ) -> tuple[Variable, ...]:
-        """Return the variables declared without arguments, then those that occur, in order."""
+    def _declared(self) -> list[Variable]:
+        """Return the variables declared without arguments."""
         plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
-        declared = [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
-        occurring = (variable for sentence in sentences for variable in sentence.scope)
+        return [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
+
+    def _others(self, independences: Iterable[Independence]) -> tuple[Variable, ...]:
+        """Return the variables of independences and evidence, which no sentence need mention."""
         blocks = (block for i in independences for block in (i.left, i.right, i.given))
-        observed = scope(self.evidence())
-        return tuple(dict.fromkeys(chain(declared, occurring, *blocks, observed)))
+        return tuple(chain(*blocks, scope(self.evidence())))
 
     @contextmanager
     def _placing(self, source: Source | None, text: str = "", inside: str = "") -> Iterator[None]:
@@ -379,17 +465,6 @@ def _too_large(message: str) -> GroundingTooLarge:
 def _search(compiled: _CompiledRule) -> int:
     """Return at most how many instances the quantifiers of a rule's guards look through."""
     return compiled.searched * compiled.instances.most
-
-
-def _count(compiled: _CompiledRule, room: int) -> int | None:
-    """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
-    if _search(compiled) > TRIES * max(room, 1000):
-        return None
-    if not any(level.tests for level in compiled.instances.levels):
-        return compiled.most
-    weight, tries = max(1, compiled.expansion), TRIES * max(room, 1000)
-    found, tried = compiled.instances.count([""] * compiled.width, limit=room // weight, tries=tries)
-    return weight * found if tried <= tries else None
 
 
 # ---- what is constant, and what is said twice -------------------------------------------------------------

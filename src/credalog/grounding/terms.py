@@ -12,6 +12,9 @@ from difflib import get_close_matches
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
+import numpy as np
+from numpy.typing import NDArray
+
 from credalog.errors import UnknownName
 from credalog.theory import (
     Application,
@@ -82,8 +85,15 @@ class Signature:
             for d in theory.declarations
             if isinstance(d, Domain)
         }
+        self._elements: dict[str, tuple[str, ...]] = {}
+        self._facts: dict[str, NDArray[np.int64]] = {}
         self.is_strict = any(isinstance(d, Predicate) for d in theory.declarations)
         """With declared predicates, an undeclared name is a mistake; otherwise it is a proposition."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is declared."""
+        return not self._declared
 
     def __getitem__(self, name: str) -> Declaration | None:
         return self._declared.get(name)
@@ -110,7 +120,7 @@ class Signature:
             case Relation(name, sorts, facts):
                 for count in set(map(len, facts)):
                     self.arity(name, sorts, count)
-                self._check_rows(sorts, facts)
+                self.facts(name)
             case Function(name, sorts, result, table):
                 self._check_table(name, (*sorts, result), table)
             case NumberFunction(name, sorts, table):
@@ -132,7 +142,10 @@ class Signature:
 
     def elements(self, sort: str) -> tuple[str, ...]:
         """Return the elements of a domain in order."""
-        return tuple(self.ranks(sort))
+        ranks = self.ranks(sort)
+        if sort not in self._elements:
+            self._elements[sort] = tuple(ranks)
+        return self._elements[sort]
 
     def is_element(self, name: str) -> bool:
         """Tell whether a name is an element of some domain; an integer always may be."""
@@ -182,7 +195,7 @@ class Signature:
     ) -> None:
         for count in {len(arguments) for arguments, _ in table}:
             self.arity(name, sorts[:-1], count)
-        self._check_rows(sorts, tuple((*arguments, value) for arguments, value in table))
+        self._numbers(sorts, tuple((*arguments, value) for arguments, value in table))
         known: dict[tuple[str, ...], str] = {}
         for arguments, value in table:
             if known.setdefault(arguments, value) != value:
@@ -192,12 +205,26 @@ class Signature:
                     row=(*arguments, value),
                 )
 
+    def facts(self, name: str) -> NDArray[np.int64]:
+        """Return the facts of a relation as rows of element numbers; complain about what is no element."""
+        if name not in self._facts:
+            relation = self._declared[name]
+            assert isinstance(relation, Relation)
+            self._facts[name] = self._numbers(relation.sorts, relation.facts)
+        return self._facts[name]
+
+    def _numbers(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> NDArray[np.int64]:
+        numbers = np.empty((len(rows), len(sorts)), dtype=np.int64)
+        try:
+            for i, sort in enumerate(sorts):
+                column = map(self.ranks(sort).__getitem__, map(itemgetter(i), rows))
+                numbers[:, i] = np.fromiter(column, dtype=np.int64, count=len(rows))
+        except KeyError:
+            self._check_rows(sorts, rows)
+        return numbers
+
     def _check_rows(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> None:
         """Complain about the first row with a cell that is no element of its domain."""
-        domains = [self.ranks(sort) for sort in sorts]
-        columns = (map(itemgetter(cell), rows) for cell in range(len(sorts)))
-        if all(all(map(known.__contains__, column)) for known, column in zip(domains, columns, strict=True)):
-            return
         for row in rows:
             for cell, (element, sort) in enumerate(zip(row, sorts, strict=True)):
                 if element not in self.ranks(sort):

@@ -253,7 +253,7 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
     engine = Engine(network, options.markov)
     answer = engine.query(asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
-        return Explanation(answer, (), (), network.sentences, is_interrupted=True)
+        return Explanation(answer, (), (), tuple(network.sentences), is_interrupted=True)
     weights = _promise(engine, answer, options.tolerance, budget)
     order = sorted(weights, key=lambda number: (-weights[number], number))
     without: dict[int, Answer] = {}
