@@ -304,6 +304,39 @@ class Assessment:
     upper: Fraction
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected value of a random term whose values are integers."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One weighted probability, or expected value, under a condition of its own."""
+
+    weight: Fraction
+    claim: Pattern | Expected
+    given: Pattern = YES
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Weighted probabilities, each under its condition, and a constant."""
+
+    terms: tuple[Weighed, ...]
+    constant: Fraction = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastAssessment:
+    """The body of a rule that compares across conditions: `lower <= sum <= upper`."""
+
+    terms: tuple[Weighed, ...]
+    lower: Fraction
+    upper: Fraction
+
+
 Claim = TypeVar("Claim", bound=Hashable)
 Claims: TypeAlias = tuple[tuple[Fraction, Claim], ...]
 """Weighted claims, patterns in a theory and formulas in Python."""
@@ -372,7 +405,7 @@ def _shown(number: Fraction) -> str:
 class Rule:
     """A sentence stated for every instance of its prefix."""
 
-    assessment: Assessment
+    assessment: Assessment | ContrastAssessment
     prefix: Prefix = Prefix()
     tau: bool = True
     label: str = ""
@@ -401,6 +434,19 @@ class QueryRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CombinedRule:
+    """The question for a sum of probabilities, or one sum divided by another, for every instance."""
+
+    over: Sum
+    under: Sum | None = None
+    prefix: Prefix = Prefix()
+    source: Source | None = field(default=None, compare=False)
+
+
+AskedRule: TypeAlias = QueryRule | CombinedRule
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A formula observed to be true."""
 
@@ -419,7 +465,7 @@ class Theory:
     declarations: tuple[Declaration, ...] = ()
     rules: tuple[Rule, ...] = ()
     independences: tuple[IndependenceRule, ...] = ()
-    queries: tuple[QueryRule, ...] = ()
+    queries: tuple[AskedRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     data: tuple[tuple[str, Source], ...] = field(default=(), compare=False)

@@ -39,6 +39,7 @@ from credalog.numbers.interval import Status
 if TYPE_CHECKING:
     from credalog.lcn import LCN
     from credalog.methods.answer import Answer, Report
+    from credalog.network.expressions import Question
     from credalog.network.formulas import Variable
     from credalog.network.sentences import Query
     from credalog.questions.decide import Decision
@@ -62,7 +63,9 @@ def _gap(found: Mapping[str, Any]) -> str:
     """Say how far the bounds may be from the truth; an estimate says nothing of it."""
     lower, upper = found["lower"], found["upper"]
     if (values := attained(found)) is not None:
-        return f"{max(values[0] - lower, upper - values[1], 0.0):.0e}"
+        # Both may be infinite.
+        gaps = [a - b for a, b in ((values[0], lower), (upper, values[1])) if a != b]
+        return f"{max([0.0, *gaps]):.0e}"
     is_bound = "HEURISTIC" not in (found["lower_warrant"], found["upper_warrant"])
     return f"≤{upper - lower:.0e}" if is_bound else "?"
 
@@ -132,7 +135,7 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
-    queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
+    queries = [model.probability(Query(atom)) for atom in marginal_atoms(model.ground())]
     return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
 
 
@@ -153,7 +156,7 @@ def _model(arguments: Namespace) -> LCN:
 
 
 def _asked(
-    model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
+    model: LCN, queries: Sequence[Question], arguments: Namespace, watch: Watch
 ) -> Iterator[tuple[str, Answer | CredalogError]]:
     """Answer one question after the other, or several at once if there are processes to do it."""
     # More processes than processors, or than questions, help nobody.
@@ -177,12 +180,15 @@ def _asked(
         yield from zip(map(str, queries), answers, strict=True)
 
 
-def _not_asked(asked: Query) -> Answer:
+def _not_asked(asked: Question) -> Answer:
     """Return what is known of a question for which there was no time."""
     from credalog.methods.answer import Answer
-    from credalog.numbers.interval import VACUOUS, Status
+    from credalog.methods.reduction import scale_of
+    from credalog.network.sentences import Query
+    from credalog.numbers.interval import VACUOUS, Status, vacuous
 
-    return Answer(asked, VACUOUS, Status.UNDECIDED, "time was up", 0.0)
+    interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
+    return Answer(asked, interval, Status.UNDECIDED, "time was up", 0.0)
 
 
 def _all_asked(
@@ -226,7 +232,7 @@ def _within(
 
 
 def _tried(
-    model: LCN, asked: Query, limits: dict[str, Any], report: Report | None = None
+    model: LCN, asked: Question, limits: dict[str, Any], report: Report | None = None
 ) -> Answer | CredalogError:
     """Return the answer, or why there is none: the other questions are answered all the same."""
     try:

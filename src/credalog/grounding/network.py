@@ -15,7 +15,14 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
+from credalog.errors import (
+    CredalogError,
+    GroundingTooLarge,
+    ImpossibleEvidence,
+    LanguageError,
+    Option,
+    UnknownName,
+)
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
@@ -33,8 +40,15 @@ from credalog.network.formulas import (
     literals_of,
     scope,
 )
-from credalog.network.sentences import Independence, Network, Query, Sentence, Source
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
+from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source, Weighted
 from credalog.theory import (
+    YES,
+    AskedRule,
+    Assessment,
+    CombinedRule,
+    ContrastAssessment,
+    Expected,
     IndependenceRule,
     Misstatement,
     Name,
@@ -44,6 +58,7 @@ from credalog.theory import (
     RandomFunction,
     Rule,
     Theory,
+    Weighed,
     place_of,
     span,
     written,
@@ -87,20 +102,36 @@ class _CompiledRule:
     def most(self) -> int:
         return self.instances.most * max(1, self.expansion)
 
-    def sentences(self) -> Iterator[Sentence]:
+    givens: tuple[Compiled, ...] = ()
+    """The conditions of a rule across conditions, one for each claim."""
+
+    def contrasts(self) -> Iterator[Contrast]:
+        """Yield the instances of a rule across conditions; where a condition is false it says nothing."""
         rule, environment = self.rule, [""] * self.width
         lower, upper = rule.assessment.lower, rule.assessment.upper
-        bound = len(self.instances.levels)
+        for _ in self.instances.of(environment):
+            givens = [_made(given, environment) for given in self.givens]
+            if FALSE in givens:
+                continue
+            pairs = zip(self.claims, givens, strict=True)
+            terms = tuple(Weighted(w, _made(claim, environment), given) for (w, claim), given in pairs)
+            yield Contrast(terms, lower, upper, rule.tau, self._label(environment), rule.source)
+
+    def _label(self, environment: Environment) -> str:
+        label, bound = self.rule.label, len(self.instances.levels)
+        return f"{label}[{','.join(map(written, environment[:bound]))}]" if bound and label else label
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield the instances of a rule under one condition."""
+        rule, environment = self.rule, [""] * self.width
+        lower, upper = rule.assessment.lower, rule.assessment.upper
         for _ in self.instances.of(environment):
             # The condition comes first: where it is false, the claims need not even be defined.
             given = _made(self.given, environment)
             if given == FALSE:
                 continue
             claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
-            label = rule.label
-            if bound and label:
-                label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
+            yield Sentence(claims, given, lower, upper, rule.tau, self._label(environment), rule.source)
 
 
 class Grounder:
@@ -131,29 +162,57 @@ class Grounder:
         """Return the ground network, unless it would have more sentences than the limit."""
         with uncollected():
             self._check_size(limit)
-            sentences = tuple(self._sentences())
+            stated = tuple(self._stated())
+            sentences = tuple(s for s in stated if isinstance(s, Sentence))
+            contrasts = tuple(s for s in stated if isinstance(s, Contrast))
             independences = tuple(dict.fromkeys(self._independences()))
-            return Network(self._variables(sentences, independences), sentences, independences)
+            return Network(self._variables(stated, independences), sentences, independences, contrasts)
 
-    def queries(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[Question, ...]:
         """Return the theory's queries."""
         return tuple(query for rule in self.theory.queries for query in self.ground_queries(rule))
 
-    def ground_queries(self, rule: QueryRule, text: str = "") -> Iterator[Query]:
+    def ground_queries(self, rule: AskedRule, text: str = "") -> Iterator[Question]:
         """Yield the instances of one query; `text` is what it was read from, if not part of the theory."""
         with self._placing(rule.source, text, "the question"):
             instances, inner = self._patterns.guards.instances(rule.prefix, {})
-            claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
-            self._check_count(instances)
-            environment = self._environment()
-            for _ in instances.of(environment):
-                condition = _made(given, environment)
-                try:
-                    yield Query(_made(claim, environment), condition)
-                except Undefined:
-                    # Where the condition is false, the claim need not be defined, and nothing is asked.
-                    if condition != FALSE:
-                        raise
+            if isinstance(rule, QueryRule):
+                yield from self._probabilities(rule, instances, inner)
+            else:
+                yield from self._combinations(rule, instances, inner)
+
+    def _probabilities(self, rule: QueryRule, instances: Instances, inner: Scope) -> Iterator[Query]:
+        claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
+        self._check_count(instances)
+        environment = self._environment()
+        for _ in instances.of(environment):
+            condition = _made(given, environment)
+            try:
+                yield Query(_made(claim, environment), condition)
+            except Undefined:
+                # Where the condition is false, the claim need not be defined, and nothing is asked.
+                if condition != FALSE:
+                    raise
+
+    def _combinations(self, rule: CombinedRule, instances: Instances, inner: Scope) -> Iterator[Question]:
+        sides = [side for side in (rule.over, rule.under) if side is not None]
+        compiled = [[self._weighed(term, inner) for term in side.terms] for side in sides]
+        self._check_count(instances)
+        environment = self._environment()
+        for _ in instances.of(environment):
+            terms = (tuple(make(environment) for make in side) for side in compiled)
+            sums = [Linear(made, side.constant) for made, side in zip(terms, sides, strict=True)]
+            yield simplified(sums[0]) if len(sums) == 1 else Quotient(*sums)
+
+    def _weighed(self, term: Weighed, inner: Scope) -> Maker[Summand]:
+        """Compile one weighted probability, or expected value."""
+        given = self._known(term.given, inner)
+        if isinstance(term.claim, Expected):
+            with self._nothing_new():
+                variable = self._patterns.variable(term.claim.term, inner)
+            return lambda e: Summand(term.weight, _mean(_made(variable, e)), _made(given, e))
+        claim = self._known(term.claim, inner)
+        return lambda e: Summand(term.weight, _made(claim, e), _made(given, e))
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
@@ -226,12 +285,14 @@ class Grounder:
         patterns.expansion = patterns.guards.searched = 0
         try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
-            claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
-            given = patterns.formula(rule.assessment.given, inner)
+            pairs, condition = _formulas(rule.assessment)
+            claims = tuple([(w, patterns.formula(claim, inner)) for w, claim, _ in pairs])
+            givens = tuple([patterns.formula(own, inner) for _, _, own in pairs if own is not None])
+            given = patterns.formula(condition, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
+        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched, givens)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
@@ -251,10 +312,14 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self) -> Iterator[Sentence]:
+    def _stated(self) -> Iterator[Sentence | Contrast]:
         for compiled in self._rules:
             try:
-                yield from _merged(filter(None, map(_settled, compiled.sentences())))
+                if compiled.givens:
+                    settled = map(_settled_contrast, compiled.contrasts())
+                    yield from dict.fromkeys(s for s in settled if s is not None)
+                else:
+                    yield from _merged(filter(None, map(_settled, compiled.sentences())))
             except Misstatement as error:
                 raise self._placed(error, compiled.rule.source) from None
 
@@ -282,7 +347,7 @@ class Grounder:
             return instances, [[self._patterns.variable(t, inner) for t in block] for block in blocks]
 
     def _variables(
-        self, sentences: Iterable[Sentence], independences: Iterable[Independence]
+        self, sentences: Iterable[Sentence | Contrast], independences: Iterable[Independence]
     ) -> tuple[Variable, ...]:
         """Return the variables declared without arguments, then those that occur, in order."""
         plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
@@ -308,6 +373,13 @@ class Grounder:
         if text:
             return error.at(place_of(error.lexeme, text, inside=inside))
         return error.at(self.theory.place(source, error.lexeme))
+
+
+def _mean(variable: Variable) -> Mean:
+    try:
+        return mean_of(variable)
+    except LanguageError as error:
+        raise Misstatement(error.message, lexeme=variable.name, advice=error.advice) from None
 
 
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
@@ -362,6 +434,37 @@ def _settled(sentence: Sentence) -> Sentence | None:
     claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
     lower, upper = sentence.lower - certain, sentence.upper - certain
     return _restated(replace(sentence, claims=claims, lower=lower, upper=upper))
+
+
+def _settled_contrast(contrast: Contrast) -> Sentence | Contrast | None:
+    """Take constants out of a sentence across conditions; under one condition it is a linear sentence.
+
+    Where what is left cannot be met, one of the conditions is impossible; which one, the search decides.
+    """
+    certain = sum((t.weight for t in contrast.terms if t.claim == TRUE), _ZERO)
+    terms = tuple(t for t in contrast.terms if not isinstance(t.claim, Truth))
+    lower, upper = contrast.lower - certain, contrast.upper - certain
+    conditions = dict.fromkeys(t.given for t in contrast.terms)
+    if len(conditions) > 1 and terms:
+        # A condition whose claim is constant still must be possible for the sentence to say anything.
+        kept = contrast.terms if len({t.given for t in terms}) < len(conditions) else terms
+        return contrast if kept is contrast.terms else replace(contrast, terms=terms, lower=lower, upper=upper)
+    claims = tuple((t.weight, t.claim) for t in terms)
+    given = next(iter(conditions))
+    return _settled(Sentence(claims, given, lower, upper, contrast.tau, contrast.label, contrast.source))
+
+
+def _formulas(
+    assessment: Assessment | ContrastAssessment,
+) -> tuple[list[tuple[Fraction, Pattern, Pattern | None]], Pattern]:
+    """Return the claims of a rule, each with a condition of its own or with none, and the common one."""
+    if isinstance(assessment, Assessment):
+        return [(weight, claim, None) for weight, claim in assessment.claims], assessment.given
+    terms: list[tuple[Fraction, Pattern, Pattern | None]] = []
+    for term in assessment.terms:
+        assert not isinstance(term.claim, Expected), "the grammar has expected values in questions only"
+        terms.append((term.weight, term.claim, term.given))
+    return terms, YES
 
 
 def _restated(sentence: Sentence) -> Sentence | None:

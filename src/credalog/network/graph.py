@@ -160,7 +160,7 @@ class DependencyGraph:
 def dependency_graph(network: Network) -> DependencyGraph:
     """Draw the dependency graph of a network, sentence by sentence."""
     stamps = _Stamps(network.variables)
-    for sentence in network.sentences:
+    for sentence in (*network.sentences, *(s for c in network.contrasts for s in c.arrows())):
         stamps.add(sentence)
     parents = _parents(len(network.variables), stamps.edges)
     return DependencyGraph(
@@ -195,6 +195,8 @@ class _Stamps:
 
     def add(self, sentence: Sentence) -> None:
         """Add one sentence's stamp: condition to claim, claim to its variables, and back if tau."""
+        if not sentence.draws:
+            return
         claim = self._claim(sentence)
         if sentence.given != TRUE:
             self._connect(self._condition(sentence.given), claim)

@@ -8,7 +8,7 @@ Input: the tokens and values below a rule. Output: the value of the rule, up to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -18,14 +18,18 @@ from credalog.network.sentences import Source, exact
 from credalog.theory import (
     YES,
     Application,
+    AskedRule,
     Assessment,
     Binder,
     Boolean,
+    CombinedRule,
     Comparison,
     Compound,
     Connective,
+    ContrastAssessment,
     Domain,
     Evidence,
+    Expected,
     Function,
     IndependenceRule,
     Misstatement,
@@ -41,14 +45,16 @@ from credalog.theory import (
     Relation,
     Rule,
     Shifted,
+    Sum,
     Term,
+    Weighed,
     conjoined,
     normal_form,
     unquoted,
 )
 
-NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
-THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
+NO_THRESHOLD = "this is no comparison with a number by <= or >="
+THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `20% <= P(a)` or `P(a | b) - P(a | !b) >= 0`."
 
 LONGEST_RANGE = 10_000_000
 """No domain written as a range has more elements than this."""
@@ -75,15 +81,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The statement that a probability is at least, or at most, a number."""
+    """The statement that what is asked for is at least, or at most, a number."""
 
-    asked: QueryRule
+    asked: AskedRule
     order: Order
     number: Fraction
 
 
 class _Probability(NamedTuple):
-    claim: Pattern
+    claim: Pattern | Expected
     given: Pattern
 
 
@@ -94,7 +100,14 @@ class _Sum(NamedTuple):
     constant: Fraction
 
 
+class _Quotient(NamedTuple):
+    over: _Sum
+    under: _Sum
+
+
 _Side: TypeAlias = _Probability | _Sum
+_Asked: TypeAlias = _Side | _Quotient
+_Assessment: TypeAlias = Assessment | ContrastAssessment
 
 
 _T = TypeVar("_T")
@@ -149,7 +162,7 @@ class Actions:
     # ---- statements ---------------------------------------------------------------------------------
 
     def sentence(
-        self, label: str | None, prefix: Prefix | None, assessment: Assessment, tau: bool | None
+        self, label: str | None, prefix: Prefix | None, assessment: _Assessment, tau: bool | None
     ) -> Rule:
         return Rule(assessment, prefix or _NO_PREFIX, tau is not False, label or "", self.source)
 
@@ -158,14 +171,29 @@ class Actions:
     ) -> IndependenceRule:
         return IndependenceRule(left, right, given or (), prefix or _NO_PREFIX, self.source)
 
-    def query(self, prefix: Prefix | None, asked: _Probability) -> QueryRule:
-        return QueryRule(asked.claim, asked.given, prefix or _NO_PREFIX, self.source)
+    def query(self, prefix: Prefix | None, asked: _Asked) -> AskedRule:
+        return replace(_asked(asked), prefix=prefix or _NO_PREFIX, source=self.source)
 
-    def question(self, asked: _Probability) -> QueryRule:
-        return QueryRule(asked.claim, asked.given, source=self.source)
+    def question(self, asked: _Asked) -> AskedRule:
+        return replace(_asked(asked), source=self.source)
 
-    def threshold(self, left: _Side, order: str, right: _Side) -> Threshold:
-        return _threshold(_added([_as_sum(left), _turned(_as_sum(right))]), _plain(order))
+    def threshold(self, left: _Asked, order: str, right: _Asked) -> Threshold:
+        return _threshold(left, _plain(order), right)
+
+    def divided(self, over: _Side, under: _Side) -> _Quotient:
+        return _Quotient(_as_sum(over), _as_sum(under))
+
+    def quotient(self, divided: _Quotient, *more: _Sum) -> _Quotient:
+        added = _added(list(more))
+        if added.terms:
+            raise Misstatement(
+                "a probability is added to a quotient", advice="Ask for a quotient of two sums: (...) / (...)."
+            )
+        # over / under + k is (over + k under) / under.
+        return _Quotient(_added([divided.over, _times(divided.under, added.constant)]), divided.under)
+
+    def expectation(self, _mark: str, term: Term, given: Pattern | None) -> _Probability:
+        return _Probability(Expected(term), YES if given is None else given)
 
     def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
         return tuple(Evidence(formula, self.source) for formula in formulas)
@@ -182,7 +210,7 @@ class Actions:
 
     def comparison(
         self, first: _Side, order: str, second: _Side, other_order: str | None, third: _Side | None
-    ) -> Assessment:
+    ) -> _Assessment:
         if other_order is None or third is None:
             return _one_comparison(_as_sum(first), _plain(order), _as_sum(second))
         orders = (_plain(order), _plain(other_order))
@@ -345,7 +373,29 @@ def _added(sides: list[_Sum]) -> _Sum:
     return _Sum(terms, sum((side.constant for side in sides), _ZERO))
 
 
-def _one_comparison(left: _Sum, order: str, right: _Sum) -> Assessment:
+def _times(side: _Sum, factor: Fraction) -> _Sum:
+    return _Sum(tuple((factor * weight, p) for weight, p in side.terms if factor), factor * side.constant)
+
+
+def _asked(asked: _Asked) -> AskedRule:
+    """Return a question: of one probability, where it is asked for by itself."""
+    if isinstance(asked, _Quotient):
+        return CombinedRule(_weighed(asked.over), _weighed(asked.under))
+    total = _as_sum(asked)
+    if len(total.terms) == 1 and total.terms[0][0] == 1 and not total.constant:
+        ((_, (claim, given)),) = total.terms
+        if not isinstance(claim, Expected):
+            return QueryRule(claim, given)
+    return CombinedRule(_weighed(total))
+
+
+def _weighed(side: _Sum) -> Sum:
+    if not side.terms:
+        raise Misstatement("nothing random is asked for", advice="Write P(...) around the formula.")
+    return Sum(tuple(Weighed(weight, *probability) for weight, probability in side.terms), side.constant)
+
+
+def _one_comparison(left: _Sum, order: str, right: _Sum) -> _Assessment:
     difference = _added([left, _turned(right)])
     bound = -difference.constant
     match order:
@@ -359,7 +409,7 @@ def _one_comparison(left: _Sum, order: str, right: _Sum) -> Assessment:
             raise _open_bound(order)
 
 
-def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: _Sum) -> Assessment:
+def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: _Sum) -> _Assessment:
     if orders not in (("<=", "<="), (">=", ">=")):
         raise _no_interval(orders)
     if first.terms or third.terms:
@@ -374,15 +424,32 @@ def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: 
     return _assessment(middle, lower, upper)
 
 
-def _threshold(difference: _Sum, order: str) -> Threshold:
-    if order not in ("<=", ">=") or len(difference.terms) != 1:
+_FLIPPED = {"<=": ">=", ">=": "<="}
+
+
+def _threshold(left: _Asked, order: str, right: _Asked) -> Threshold:
+    if order not in _FLIPPED:
         raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
-    ((weight, asked),) = difference.terms
+    if isinstance(right, _Quotient):
+        left, order, right = right, _FLIPPED[order], left
+    if isinstance(left, _Quotient):
+        if isinstance(right, _Quotient) or _as_sum(right).terms:
+            raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
+        return Threshold(_asked(left), Order(order), _as_sum(right).constant)
+    assert not isinstance(right, _Quotient), "it would stand on the left by now"
+    return _linear_threshold(_added([_as_sum(left), _turned(_as_sum(right))]), order)
+
+
+def _linear_threshold(difference: _Sum, order: str) -> Threshold:
+    """Bring all that is random to one side; a single probability gets the weight 1."""
+    if not difference.terms:
+        raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
+    weight = difference.terms[0][0] if len(difference.terms) == 1 else _ONE
     if not weight:
         raise Misstatement("the probability is multiplied by zero")
-    flips = {"<=": ">=", ">=": "<="}
-    relation = Order(order if weight > 0 else flips[order])
-    return Threshold(QueryRule(asked.claim, asked.given), relation, -difference.constant / weight)
+    relation = Order(order if weight > 0 else _FLIPPED[order])
+    asked = _times(_Sum(difference.terms, _ZERO), 1 / weight)
+    return Threshold(_asked(asked), relation, -difference.constant / weight)
 
 
 def _no_interval(orders: tuple[str, str]) -> Misstatement:
@@ -409,22 +476,29 @@ def _open_bound(order: str) -> Misstatement:
     )
 
 
-def _assessment(side: _Sum, lower: Fraction | None, upper: Fraction | None) -> Assessment:
+def _assessment(
+    side: _Sum, lower: Fraction | None, upper: Fraction | None
+) -> _Assessment:
+    if len({probability.given for _, probability in side.terms}) > 1:
+        across = tuple((weight, (_claimed(p), p.given)) for weight, p in side.terms)
+        weighed, lower, upper = normal_form(across, lower, upper)
+        return ContrastAssessment(tuple(Weighed(w, *claim) for w, claim in weighed), lower, upper)
     given = _common_condition(side)
-    terms = tuple([(weight, probability.claim) for weight, probability in side.terms])
+    terms = tuple([(weight, _claimed(probability)) for weight, probability in side.terms])
     claims, lower, upper = normal_form(terms, lower, upper)
     return Assessment(claims, given, lower, upper)
+
+
+def _claimed(probability: _Probability) -> Pattern:
+    claim = probability.claim
+    assert not isinstance(claim, Expected), "the grammar has expected values in questions only"
+    return claim
 
 
 def _common_condition(side: _Sum) -> Pattern:
     if len(side.terms) == 1:
         return side.terms[0][1].given
     conditions = {probability.given for _, probability in side.terms}
-    if len(conditions) > 1:
-        raise Misstatement(
-            "the probabilities of one sentence have different conditions",
-            advice="All terms need the same condition, as in P(a | c) >= 2 P(b | c).",
-        )
     if not conditions:
         raise Misstatement("the sentence contains no probability", advice="Write P(...) around the formula.")
     return conditions.pop()

@@ -12,21 +12,25 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
+from credalog.network.expressions import Linear, Question, Quotient
 from credalog.network.formulas import TRUE, Formula
-from credalog.network.sentences import Network, Query, Sentence
-from credalog.text.lifting import rule_of, theory_of
+from credalog.network.sentences import Contrast, Network, Query, Sentence
+from credalog.text.lifting import asked_rule_of, contrast_rule_of, rule_of, theory_of
 from credalog.theory import (
     RESERVED,
     YES,
     Application,
+    AskedRule,
     Assessment,
     Binder,
     Boolean,
     Comparison,
     Compound,
     Connective,
+    ContrastAssessment,
     Declaration,
     Domain,
+    Expected,
     Function,
     IndependenceRule,
     Name,
@@ -39,8 +43,10 @@ from credalog.theory import (
     Relation,
     Rule,
     Shifted,
+    Sum,
     Term,
     Theory,
+    Weighed,
     lifted,
     named,
     quoted,
@@ -74,7 +80,7 @@ def unparse(theory: Theory) -> str:
     return "".join(f"{part}\n" for part in parts)
 
 
-def unparse_network(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Query] = ()) -> str:
+def unparse_network(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Question] = ()) -> str:
     """Write a ground network, what was observed, and what is asked."""
     return unparse(theory_of(network, evidence=evidence, queries=queries))
 
@@ -97,6 +103,21 @@ def unparse_formula(formula: Formula) -> str:
 def unparse_query(query: Query) -> str:
     """Write a ground query as P(...)."""
     return _probability(lifted(query.claim), lifted(query.given))
+
+
+def unparse_contrast(contrast: Contrast) -> str:
+    """Write a ground sentence across conditions."""
+    return _rule(contrast_rule_of(contrast))
+
+
+def unparse_linear(asked: Linear) -> str:
+    """Write a ground sum that is asked for."""
+    return _asked(asked_rule_of(asked))
+
+
+def unparse_quotient(asked: Quotient) -> str:
+    """Write a ground quotient that is asked for."""
+    return _asked(asked_rule_of(asked))
 
 
 # ---- declarations -----------------------------------------------------------------------------------------
@@ -155,8 +176,34 @@ def _independence(rule: IndependenceRule) -> str:
     return f"{_forall(rule.prefix)}independent {left}, {right}{f' | {given}' if given else ''}"
 
 
-def _query(rule: QueryRule) -> str:
-    return f"query {_forall(rule.prefix)}{_probability(rule.claim, rule.given)}"
+def _query(rule: AskedRule) -> str:
+    return f"query {_forall(rule.prefix)}{_asked(rule)}"
+
+
+def _asked(rule: AskedRule) -> str:
+    if isinstance(rule, QueryRule):
+        return _probability(rule.claim, rule.given)
+    return _total(rule.over) if rule.under is None else f"{_group(rule.over)} / {_group(rule.under)}"
+
+
+def _group(total: Sum) -> str:
+    """Write one side of a quotient, in parentheses unless it is a single probability."""
+    is_single = len(total.terms) == 1 and not total.constant and total.terms[0].weight > 0
+    return _total(total) if is_single else f"({_total(total)})"
+
+
+def _total(total: Sum) -> str:
+    text = _weighted([(term.weight, _weighed(term)) for term in total.terms])
+    if not total.constant:
+        return text
+    return f"{text} {'-' if total.constant < 0 else '+'} {unparse_number(abs(total.constant))}"
+
+
+def _weighed(term: Weighed) -> str:
+    if isinstance(term.claim, Expected):
+        given = "" if term.given == YES else f" | {_pattern(term.given)}"
+        return f"E({_random(term.claim.term)}{given})"
+    return _probability(term.claim, term.given)
 
 
 def _forall(prefix: Prefix) -> str:
@@ -173,19 +220,27 @@ def _binder(binder: Binder) -> str:
     return f"{names} in {named(binder.sort)}{' distinct' if binder.distinct else ''}"
 
 
-def _assessment(assessment: Assessment) -> str:
-    total = _sum(assessment)
+def _assessment(assessment: Assessment | ContrastAssessment) -> str:
+    match assessment:
+        case Assessment():
+            total = _sum(assessment)
+        case ContrastAssessment(terms):
+            total = _total(Sum(terms))
     if assessment.lower == assessment.upper:
         return f"{total} = {unparse_number(assessment.lower)}"
     return f"{unparse_number(assessment.lower)} <= {total} <= {unparse_number(assessment.upper)}"
 
 
 def _sum(assessment: Assessment) -> str:
+    return _weighted([(w, _probability(claim, assessment.given)) for w, claim in assessment.claims])
+
+
+def _weighted(terms: Iterable[tuple[Fraction, str]]) -> str:
     total = ""
-    for weight, claim in assessment.claims:
+    for weight, text in terms:
         sign = ("-" if weight < 0 else "") if not total else " - " if weight < 0 else " + "
         factor = "" if abs(weight) == 1 else f"{unparse_number(abs(weight))} "
-        total += f"{sign}{factor}{_probability(claim, assessment.given)}"
+        total += f"{sign}{factor}{text}"
     return total
 
 
