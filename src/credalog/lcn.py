@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from credalog.methods.automatic import Engine
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
+    from credalog.questions.comparing import JointDecision, Statement
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
     from credalog.questions.entropy import MaximumEntropy
@@ -536,7 +537,7 @@ class LCN:
 
     def decide(
         self,
-        statement: str | Stated,
+        statement: str | Sentence | Contrast | Stated,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
@@ -544,17 +545,55 @@ class LCN:
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.questions.decide import Relation, decide, statement_of
+        from credalog.questions.comparing import decided
 
         options = _options(timeout, tolerance, markov, report=report)
+        compared = self._compared(statement)
+        return decided(self._engine(options.markov, compared.asked), compared, options)
+
+    def decide_together(
+        self,
+        *statements: str | Sentence | Contrast | Stated,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> JointDecision:
+        """Decide several statements one by one, and whether all of them hold at once."""
+        from credalog.questions.comparing import decide_together
+
+        options = _options(timeout, tolerance, markov)
+        compared = [self._compared(statement) for statement in statements]
+        if not compared:
+            raise CredalogError("there is nothing to decide", advice='Give statements: "P(a) >= 0.5".')
+        engine = self._engine(options.markov, *(one.asked for one in compared))
+        return decide_together(engine, compared, options)
+
+    def hold_together(
+        self,
+        decisions: Sequence[Decision],
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> JointDecision:
+        """Tell whether statements that are decided one by one hold at once."""
+        from credalog.questions.comparing import Statement, joined
+
+        options = _options(timeout, tolerance, markov)
+        engine = self._engine(options.markov, *(one.query for one in decisions))
+        compared = [Statement(one.query, one.relation, one.threshold) for one in decisions]
+        return joined(engine, compared, decisions, options)
+
+    def _compared(self, statement: str | Sentence | Contrast | Stated) -> Statement:
+        """Return a statement over the variables of this network."""
+        from credalog.questions.comparing import Statement
+        from credalog.questions.decide import Relation, statement_of
+
         if isinstance(statement, str):
             query, order, number = self.statement(statement)
-            relation, threshold = Relation(order.value), number
-        else:
-            asked, relation, threshold = statement_of(sentence_of(statement))
-            query = self.question(asked)
-        engine = self._engine(options.markov, query)
-        return decide(engine, query, threshold, options, relation=relation)
+            return Statement(query, Relation(order.value), number)
+        asked, relation, threshold = statement_of(sentence_of(statement))
+        return Statement(self.question(asked), relation, threshold)
 
     def diagnose(
         self,

@@ -31,7 +31,7 @@ from credalog.cli.command import (
     refuse_unless,
     time_left,
 )
-from credalog.cli.output import BAR, LOWER, SECONDS, UPPER, Column, attained, write_json, write_table
+from credalog.cli.output import BAR, LOWER, SECONDS, UPPER, Column, attained, write, write_json, write_table
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError, InconsistentNetwork, Option
 from credalog.numbers.interval import Status
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     Result: TypeAlias = Answer | Decision | CredalogError
     Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Result]]]
+    Closing: TypeAlias = Callable[[Sequence[Any]], dict[str, Any] | None]
 
 MOST_REASONS = 3
 """So many answers that say nothing are explained."""
@@ -144,7 +145,27 @@ def decide(arguments: Namespace) -> int:
     model = load_model(arguments)
     for statement in arguments.statement:
         model.statement(statement)
-    return _answer(model, arguments, lambda watch: _decided(model, arguments, watch), VERDICTS)
+    several = len(arguments.statement) > 1
+    together = (lambda found: _together(model, found, arguments)) if several else None
+    return _answer(model, arguments, lambda watch: _decided(model, arguments, watch), VERDICTS, together)
+
+
+def _together(model: LCN, decisions: Sequence[Any], arguments: Namespace) -> dict[str, Any] | None:
+    """Judge all statements at once, if each was decided."""
+    if len(decisions) < len(arguments.statement):
+        return None
+    found = model.hold_together(decisions, **effort(arguments))
+    return {"statement": "all together", "verdict": found.together.name, "stage": found.stage}
+
+
+def _closing(found: Mapping[str, Any]) -> str:
+    sentences = {
+        "CERTAIN": "All together hold in every model",
+        "EXCLUDED": "They hold together in no model",
+        "UNDETERMINED": "They hold together in some models and not in others",
+        "UNDECIDED": "Whether they hold together was not settled",
+    }
+    return f"\n{sentences[found['verdict']]} ({found['stage']}).\n"
 
 
 def _model(arguments: Namespace) -> LCN:
@@ -284,8 +305,17 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
 # ---- writing the answers ------------------------------------------------------------------------------
 
 
-def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[Column] = ANSWERS) -> int:
-    """Collect the answers and write them, even where a question fails or the user has had enough."""
+def _answer(
+    model: LCN,
+    arguments: Namespace,
+    asking: Asking,
+    columns: Sequence[Column] = ANSWERS,
+    closing: Closing | None = None,
+) -> int:
+    """Collect the answers and write them, even where a question fails or the user has had enough.
+
+    `closing` says something of all of them.
+    """
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
@@ -305,10 +335,13 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[
             watch.is_interrupted = True
             found += [_interrupted(watch)] if columns is ANSWERS else []
     # The line that shows the progress is gone by now.
+    last = None if closing is None or watch.is_interrupted else closing(answers)
     if arguments.json:
-        write_json(found)
+        write_json(found if last is None else [*found, last])
     elif found:
         write_table(columns, found)
+        if last is not None:
+            write(_closing(last))
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)

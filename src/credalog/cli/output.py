@@ -122,9 +122,7 @@ def shown_upper(value: float) -> str:
     return decimal(value, down=False)
 
 
-def bar(
-    lower: float, upper: float, attained: tuple[float, float] | None, scale: Scale = PROBABILITY
-) -> str:
+def bar(lower: float, upper: float, attained: tuple[float, float] | None, scale: Scale = PROBABILITY) -> str:
     """Draw an interval: solid where it is attained, lighter where it is only not excluded.
 
     Where it is not one of probabilities, the ends of the bar are written beside it.

@@ -27,6 +27,7 @@ from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -40,7 +41,6 @@ from credalog.network.formulas import (
     literals_of,
     scope,
 )
-from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source, Weighted
 from credalog.theory import (
     YES,
@@ -448,7 +448,9 @@ def _settled_contrast(contrast: Contrast) -> Sentence | Contrast | None:
     if len(conditions) > 1 and terms:
         # A condition whose claim is constant still must be possible for the sentence to say anything.
         kept = contrast.terms if len({t.given for t in terms}) < len(conditions) else terms
-        return contrast if kept is contrast.terms else replace(contrast, terms=terms, lower=lower, upper=upper)
+        return (
+            contrast if kept is contrast.terms else replace(contrast, terms=terms, lower=lower, upper=upper)
+        )
     claims = tuple((t.weight, t.claim) for t in terms)
     given = next(iter(conditions))
     return _settled(Sentence(claims, given, lower, upper, contrast.tau, contrast.label, contrast.source))

@@ -12,7 +12,7 @@ new ones forgotten, is a model (docs/proofs.md, proof 15).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -21,7 +21,8 @@ from math import ceil, floor, inf, prod
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.network.expressions import Claims, Combined, Linear, Part, Quotient, Summand
+from credalog.methods.answer import Answer
+from credalog.network.expressions import WIDE, Claims, Combined, Linear, Part, Quotient, Summand, values_of
 from credalog.network.formulas import (
     TRUE,
     And,
@@ -33,9 +34,7 @@ from credalog.network.formulas import (
     canonical,
     conjunction,
     scope,
-    truth_table,
 )
-from credalog.methods.answer import Answer
 from credalog.network.graph import Markov
 from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence
 from credalog.numbers.interval import End, Endpoint, Interval
@@ -45,9 +44,6 @@ from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.check import violation
 
 __all__ = ["Plain", "Reduced", "plain", "reduced", "rounded", "scale_of", "without"]
-
-WIDE = 1 << 10
-"""A sum over more worlds than this is weighed by a selector instead of a table."""
 
 MOST_STATES = 1 << 14
 """A model whose tables are intertwined with new variables is multiplied out up to this size."""
@@ -103,18 +99,20 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """The value factor * p / (1 - p)."""
+    """The value factor * p / (1 - p) - shift."""
 
     factor: Fraction
+    shift: Fraction = _ZERO
 
     def value(self, probability: float, *, down: bool) -> float:
         """Return the value at a probability, rounded outwards."""
         exact = Fraction(probability)
-        return inf if exact >= 1 else rounded(self.factor * exact / (1 - exact), down=down)
+        return inf if exact >= 1 else rounded(self.factor * exact / (1 - exact) - self.shift, down=down)
 
     def threshold(self, value: Fraction) -> Fraction:
-        """Return the probability at a value; below 0 no quotient lies."""
-        return value / (self.factor + value) if value > 0 else min(value, _ZERO)
+        """Return the probability at a value; what no quotient can be is below 0."""
+        shifted = value + self.shift
+        return shifted / (self.factor + shifted) if shifted > 0 else min(shifted, _ZERO)
 
 
 def rounded(exact: Fraction, *, down: bool) -> float:
@@ -176,9 +174,13 @@ class Plain:
         return replace(end, model=model) if holds else replace(end, model=None, witnessed=None)
 
 
-def plain(network: Network, markov: Markov) -> Plain:
-    """Return a network with the same models that compares under single conditions only."""
-    arrows = tuple(sentence for contrast in network.contrasts for sentence in contrast.arrows())
+def plain(network: Network, markov: Markov, *, draws: bool = True) -> Plain:
+    """Return a network with the same models that compares under single conditions only.
+
+    Where a comparison draws no arrows it is a bound and no more.
+    """
+    contrasts = network.contrasts if draws else ()
+    arrows = tuple(sentence for contrast in contrasts for sentence in contrast.arrows())
     grown = replace(network, sentences=(*network.sentences, *arrows), contrasts=())
     for contrast in network.contrasts:
         growth = _Growth(grown, contrast.scope, contrast.conditions, markov, frozenset(), {})
@@ -186,6 +188,22 @@ def plain(network: Network, markov: Markov) -> Plain:
         grown = growth.grown()
     added = frozenset(grown.variables) - frozenset(network.variables)
     return Plain(grown, added)
+
+
+def _copies_in(network: Network) -> Iterator[tuple[tuple[Formula, Formula], Is]]:
+    """Yield the copies that stand for sentences across conditions."""
+    for sentence in network.sentences:
+        match sentence.claims:
+            case ((_, event), (weight, Is(variable) as copy)) if variable.name.startswith("<copy"):
+                if weight == -1 and sentence.lower == sentence.upper == 0:
+                    yield (canonical(event), canonical(sentence.given)), copy
+
+
+def _shift(asked: Quotient) -> Fraction:
+    """Return how many times the divisor is to be added so that what is subtracted of its terms is gone."""
+    under = {(t.claim, t.given): t.weight for t in asked.under.terms if t.weight > 0}
+    taken = ((t, under.get((t.claim, t.given))) for t in asked.over.terms if t.weight < 0)
+    return max((-t.weight / weight for t, weight in taken if weight is not None), default=_ZERO)
 
 
 @dataclass(slots=True)
@@ -206,8 +224,12 @@ class _Growth:
     roots: list[Variable] = field(default_factory=list)
     claimed: frozenset[Formula] = frozenset()
     """The formulas that sentences claim."""
+    known: dict[tuple[Formula, Formula], Is] = field(default_factory=dict)
+    """The copies that the network has already, by claim and condition."""
 
     def __post_init__(self) -> None:
+        if self.markov is not Markov.NONE:
+            self.known = dict(_copies_in(self.network))
         self.claimed = frozenset(canonical(claim) for s in self.network.sentences for _, claim in s.claims)
 
     def linear(self, asked: Linear) -> Reduced:
@@ -218,15 +240,16 @@ class _Growth:
 
     def quotient(self, asked: Quotient) -> Reduced | None:
         """Weigh both sums by lotteries, and toss a coin which of them is looked at."""
-        base = self._base(asked.under if asked.under.terms else asked.over)
-        sums = [self._under_one_condition(side, base) for side in (asked.over, asked.under)]
+        base, shift = self._base(asked.under if asked.under.terms else asked.over), _shift(asked)
+        sides = (asked.over.plus(asked.under, shift), asked.under)
+        sums = [self._under_one_condition(side, base) for side in sides]
         over, under = (self._lottery(*side, least=_ZERO) for side in sums)
         if min(over[1], under[1]) < 0 or not (over[2] > 0 and under[2] > 0):
             return None
         coin = self._independent_root("coin", self.variables)
         self.sentences.append(Sentence.of(coin, Fraction(1, 2), Fraction(1, 2)))
         seen = Or((And((coin, over[0])), And((Not(coin), under[0]))))
-        return self._reduced(Query(coin, conjunction((self._given, seen))), Odds(over[2] / under[2]))
+        return self._reduced(Query(coin, conjunction((self._given, seen))), Odds(over[2] / under[2], shift))
 
     def contrast(self, said: Contrast) -> None:
         """State under one condition what is said across several.
@@ -249,9 +272,22 @@ class _Growth:
 
     def _base(self, asked: Linear) -> Formula:
         """Return the condition under which all is asked: one that is no constant, where there is one."""
-        base = next((c for c in asked.conditions if c != TRUE), TRUE)
+        parts, _ = asked.parts()
+        fresh = [part.given for part in parts if self._known_copy(part) is None]
+        base = next((c for c in (*fresh, *asked.conditions) if c != TRUE), TRUE)
         self.conditions.append(base)
         return base
+
+    def _known_copy(self, part: Part) -> tuple[Claims, Fraction] | None:
+        """Return a variable that is said already to have the probability of a single claim, or of its denial."""
+        if len(part.claims) != 1:
+            return None
+        ((weight, claim),), given = part.claims, canonical(part.given)
+        if (copy := self.known.get((canonical(claim), given))) is not None:
+            return ((weight, copy),), _ZERO
+        if (copy := self.known.get((canonical(Not(claim)), given))) is not None:
+            return ((-weight, copy),), weight
+        return None
 
     @property
     def _given(self) -> Formula:
@@ -292,11 +328,13 @@ class _Growth:
         The second has the condition's probability and is asked to be true: so only models count in which the
         condition is possible.
         """
+        self._require(part.given)
+        if (known := self._known_copy(part)) is not None:
+            return known
         event, least, greatest = self._lottery(part.claims, _ZERO, part.given)
         copy = self._independent_root("copy")
         self._equate(event, copy, part.given)
         self._bound(copy, part, least, greatest)
-        self._require(part.given)
         return ((greatest - least, copy),), least
 
     def _require(self, given: Formula) -> None:
@@ -359,10 +397,7 @@ class _Growth:
     ) -> tuple[Formula, Fraction, Fraction]:
         """State the chance of a lottery in every world of a sum."""
         worlds = list(product(*(v.values for v in over)))
-        values = [constant] * len(worlds)
-        for weight, claim in claims:
-            for number in np.flatnonzero(truth_table(claim, over).ravel()):
-                values[number] += weight
+        values = [constant + value for value in values_of(claims, over)]
         low, high = min(values), max(values)
         low = low if least is None else min(low, least)
         if low == high:

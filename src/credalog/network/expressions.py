@@ -6,19 +6,38 @@ condition of its own; `Quotient`, one such sum divided by another; and what both
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import TypeAlias
 
+import numpy as np
+
 from credalog.errors import LanguageError
-from credalog.network.formulas import TRUE, Formula, Is, Truth, Variable, conjunction, scope
+from credalog.network.formulas import TRUE, And, Formula, Is, Truth, Variable, conjunction, scope, truth_table
 from credalog.network.sentences import Query
 
-__all__ = ["Claims", "Combined", "Linear", "Mean", "Part", "Question", "Quotient", "Summand"]
+__all__ = [
+    "WIDE",
+    "Claims",
+    "Combined",
+    "Linear",
+    "Mean",
+    "Part",
+    "Question",
+    "Quotient",
+    "Summand",
+    "mean_of",
+    "simplified",
+    "values_of",
+]
 
 Claims: TypeAlias = tuple[tuple[Fraction, Formula], ...]
 """Weighted formulas."""
+
+WIDE = 1 << 10
+"""Over more worlds than this a sum is not looked at world by world."""
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -70,6 +89,15 @@ class Summand:
         return scope(*(formula for _, formula in self.claims), self.given)
 
 
+def values_of(claims: Claims, over: Sequence[Variable]) -> list[Fraction]:
+    """Return the value of a weighted sum of formulas in each world."""
+    values = [_ZERO] * prod(len(v.values) for v in over)
+    for weight, claim in claims:
+        for number in np.flatnonzero(truth_table(claim, over).ravel()):
+            values[number] += weight
+    return values
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """What a sum says under one of its conditions."""
@@ -80,8 +108,12 @@ class Part:
     @property
     def span(self) -> tuple[Fraction, Fraction]:
         """Return the least and the greatest value that no distribution passes."""
-        weights = [weight for weight, _ in self.claims]
-        return sum((w for w in weights if w < 0), _ZERO), sum((w for w in weights if w > 0), _ZERO)
+        over = scope(*(formula for _, formula in self.claims))
+        if prod(len(v.values) for v in over) > WIDE:
+            weights = [weight for weight, _ in self.claims]
+            return sum((w for w in weights if w < 0), _ZERO), sum((w for w in weights if w > 0), _ZERO)
+        values = values_of(self.claims, over)
+        return min(values), max(values)
 
     @property
     def scope(self) -> tuple[Variable, ...]:
@@ -107,7 +139,9 @@ class Linear:
                 else:
                     here = weights.setdefault(term.given, {})
                     here[claim] = here.get(claim, _ZERO) + weight
-        sums = ((given, tuple((w, claim) for claim, w in here.items() if w)) for given, here in weights.items())
+        sums = (
+            (given, tuple((w, claim) for claim, w in here.items() if w)) for given, here in weights.items()
+        )
         return tuple(Part(given, claims) for given, claims in sums if claims), constant
 
     @property
@@ -199,13 +233,6 @@ def simplified(asked: Combined) -> Question:
     return asked
 
 
-def scope_of(questions: Iterable[Question]) -> Iterator[Variable]:
-    """Yield the variables of questions."""
-    return (variable for question in questions for variable in question.scope)
-
-
 def _joined(given: Formula, observed: Formula) -> Formula:
-    from credalog.network.formulas import And
-
     both = conjunction((given, observed))
     return conjunction(dict.fromkeys(both.operands)) if isinstance(both, And) else both

@@ -202,7 +202,8 @@ class Contrast:
         weighed = tuple((Fraction(1), claim) for claim in claims)
         most = Fraction(len(weighed))
         return tuple(
-            Sentence(weighed, given, Fraction(0), most, self.tau, source=self.source) for given in self.conditions
+            Sentence(weighed, given, Fraction(0), most, self.tau, source=self.source)
+            for given in self.conditions
         )
 
     @property

@@ -179,7 +179,11 @@ class Interval(Printed):
             "upper_witnessed": self.upper.witnessed,
             "lower_warrant": self.lower.warrant.name,
             "upper_warrant": self.upper.warrant.name,
-            **({} if self.scale == PROBABILITY else {"least": self.scale.least, "greatest": self.scale.greatest}),
+            **(
+                {}
+                if self.scale == PROBABILITY
+                else {"least": self.scale.least, "greatest": self.scale.greatest}
+            ),
         }
 
     def _repr_html_(self) -> str:

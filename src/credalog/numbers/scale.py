@@ -35,7 +35,6 @@ class Scale:
             return allowed_gap(tolerance, value)
         return tolerance * (max(self.unit, abs(value)) if self.greatest == inf else self.unit)
 
-
     def position(self, value: float) -> float:
         """Return where a value is drawn on a bar from 0 to 1; what has no limit is squeezed."""
         if self.greatest < inf:

@@ -11,23 +11,23 @@ copies are what the search branches on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, isnan
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.answer import Answer, Options, Progress, Report
 from credalog.methods.automatic import Engine
+from credalog.methods.reduction import Reduced, reduced, rounded, scale_of
 from credalog.network.expressions import Combined, Linear, Part, Question, Quotient, Summand
 from credalog.network.formulas import Formula
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant, vacuous
 from credalog.numbers.scale import Scale
-from credalog.methods.reduction import Reduced, reduced, rounded, scale_of
 from credalog.tables.distribution import Distribution
 
-__all__ = ["answer", "ask", "reduced_engine", "value_in"]
+__all__ = ["answer", "ask", "bounded_by_parts", "reduced_engine", "value_in"]
 
 PARTS_SHARE = 0.4
 """The share of the time for the parts under single conditions."""
@@ -50,6 +50,11 @@ def answer(engine: Engine, asked: Combined, options: Options = Options()) -> Ans
 def ask(engine: Engine, asked: Question, options: Options = Options()) -> Answer:
     """Bound whatever is asked for."""
     return engine.query(asked, options) if isinstance(asked, Query) else answer(engine, asked, options)
+
+
+def bounded_by_parts(engine: Engine, asked: Combined, options: Options = Options()) -> Interval | None:
+    """Bound a question across conditions by its parts; None for one under a single condition."""
+    return _Combination(engine, asked, options).by_parts()
 
 
 def reduced_engine(engine: Engine, found: Reduced) -> Engine:
@@ -109,13 +114,26 @@ class _Combination:
         seconds, tried = self.budget.elapsed, tuple(self.tried)
         return Answer(self.asked, self.interval, status, self.method, seconds, self.is_interrupted, tried)
 
-    def _across(self) -> None:
+    def by_parts(self) -> Interval | None:
+        """Return what follows from the parts alone."""
+        if isinstance(self.asked, Linear) and len(self.asked.parts()[0]) <= 1:
+            return None
+        self._join_parts()
+        return self.interval
+
+    def _join_parts(self) -> dict[Part, Interval]:
+        """Bound the parts, and the whole from them; what attains a part may attain the whole."""
         sums = (self.asked,) if isinstance(self.asked, Linear) else (self.asked.over, self.asked.under)
         parts = tuple(dict.fromkeys(part for one in sums for part in one.parts()[0]))
         found = self._ask_parts(parts)
-        self._learn(_added(self.asked, found) if isinstance(self.asked, Linear) else _divided(self.asked, found))
-        self._attain(model for one in found.values() for end in End if (model := one[end].model) is not None)
+        self._learn(_joined(self.asked, found))
+        models = (one[end].model for one in found.values() for end in End)
+        self._attain(model for model in models if model is not None)
         self.tried["parts"] = None
+        return found
+
+    def _across(self) -> None:
+        found = self._join_parts()
         if self._is_open and self.options.method not in BY_PARTS:
             ranges = {part: (one.lower.bound, one.upper.bound) for part, one in found.items()}
             checked = all(one[end].warrant is Warrant.CHECKED for one in found.values() for end in End)
@@ -133,7 +151,9 @@ class _Combination:
         budget, found = self.budget.share(PARTS_SHARE), dict[Part, Interval]()
         for done, part in enumerate(parts):
             share = budget.share(1.0 / (len(parts) - done))
-            got = answer(self.engine, _alone(part), replace(self.options, timeout=share.for_solver, report=None))
+            got = answer(
+                self.engine, _alone(part), replace(self.options, timeout=share.for_solver, report=None)
+            )
             self.is_interrupted |= got.interrupted
             found[part] = got.interval
             if self.is_interrupted:
@@ -260,13 +280,19 @@ def _total(found: Iterable[Interval], constant: Fraction, scale: Scale) -> Inter
     ends = []
     for end in End:
         exact = constant + sum((Fraction(one[end].bound) for one in parts), Fraction(0))
-        ends.append(Endpoint(rounded(exact, down=end is End.LOWER), None, _weakest(one[end] for one in parts)))
+        ends.append(
+            Endpoint(rounded(exact, down=end is End.LOWER), None, _weakest(one[end] for one in parts))
+        )
     return Interval(*ends, scale=scale)
 
 
 def _added(asked: Linear, found: Mapping[Part, Interval]) -> Interval:
     parts, constant = asked.parts()
     return _total([found[part] for part in parts], constant, scale_of(asked))
+
+
+def _joined(asked: Combined, found: Mapping[Part, Interval]) -> Interval:
+    return _added(asked, found) if isinstance(asked, Linear) else _divided(asked, found)
 
 
 def _divided(asked: Quotient, found: Mapping[Part, Interval]) -> Interval:

@@ -187,7 +187,8 @@ class Actions:
         added = _added(list(more))
         if added.terms:
             raise Misstatement(
-                "a probability is added to a quotient", advice="Ask for a quotient of two sums: (...) / (...)."
+                "a probability is added to a quotient",
+                advice="Ask for a quotient of two sums: (...) / (...).",
             )
         # over / under + k is (over + k under) / under.
         return _Quotient(_added([divided.over, _times(divided.under, added.constant)]), divided.under)
@@ -476,9 +477,7 @@ def _open_bound(order: str) -> Misstatement:
     )
 
 
-def _assessment(
-    side: _Sum, lower: Fraction | None, upper: Fraction | None
-) -> _Assessment:
+def _assessment(side: _Sum, lower: Fraction | None, upper: Fraction | None) -> _Assessment:
     if len({probability.given for _, probability in side.terms}) > 1:
         across = tuple((weight, (_claimed(p), p.given)) for weight, p in side.terms)
         weighed, lower, upper = normal_form(across, lower, upper)
