@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
 import pyscipopt
 
 from credalog.network.expressions import Combined, Linear, Quotient
 from credalog.network.formulas import Formula
 from credalog.network.sentences import Contrast, Network
-from oracle import Events, Sense, assignments, event, independences, rows_of
+from oracle import Events, Floats, Sense, assignments, event, independences, rows_of
 
 FLOOR = 1e-2
 """The least probability of a condition, and the least divisor: SCIP cannot divide by much less."""
@@ -59,10 +60,17 @@ def _extreme(
         model.addCons(program.total(asked.under) >= FLOOR)
         model.addCons(value * program.total(asked.under) == program.total(asked.over))
     model.setObjective(value, sense)
-    model.optimize()
+    nothing = Found(-inf if sense == "minimize" else inf, None)
+    try:
+        model.optimize()
+    except Exception as error:
+        # SCIP raises nothing more special.
+        if "error in LP solver" not in str(error):
+            raise
+        return nothing
     bound = float(model.getDualbound())
-    proved = bound if not model.isInfinity(abs(bound)) else (-inf if sense == "minimize" else inf)
-    return Found(proved, float(model.getObjVal()) if model.getNSols() else None)
+    proved = nothing.proved if model.isInfinity(abs(bound)) else bound
+    return Found(proved, program.value(asked) if model.getNSols() else None)
 
 
 class _Program:
@@ -74,7 +82,7 @@ class _Program:
         self.model.hideOutput()
         self.model.setParam("limits/time", seconds)
         self.model.setParam("limits/absgap", 1e-6)
-        self.model.setParam("numerics/feastol", 1e-9)
+        self.model.setParam("numerics/feastol", 1e-8)
         count = len(event(network, network.sentences[0].given))
         self.masses = [self.model.addVar(lb=0.0, ub=1.0) for _ in range(count)]
         self.model.addCons(sum(self.masses) == 1.0)
@@ -102,6 +110,22 @@ class _Program:
         self.model.addCons(self._mass(where) >= FLOOR)
         self.model.addCons(chance * self._mass(where) == self._mass(where & event(self.network, claim)))
         return chance
+
+    def value(self, asked: Combined) -> float:
+        """Return what the masses found say of the question, conditionals computed from them."""
+        found = np.array([self.model.getVal(p) for p in self.masses])
+        sums = (asked,) if isinstance(asked, Linear) else (asked.over, asked.under)
+        totals = [self._sum_in(found, one) for one in sums]
+        return totals[0] if len(totals) == 1 else totals[0] / totals[1]
+
+    def _sum_in(self, found: Floats, asked: Linear) -> float:
+        total = float(asked.constant)
+        for term in asked.terms:
+            where = event(self.network, term.given)
+            for weight, claim in term.claims:
+                both = where & event(self.network, claim)
+                total += float(weight) * float(found[both].sum() / found[where].sum())
+        return total
 
     def total(self, asked: Linear) -> object:
         """Return a sum of conditionals."""

@@ -62,10 +62,12 @@ if TYPE_CHECKING:
     from credalog.methods.intervals import Propagation, Round
     from credalog.questions.comparing import JointDecision, Statement
     from credalog.questions.decide import Decision
-    from credalog.questions.diagnose import Diagnosis
+    from credalog.questions.diagnose import Diagnosis, Repair
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Measurement
     from credalog.questions.map import BestAssignments, Criterion
+    from credalog.questions.mending import Repairs
+    from credalog.questions.ranking import Ranking
 
 
 Asked: TypeAlias = str | Question | Expression | Ratio | Formula
@@ -614,6 +616,40 @@ class LCN:
         options = _options(timeout, tolerance, markov)
         return diagnose(self._solvable(options.markov), options, weights=weights)
 
+    def repairs(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        weights: Mapping[str, float] | None = None,
+        most: int = 3,
+    ) -> Repairs:
+        """Find the cheapest repair of a contradiction, and runners-up to choose from."""
+        from credalog.questions.mending import repairs
+
+        options = _options(timeout, tolerance, markov)
+        _count(most, "most")
+        return repairs(self._solvable(options.markov), options, weights=weights, most=most)
+
+    def mended(self, chosen: Repair) -> LCN:
+        """Return this LCN with the bounds of a repair: ground, with its evidence and its queries."""
+        from credalog.questions.mending import mended
+
+        network = mended(self.ground(), chosen)
+        return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
+
+    def mended_text(self, chosen: Repair) -> str:
+        """Return the text with the bounds of a repair: line by line as it was, where that is possible."""
+        from credalog.questions.mending import mended, with_changes_in
+
+        if len(self.theory.texts) == 1:
+            ((file, text),) = self.theory.texts
+            changed = with_changes_in(text, chosen.changes, file)
+            if changed is not None and _grounds_to(changed, mended(self.ground(), chosen)):
+                return changed
+        return self.mended(chosen).unparse()
+
     def explain(
         self,
         asked: Asked,
@@ -646,10 +682,26 @@ class LCN:
 
         options = _options(timeout, tolerance, markov)
         query, target = self.question(asked), self.probability(measured)
-        precision = exact(within)
-        if not 0 < precision <= 1:
-            raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
+        precision = _precision(within)
         return measure(self._solvable(options.markov, query, target), query, target, precision, options)
+
+    def rank(
+        self,
+        asked: Asked,
+        *,
+        within: Number = Fraction(1, 100),
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        most: int = 20,
+    ) -> Ranking:
+        """Rank what sentences bound by what measuring it would be worth to a question."""
+        from credalog.questions.ranking import rank
+
+        options = _options(timeout, tolerance, markov)
+        _count(most, "most")
+        query = self.question(asked)
+        return rank(self._solvable(options.markov, query), query, _precision(within), options, most=most)
 
     def maxent(
         self,
@@ -742,6 +794,21 @@ class LCN:
     def __reduce__(self) -> tuple[type[LCN], tuple[Theory | Network]]:
         # What is kept between questions does not travel to other processes.
         return (LCN, (self.stated,))
+
+
+def _precision(within: Number) -> Fraction:
+    precision = exact(within)
+    if not 0 < precision <= 1:
+        raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
+    return precision
+
+
+def _grounds_to(text: str, network: Network) -> bool:
+    """Tell whether a text says what a ground network does."""
+    try:
+        return parse(text).ground() == network
+    except CredalogError:
+        return False
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:

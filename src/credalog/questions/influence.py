@@ -259,7 +259,7 @@ def explain(
     if answer.interrupted:
         return Explanation(answer, (), (), network.sentences, is_interrupted=True)
     weights = _promise(engine, answer, options.tolerance, budget)
-    order = sorted(weights, key=lambda number: (-weights[number], number))
+    order = _by_promise(weights)
     without: dict[int, Answer] = {}
     is_interrupted = False
     try:
@@ -279,6 +279,15 @@ def explain(
         for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
+
+
+def candidates(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> list[int]:
+    """Return the numbers of the sentences that may hold an end of an answer, the most promising first."""
+    return _by_promise(_promise(engine, answer, tolerance, budget))
+
+
+def _by_promise(weights: Mapping[int, float]) -> list[int]:
+    return sorted(weights, key=lambda number: (-weights[number], number))
 
 
 def _within(options: Options, budget: Budget) -> Options:
