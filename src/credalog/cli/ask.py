@@ -145,8 +145,7 @@ def decide(arguments: Namespace) -> int:
     model = load_model(arguments)
     for statement in arguments.statement:
         model.statement(statement)
-    several = len(arguments.statement) > 1
-    together = (lambda found: _together(model, found, arguments)) if several else None
+    together = (lambda found: _together(model, found, arguments)) if arguments.together else None
     return _answer(model, arguments, lambda watch: _decided(model, arguments, watch), VERDICTS, together)
 
 
@@ -425,9 +424,16 @@ WINDOW = Argument(
 )
 STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 
+TOGETHER = Argument("--together", "also tell whether all statements hold in one model", action="store_true")
+
 ASKING = (
     Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
     Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
     Command("run", "answer the query lines of a file", RUNNING, run),
-    Command("decide", "compare probabilities with thresholds", (*EFFORT, EVIDENCE, STATEMENTS), decide),
+    Command(
+        "decide",
+        "compare probabilities with thresholds",
+        (*EFFORT, EVIDENCE, STATEMENTS, TOGETHER),
+        decide,
+    ),
 )

@@ -49,7 +49,10 @@ MOST_STATES = 1 << 14
 """A model whose tables are intertwined with new variables is multiplied out up to this size."""
 
 DECIMALS = 6
-"""Bounds of a copy are stated with so many decimals, rounded outwards, so that proofs stay in small numbers."""
+"""Bounds of a copy are stated with so many decimals, rounded outwards: proofs stay in small numbers."""
+
+LARGEST = Fraction(10**300)
+"""A larger number is as good as infinite."""
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -117,6 +120,8 @@ class Odds:
 
 def rounded(exact: Fraction, *, down: bool) -> float:
     """Return the nearest float on the outer side of a fraction."""
+    if abs(exact) > LARGEST:
+        return float(LARGEST if down else inf) if exact > 0 else float(-inf if down else -LARGEST)
     near = float(exact)
     if down and Fraction(near) > exact:
         return float(np.nextafter(near, -inf))
@@ -159,7 +164,7 @@ class Plain:
     added: frozenset[Variable]
 
     def restored(self, answer: Answer, contrasts: Network) -> Answer:
-        """Return an answer whose models lack the added variables and satisfy the sentences across conditions."""
+        """Return an answer whose models lack the added variables and satisfy what is said across conditions."""
         ends = (self._restored(answer.interval[end], contrasts) for end in End)
         return replace(answer, interval=Interval(*ends, scale=answer.interval.scale))
 
@@ -279,7 +284,7 @@ class _Growth:
         return base
 
     def _known_copy(self, part: Part) -> tuple[Claims, Fraction] | None:
-        """Return a variable that is said already to have the probability of a single claim, or of its denial."""
+        """Return a variable that has the probability of a single claim, or of its denial, already."""
         if len(part.claims) != 1:
             return None
         ((weight, claim),), given = part.claims, canonical(part.given)

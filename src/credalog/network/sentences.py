@@ -67,7 +67,7 @@ class Sentence:
     label: str = ""
     source: Source | None = field(default=None, compare=False)
     draws: bool = True
-    """Whether it draws arrows in the dependency graph; only what the engine adds may be a bound and no more."""
+    """Whether it draws arrows in the dependency graph; what the engine adds may be a bound and no more."""
     _scope: tuple[Variable, ...] | None = field(default=None, init=False, compare=False)
 
     @classmethod
@@ -197,7 +197,7 @@ class Contrast:
         return tuple(dict.fromkeys(term.given for term in self.terms))
 
     def arrows(self) -> tuple[Sentence, ...]:
-        """Return sentences that bound nothing and draw its arrows: on all its claims, under each condition."""
+        """Return sentences that bound nothing and draw its arrows: all its claims, under each condition."""
         claims = dict.fromkeys(canonical(term.claim) for term in self.terms)
         weighed = tuple((Fraction(1), claim) for claim in claims)
         most = Fraction(len(weighed))

@@ -1,4 +1,4 @@
-"""What to find out next: every probability that a sentence bounds, ranked by what measuring it would be worth.
+"""What to find out next: what sentences bound, ranked by what measuring it would be worth.
 
 Input: a network, a question and the precision of a measurement. Output: `Ranking`: for each probability how
 wide the interval of the question could still be, the most useful first.
@@ -73,7 +73,7 @@ def rank(
     *,
     most: int = MOST,
 ) -> Ranking:
-    """Imagine each probability measured that a sentence bounds and that may matter; the timeout is for all."""
+    """Imagine each probability measured that a sentence bounds and that may matter, within one timeout."""
     budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
     before = ask(engine, asked, replace(options, timeout=budget.share(FIRST_SHARE / 2).for_solver))

@@ -230,6 +230,17 @@ class Ratio:
 
     quotient: Quotient
 
+    def __ge__(self, other: Number) -> Stated:
+        return _stated(self._minus(other), _ZERO, None)
+
+    def __le__(self, other: Number) -> Stated:
+        return _stated(self._minus(other), None, _ZERO)
+
+    def _minus(self, bound: Number) -> Expression:
+        # over / under >= t is over - t under >= 0: no divisor is negative.
+        less = self.quotient.over.plus(self.quotient.under, -exact(bound))
+        return Expression(less.terms, less.constant)
+
     def __sub__(self, other: Number) -> Ratio:
         return self + -exact(other)
 

@@ -118,8 +118,8 @@ def _unbalanced(statement: Statement) -> _Told | None:
 def _unasked(statement: Statement, start: str) -> _Told | None:
     if start != QUESTION:
         return None
-    if not re.search(r"\b[PE]\s*\(", statement.text):
-        return _Told(0, "a question has P(...) in it", "Write P(claim) or P(claim | condition).")
+    if not re.match(r"[\s(+−-]*[\d./%]*[\s*+−-]*[PE]\s*\(", statement.text):
+        return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
         asked = statement.text.strip()
         return _Told(

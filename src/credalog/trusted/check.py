@@ -121,7 +121,7 @@ def _excess(sentence: Sentence, over: tuple[Variable, ...], joint: Floats) -> fl
 
 
 def _contrast_excess(contrast: Contrast, distribution: Distribution) -> float:
-    """Measure the violation of a sentence across conditions; there is none where one of them is impossible."""
+    """Measure the violation of a sentence across conditions; none where one of them is impossible."""
     mass = prod(distribution.probability(given) for given in contrast.conditions)
     if mass <= 0.0:
         return 0.0
