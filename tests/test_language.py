@@ -392,7 +392,6 @@ function boss(Person) in Person = {Tim: Tom}
         ("-0.3 >= P(a) - P(b) >= 0.2", "the lower bound 0.2 exceeds the upper bound -0.3", "Exchange", 24),
         ("0.7 <= P(a) <= 0.3", "the lower bound 0.7 exceeds the upper bound 0.3", "Exchange", 1),
         ("P(a) + P(b) >= 3", "the sum lies between 0 and 2", "Correct", 1),
-        ("P(a | b) >= P(c)", "different conditions", "P(a | c) >= 2 P(b | c)", 1),
         ("P(a) - P(a) >= 0", "cancel", "", 1),
         ("0.1 <= 0.2", "no probability", "P(...)", 1),
         ("P(a) <= P(b) <= P(c)", "only the middle", "two sentences", 1),

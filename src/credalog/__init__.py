@@ -20,28 +20,34 @@ if TYPE_CHECKING:
     from credalog.lcn import LCN, load, parse, structure
     from credalog.methods.answer import Answer, Marginals
     from credalog.methods.intervals import Propagation
+    from credalog.network.expressions import Linear, Quotient
     from credalog.network.formulas import Variable, proposition, propositions
     from credalog.network.graph import DependencyGraph, Markov
-    from credalog.network.sentences import Independence, Network, Query, Sentence
+    from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence
     from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
+    from credalog.questions.comparing import JointDecision
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Influence, Measurement
     from credalog.questions.map import BestAssignments, RankedAssignment
+    from credalog.questions.mending import Repairs
+    from credalog.questions.ranking import Ranking
     from credalog.tables.distribution import Distribution
-    from credalog.text.builder import P
+    from credalog.text.builder import E, P
 
 __all__ = [
     "LCN",
     "Answer",
     "BestAssignments",
     "Conflict",
+    "Contrast",
     "CredalogError",
     "Decision",
     "DependencyGraph",
     "Diagnosis",
     "Distribution",
+    "E",
     "Endpoint",
     "Explanation",
     "GroundingTooLarge",
@@ -50,7 +56,9 @@ __all__ = [
     "Independence",
     "Influence",
     "Interval",
+    "JointDecision",
     "LanguageError",
+    "Linear",
     "Marginals",
     "Markov",
     "MaximumEntropy",
@@ -61,9 +69,12 @@ __all__ = [
     "ProblemTooLarge",
     "Propagation",
     "Query",
+    "Quotient",
     "RankedAssignment",
+    "Ranking",
     "Remedy",
     "Repair",
+    "Repairs",
     "Sentence",
     "Status",
     "UnknownName",
@@ -83,17 +94,21 @@ _MODULES = {
     "lcn": "LCN load parse structure",
     "methods.answer": "Answer Marginals",
     "methods.intervals": "Propagation",
+    "network.expressions": "Linear Quotient",
     "network.formulas": "Variable proposition propositions",
     "network.graph": "DependencyGraph Markov",
-    "network.sentences": "Independence Network Query Sentence",
+    "network.sentences": "Contrast Independence Network Query Sentence",
     "numbers.interval": "Endpoint Interval Status Warrant",
+    "questions.comparing": "JointDecision",
     "questions.decide": "Decision",
     "questions.diagnose": "Conflict Diagnosis Repair",
     "questions.entropy": "MaximumEntropy",
     "questions.influence": "Explanation Influence Measurement",
     "questions.map": "BestAssignments RankedAssignment",
+    "questions.mending": "Repairs",
+    "questions.ranking": "Ranking",
     "tables.distribution": "Distribution",
-    "text.builder": "P",
+    "text.builder": "E P",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 

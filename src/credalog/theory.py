@@ -383,13 +383,17 @@ Entries: TypeAlias = tuple[Entry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """The body of a rule whose numbers depend on constants or tables; a bound may be missing."""
+    """The body of a rule whose numbers depend on constants or tables; a bound may be missing.
+
+    Across conditions, `givens` has one for each claim.
+    """
 
     claims: tuple[tuple[Amount, Pattern], ...]
     given: Pattern
     lower: Amount | None
     upper: Amount | None
     is_about: bool = False
+    givens: tuple[Pattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +420,40 @@ class FamilyTable:
     rows: tuple[Source, ...] = field(default=(), compare=False)
 
 
-Body: TypeAlias = Assessment | Computed | Row | FamilyTable
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected value of a random term whose values are integers."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One weighted probability, or expected value, under a condition of its own."""
+
+    weight: Fraction
+    claim: Pattern | Expected
+    given: Pattern = YES
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Weighted probabilities, each under its condition, and a constant."""
+
+    terms: tuple[Weighed, ...]
+    constant: Fraction = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastAssessment:
+    """The body of a rule that compares across conditions: `lower <= sum <= upper`."""
+
+    terms: tuple[Weighed, ...]
+    lower: Fraction
+    upper: Fraction
+
+
+Body: TypeAlias = Assessment | ContrastAssessment | Computed | Row | FamilyTable
 
 
 Claim = TypeVar("Claim", bound=Hashable)
@@ -467,6 +504,23 @@ def normal_form(
             advice="Exchange the two bounds, or correct one of them.",
         )
     return claims, low, high
+
+
+def settled_body(
+    claims: Claims[Pattern],
+    givens: tuple[Pattern, ...],
+    lower: Fraction | None,
+    upper: Fraction | None,
+    *,
+    is_about: bool = False,
+) -> Assessment | ContrastAssessment:
+    """Return the body of a rule with known numbers, under one condition or across several."""
+    if len(givens) == 1 or len(set(givens)) == 1:
+        terms, low, high = normal_form(claims, lower, upper, is_about=is_about)
+        return Assessment(terms, givens[0], low, high)
+    across = tuple((weight, (claim, own)) for (weight, claim), own in zip(claims, givens, strict=True))
+    weighed, low, high = normal_form(across, lower, upper, is_about=is_about)
+    return ContrastAssessment(tuple(Weighed(weight, *one) for weight, one in weighed), low, high)
 
 
 def _added(terms: Claims[Claim]) -> Claims[Claim]:
@@ -535,6 +589,19 @@ class QueryRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CombinedRule:
+    """The question for a sum of probabilities, or one sum divided by another, for every instance."""
+
+    over: Sum
+    under: Sum | None = None
+    prefix: Prefix = Prefix()
+    source: Source | None = field(default=None, compare=False)
+
+
+AskedRule: TypeAlias = QueryRule | CombinedRule
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A formula observed to be true."""
 
@@ -553,7 +620,7 @@ class Theory:
     declarations: tuple[Declaration, ...] = ()
     rules: Sequence[Rule] = ()
     independences: tuple[IndependenceRule, ...] = ()
-    queries: tuple[QueryRule, ...] = ()
+    queries: tuple[AskedRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     data: tuple[Origin, ...] = field(default=(), compare=False)

@@ -18,6 +18,7 @@ from credalog.cli.command import (
     JSON,
     MARKOV,
     MODEL,
+    OUTPUT,
     SECONDS,
     SHORTEST,
     UNDECIDED,
@@ -27,8 +28,8 @@ from credalog.cli.command import (
     positive,
     time_left,
 )
-from credalog.cli.output import write, write_json
-from credalog.errors import InconsistentNetwork
+from credalog.cli.output import check_target, write, write_json
+from credalog.errors import CredalogError, InconsistentNetwork
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from credalog.network.sentences import Sentence
     from credalog.network.summary import Summary
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
+    from credalog.questions.mending import Repairs
 
 LARGE = 2_000
 """With more variables a contradiction is looked for only where a timeout is given."""
@@ -171,17 +173,21 @@ def _conflict_lines(found: Conflict) -> Iterator[str]:
 
 
 def _repair_lines(found: Repair) -> Iterator[str]:
-    from credalog.text.unparse import said
-
     checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
     total = float(sum(change.widening for change in found.changes))
     price = "" if abs(total - found.price) < 1e-9 else f", at a price of {found.price:.6g},"
     yield f"Widening bounds by {total:.6g} in all{price} settles it{checked}:"
-    for change in found.changes:
-        yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
+    yield from _changes(found)
     yield f"No repair costs less than {found.at_least:.6g}."
     if found.proviso:
         yield found.proviso
+
+
+def _changes(found: Repair) -> Iterator[str]:
+    from credalog.text.unparse import said
+
+    for change in found.changes:
+        yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
 
 
 def _place(sentence: Sentence) -> str:
@@ -213,11 +219,57 @@ WEIGHT = Argument(
     action="append",
 )
 
+
+def repair(arguments: Namespace) -> int:
+    """Offer repairs of a contradiction, and write the file with one of them made."""
+    check_target(arguments.output)
+    model = load_model(arguments)
+    seconds = arguments.timeout or SECONDS
+    weights = dict(arguments.weight)
+    found = model.repairs(timeout=seconds, markov=arguments.markov, weights=weights, most=arguments.most)
+    if arguments.json:
+        write_json(found.to_dict())
+    else:
+        write("".join(f"{line}\n" for line in _repairs_lines(found)))
+    if not found.repairs:
+        return ANSWERED if found.diagnosis.verdict.name == "CONSISTENT" else UNDECIDED
+    if arguments.take > len(found):
+        raise CredalogError(
+            f"there is no repair {arguments.take}: {len(found)} were found", advice="Take one that is listed."
+        )
+    if arguments.output is not None:
+        write(model.mended_text(found[arguments.take - 1]), arguments.output)
+    return ANSWERED
+
+
+def _repairs_lines(found: Repairs) -> Iterator[str]:
+    if found.diagnosis.conflict is not None:
+        yield from _conflict_lines(found.diagnosis.conflict)
+    if not found.repairs:
+        is_fine = found.diagnosis.verdict.name == "CONSISTENT"
+        yield "There is nothing to repair: a model was found." if is_fine else "No repair was found in time."
+    for number, one in enumerate(found.repairs, 1):
+        first, *rest = _repair_lines(one)
+        yield from ("", f"Repair {number}. {first}", *(rest if number == 1 else _changes(one)))
+
+
+REPAIRING = (
+    Argument("--most", "offer at most N repairs (default 3)", "N", positive(int), 3),
+    Argument("--take", "which repair to write (default 1, the cheapest)", "K", positive(int), 1),
+    replace(OUTPUT, help="write the file with the repair made"),
+)
+
 CHECKING = (
     Command(
         "check",
         "say what a file amounts to, and whether it contradicts itself",
         (*MODEL, MARKOV, TIMEOUT, WEIGHT, JSON),
         check,
+    ),
+    Command(
+        "repair",
+        "offer ways to settle a contradiction, and write the mended file",
+        (*MODEL, MARKOV, TIMEOUT, WEIGHT, *REPAIRING, JSON),
+        repair,
     ),
 )

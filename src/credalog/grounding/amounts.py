@@ -21,11 +21,12 @@ from credalog.theory import (
     Assessment,
     Computed,
     Constant,
+    ContrastAssessment,
     Misstatement,
     Name,
     NumberFunction,
     arithmetic,
-    normal_form,
+    settled_body,
 )
 
 
@@ -59,17 +60,18 @@ class Body(NamedTuple):
         return [weight.value for weight in weights], bounds, tuple(used)
 
 
-def settled(computed: Computed, body: Body) -> Assessment | Body:
+def settled(computed: Computed, body: Body) -> Assessment | ContrastAssessment | Body:
     """Return the body of a rule with its numbers where no instance changes them."""
     if not all(isinstance(figure, Figure | None) for figure in (*body.weights, body.lower, body.upper)):
         return body
     weights, (lower, upper), rows = body.of([])
     terms = tuple((weight, claim) for weight, (_, claim) in zip(weights, computed.claims, strict=True))
+    givens = computed.givens or (computed.given,) * len(terms)
     try:
-        claims, low, high = normal_form(terms, lower, upper, is_about=body.is_about)
+        found = settled_body(terms, givens, lower, upper, is_about=body.is_about)
     except Misstatement as error:
         raise at_rows(error, rows) from None
-    return body if rows else Assessment(claims, computed.given, low, high)
+    return body if rows else found
 
 
 class Amounts:

@@ -15,7 +15,14 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
+from credalog.errors import (
+    CredalogError,
+    GroundingTooLarge,
+    ImpossibleEvidence,
+    LanguageError,
+    Option,
+    UnknownName,
+)
 from credalog.garbage import uncollected
 from credalog.grounding.amounts import Amounts, Body, at_rows, settled, traced
 from credalog.grounding.blocks import CodedBlock, CodedSentences, Templates, assembled
@@ -26,6 +33,7 @@ from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.rows import taken_apart
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.lines import Lines, Rules
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -39,10 +47,16 @@ from credalog.network.formulas import (
     literals_of,
     scope,
 )
-from credalog.network.sentences import Independence, Network, Query, Sentence, Source
+from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source, Weighted
 from credalog.theory import (
+    YES,
+    AskedRule,
     Assessment,
+    CombinedRule,
     Computed,
+    ContrastAssessment,
+    Expected,
+    FamilyTable,
     IndependenceRule,
     Misstatement,
     Name,
@@ -51,8 +65,10 @@ from credalog.theory import (
     Prefix,
     QueryRule,
     RandomFunction,
+    Row,
     Rule,
     Theory,
+    Weighed,
     normal_form,
     place_of,
     span,
@@ -91,7 +107,7 @@ class _CompiledRule:
     instances: Instances
     claims: tuple[Compiled, ...]
     given: Compiled
-    numbers: Body | Assessment
+    numbers: Body | Assessment | ContrastAssessment
     width: int
     expansion: int
     """At most how many instances of quantifiers the formulas of one sentence have."""
@@ -104,24 +120,56 @@ class _CompiledRule:
     def most(self) -> int:
         return self.instances.most * max(1, self.expansion)
 
-    def sentences(self) -> Iterator[Sentence]:
+    givens: tuple[Compiled, ...] = ()
+    """The conditions of a rule across conditions, one for each claim."""
+
+    def contrasts(self) -> Iterator[Contrast]:
+        """Yield the instances of a rule across conditions; where a condition is false it says nothing."""
         rule, environment = self.rule, [""] * self.width
-        bound = len(self.instances.levels)
+        for _ in self.instances.of(environment):
+            givens = [_made(given, environment) for given in self.givens]
+            if FALSE in givens:
+                continue
+            claims = [_made(claim, environment) for claim in self.claims]
+            weights, lower, upper, rows = self._numbers_across(environment)
+            terms = tuple(map(Weighted, weights, claims, givens))
+            source = traced(rule.source, rows)
+            yield Contrast(terms, lower, upper, rule.tau, self._label(environment), source)
+
+    def _numbers_across(
+        self, environment: Environment
+    ) -> tuple[list[Fraction], Fraction, Fraction, tuple[Source, ...]]:
+        numbers = self.numbers
+        if isinstance(numbers, ContrastAssessment):
+            return [term.weight for term in numbers.terms], numbers.lower, numbers.upper, ()
+        assert isinstance(numbers, Body)
+        weights, (low, high), rows = numbers.of(environment)
+        try:
+            # Claims under different conditions are never joined.
+            terms, lower, upper = normal_form(tuple(zip(weights, range(len(weights)))), low, high)
+        except Misstatement as error:
+            raise at_rows(error, rows) from None
+        kept = dict.fromkeys(range(len(weights)), _ZERO) | {i: weight for weight, i in terms}
+        return list(kept.values()), lower, upper, rows
+
+    def _label(self, environment: Environment) -> str:
+        label, bound = self.rule.label, len(self.instances.levels)
+        return f"{label}[{','.join(map(written, environment[:bound]))}]" if bound and label else label
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield the instances of a rule under one condition."""
+        rule, environment = self.rule, [""] * self.width
         for _ in self.instances.of(environment):
             # The condition comes first: where it is false, the claims need not even be defined.
             given = _made(self.given, environment)
             if given == FALSE:
                 continue
             claims = [_made(claim, environment) for claim in self.claims]
-            label = rule.label
-            if bound and label:
-                label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield self._sentence(claims, given, label, environment)
+            yield self._sentence(claims, given, environment)
 
-    def _sentence(
-        self, claims: list[Formula], given: Formula, label: str, environment: Environment
-    ) -> Sentence:
-        rule, numbers = self.rule, self.numbers
+    def _sentence(self, claims: list[Formula], given: Formula, environment: Environment) -> Sentence:
+        rule, numbers, label = self.rule, self.numbers, self._label(environment)
+        assert not isinstance(numbers, ContrastAssessment)
         if isinstance(numbers, Assessment):
             terms = tuple([(weight, made) for (weight, _), made in zip(numbers.claims, claims, strict=True)])
             lower, upper, source = numbers.lower, numbers.upper, rule.source
@@ -171,30 +219,59 @@ class Grounder:
             independences = tuple(dict.fromkeys(self._independences()))
             if self._lines or sum(rule.most for rule in self._rules) >= self.columns_from:
                 return self._in_columns(independences)
-            sentences = tuple(s for compiled in self._rules for s in self._sentences(compiled))
+            stated = tuple(s for compiled in self._rules for s in self._stated(compiled))
+            sentences = tuple(s for s in stated if isinstance(s, Sentence))
+            contrasts = tuple(s for s in stated if isinstance(s, Contrast))
             declared, others = self._declared(), self._others(independences)
-            occurring = (variable for sentence in sentences for variable in sentence.scope)
-            return Network(tuple(dict.fromkeys((*declared, *occurring, *others))), sentences, independences)
+            occurring = (variable for each in stated for variable in each.scope)
+            variables = tuple(dict.fromkeys((*declared, *occurring, *others)))
+            return Network(variables, sentences, independences, contrasts)
 
-    def queries(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[Question, ...]:
         """Return the theory's queries."""
         return tuple(query for rule in self.theory.queries for query in self.ground_queries(rule))
 
-    def ground_queries(self, rule: QueryRule, text: str = "") -> Iterator[Query]:
+    def ground_queries(self, rule: AskedRule, text: str = "") -> Iterator[Question]:
         """Yield the instances of one query; `text` is what it was read from, if not part of the theory."""
         with self._placing(rule.source, text, "the question"):
             instances, inner = self._patterns.guards.instances(rule.prefix, {})
-            claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
-            self._check_count(instances)
-            environment = self._environment()
-            for _ in instances.of(environment):
-                condition = _made(given, environment)
-                try:
-                    yield Query(_made(claim, environment), condition)
-                except Undefined:
-                    # Where the condition is false, the claim need not be defined, and nothing is asked.
-                    if condition != FALSE:
-                        raise
+            if isinstance(rule, QueryRule):
+                yield from self._probabilities(rule, instances, inner)
+            else:
+                yield from self._combinations(rule, instances, inner)
+
+    def _probabilities(self, rule: QueryRule, instances: Instances, inner: Scope) -> Iterator[Query]:
+        claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
+        self._check_count(instances)
+        environment = self._environment()
+        for _ in instances.of(environment):
+            condition = _made(given, environment)
+            try:
+                yield Query(_made(claim, environment), condition)
+            except Undefined:
+                # Where the condition is false, the claim need not be defined, and nothing is asked.
+                if condition != FALSE:
+                    raise
+
+    def _combinations(self, rule: CombinedRule, instances: Instances, inner: Scope) -> Iterator[Question]:
+        sides = [side for side in (rule.over, rule.under) if side is not None]
+        compiled = [[self._weighed(term, inner) for term in side.terms] for side in sides]
+        self._check_count(instances)
+        environment = self._environment()
+        for _ in instances.of(environment):
+            terms = (tuple(make(environment) for make in side) for side in compiled)
+            sums = [Linear(made, side.constant) for made, side in zip(terms, sides, strict=True)]
+            yield simplified(sums[0]) if len(sums) == 1 else Quotient(*sums)
+
+    def _weighed(self, term: Weighed, inner: Scope) -> Maker[Summand]:
+        """Compile one weighted probability, or expected value."""
+        given = self._known(term.given, inner)
+        if isinstance(term.claim, Expected):
+            with self._nothing_new():
+                variable = self._patterns.variable(term.claim.term, inner)
+            return lambda e: Summand(term.weight, _mean(_made(variable, e)), _made(given, e))
+        claim = self._known(term.claim, inner)
+        return lambda e: Summand(term.weight, _made(claim, e), _made(given, e))
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
@@ -294,16 +371,19 @@ class Grounder:
         try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
             body = rule.assessment
-            assert isinstance(body, Assessment | Computed)
-            numbers = body if isinstance(body, Assessment) else settled(body, self._amounts.body(body, inner))
-            stated = numbers if isinstance(numbers, Assessment) else body
-            claims = tuple([patterns.formula(claim, inner) for _, claim in stated.claims])
-            given = patterns.formula(body.given, inner)
+            assert not isinstance(body, Row | FamilyTable), "rows were taken apart"
+            numbers = settled(body, self._amounts.body(body, inner)) if isinstance(body, Computed) else body
+            stated = body if isinstance(numbers, Body) else numbers
+            pairs, condition = _formulas(stated)
+            claims = tuple([patterns.formula(claim, inner) for claim, _ in pairs])
+            givens = tuple([patterns.formula(own, inner) for _, own in pairs if own is not None])
+            given = patterns.formula(condition, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
         expansion = patterns.expansion
-        return _CompiledRule(rule, instances, claims, given, numbers, width, expansion, searched, inner)
+        made = (rule, instances, claims, given, numbers, width, expansion, searched, inner, givens)
+        return _CompiledRule(*made)
 
     def taken_apart(self, rule: Rule) -> Iterator[Rule]:
         """Yield the rules that a rule about a row or a table consists of: each bounds one probability."""
@@ -336,9 +416,13 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self, compiled: _CompiledRule) -> Iterator[Sentence]:
+    def _stated(self, compiled: _CompiledRule) -> Iterator[Sentence | Contrast]:
         try:
-            yield from _merged(filter(None, map(_settled, compiled.sentences())))
+            if compiled.givens:
+                found = map(_settled_contrast, compiled.contrasts())
+                yield from dict.fromkeys(s for s in found if s is not None)
+            else:
+                yield from _merged(filter(None, map(_settled, compiled.sentences())))
         except Misstatement as error:
             raise self._placed(error, compiled.rule.source) from None
 
@@ -346,6 +430,7 @@ class Grounder:
         """Ground rule by rule, at once where that can be done."""
         templates = Templates(self._patterns)
         parts: list[CodedBlock | CodedLines | list[Sentence]] = []
+        contrasts: list[Contrast] = []
         for compiled in self._parts:
             if isinstance(compiled, CodedLines):
                 parts.append(compiled)
@@ -358,10 +443,13 @@ class Grounder:
                 parts.append([])
             last = parts[-1]
             assert isinstance(last, list)
-            last.extend(self._sentences(compiled))
+            stated = list(self._stated(compiled))
+            last.extend(s for s in stated if isinstance(s, Sentence))
+            contrasts.extend(s for s in stated if isinstance(s, Contrast))
         whole = [CodedSentences(tuple(part)) if isinstance(part, list) else part for part in parts]
-        found = assembled(self._declared(), whole, self._others(independences), templates.codes)
-        return Network(*found, independences)
+        others = [*self._others(independences), *(v for contrast in contrasts for v in contrast.scope)]
+        found = assembled(self._declared(), whole, others, templates.codes)
+        return Network(*found, independences, tuple(contrasts))
 
     def _block(self, compiled: _CompiledRule, templates: Templates) -> CodedBlock | None:
         if not isinstance(compiled.numbers, Assessment):
@@ -441,6 +529,13 @@ class Grounder:
         return error.at(self.theory.place(source, error.lexeme))
 
 
+def _mean(variable: Variable) -> Mean:
+    try:
+        return mean_of(variable)
+    except LanguageError as error:
+        raise Misstatement(error.message, lexeme=variable.name, advice=error.advice) from None
+
+
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
 
 
@@ -482,6 +577,41 @@ def _settled(sentence: Sentence) -> Sentence | None:
     claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
     lower, upper = sentence.lower - certain, sentence.upper - certain
     return _restated(replace(sentence, claims=claims, lower=lower, upper=upper))
+
+
+def _settled_contrast(contrast: Contrast) -> Sentence | Contrast | None:
+    """Take constants out of a sentence across conditions; under one condition it is a linear sentence.
+
+    Where what is left cannot be met, one of the conditions is impossible; which one, the search decides.
+    """
+    certain = sum((t.weight for t in contrast.terms if t.claim == TRUE), _ZERO)
+    terms = tuple(t for t in contrast.terms if not isinstance(t.claim, Truth))
+    lower, upper = contrast.lower - certain, contrast.upper - certain
+    conditions = dict.fromkeys(t.given for t in contrast.terms)
+    if len(conditions) > 1 and terms:
+        # A condition whose claim is constant still must be possible for the sentence to say anything.
+        kept = contrast.terms if len({t.given for t in terms}) < len(conditions) else terms
+        return (
+            contrast if kept is contrast.terms else replace(contrast, terms=terms, lower=lower, upper=upper)
+        )
+    claims = tuple((t.weight, t.claim) for t in terms)
+    given = next(iter(conditions))
+    return _settled(Sentence(claims, given, lower, upper, contrast.tau, contrast.label, contrast.source))
+
+
+def _formulas(
+    body: Assessment | ContrastAssessment | Computed,
+) -> tuple[list[tuple[Pattern, Pattern | None]], Pattern]:
+    """Return the claims of a rule, each with a condition of its own or with none, and the common one."""
+    if isinstance(body, Computed) and body.givens:
+        return [(claim, own) for (_, claim), own in zip(body.claims, body.givens, strict=True)], YES
+    if not isinstance(body, ContrastAssessment):
+        return [(claim, None) for _, claim in body.claims], body.given
+    terms: list[tuple[Pattern, Pattern | None]] = []
+    for term in body.terms:
+        assert not isinstance(term.claim, Expected), "the grammar has expected values in questions only"
+        terms.append((term.claim, term.given))
+    return terms, YES
 
 
 def _restated(sentence: Sentence) -> Sentence | None:

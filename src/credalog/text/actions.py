@@ -8,7 +8,7 @@ Input: the tokens and values below a rule. Output: the value of the rule, up to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -16,6 +16,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from credalog.errors import LanguageError
 from credalog.network.sentences import Estimate, Source, exact
 from credalog.text.linear import (
+    MINUS,
+    Asked,
     Linear,
     NoProbability,
     Probability,
@@ -23,6 +25,10 @@ from credalog.text.linear import (
     Threshold,
     amount_of,
     as_linear,
+    asked_over,
+    asked_plus,
+    asked_rule,
+    asked_times,
     joined,
     minus,
     one_comparison,
@@ -35,8 +41,10 @@ from credalog.text.linear import (
     unconditional,
 )
 from credalog.theory import (
+    YES,
     Amount,
     Application,
+    AskedRule,
     Binder,
     Body,
     Boolean,
@@ -48,6 +56,7 @@ from credalog.theory import (
     Entries,
     Entry,
     Evidence,
+    Expected,
     FamilyTable,
     Function,
     Gap,
@@ -61,7 +70,6 @@ from credalog.theory import (
     Prefix,
     Quantified,
     Quantifier,
-    QueryRule,
     RandomFunction,
     Relation,
     Rule,
@@ -234,14 +242,26 @@ class Actions:
     ) -> IndependenceRule:
         return IndependenceRule(left, right, given or (), prefix or _NO_PREFIX, self.source)
 
-    def query(self, prefix: Prefix | None, asked: Probability) -> QueryRule:
-        return QueryRule(asked.claim, asked.given, prefix or _NO_PREFIX, self.source)
+    def query(self, prefix: Prefix | None, asked: Asked) -> AskedRule:
+        return replace(asked_rule(asked), prefix=prefix or _NO_PREFIX, source=self.source)
 
-    def question(self, asked: Probability) -> QueryRule:
-        return QueryRule(asked.claim, asked.given, source=self.source)
+    def question(self, asked: Asked) -> AskedRule:
+        return replace(asked_rule(asked), source=self.source)
 
-    def threshold(self, left: Side, order: str, right: Side) -> Threshold:
+    def threshold(self, left: Asked, order: str, right: Asked) -> Threshold:
         return threshold_of(left, _plain(order), right)
+
+    asked_divided = staticmethod(asked_over)
+    asked_multiplied = staticmethod(asked_times)
+
+    def asked_added(self, left: Asked, sign: str, right: Asked) -> Asked:
+        return asked_plus(left, right if sign == "+" else asked_times(right, MINUS))
+
+    def asked_signed(self, sign: str, asked: Asked) -> Asked:
+        return asked if sign == "+" else asked_times(asked, MINUS)
+
+    def expectation(self, _mark: str, term: Term, given: Pattern | None) -> Probability:
+        return Probability(Expected(term), YES if given is None else given)
 
     def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
         return tuple(Evidence(formula, self.source) for formula in formulas)

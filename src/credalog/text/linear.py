@@ -15,10 +15,14 @@ from credalog.theory import (
     Amount,
     Application,
     Arithmetic,
+    AskedRule,
     Assessment,
     Body,
+    CombinedRule,
     Computed,
+    ContrastAssessment,
     Entries,
+    Expected,
     Gap,
     Misstatement,
     Name,
@@ -28,13 +32,15 @@ from credalog.theory import (
     Row,
     Rule,
     Spread,
+    Sum,
     Term,
+    Weighed,
     arithmetic,
-    normal_form,
+    settled_body,
 )
 
-NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
-THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
+NO_THRESHOLD = "this is no comparison with a number by <= or >="
+THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `20% <= P(a)` or `P(a | b) - P(a | !b) >= 0`."
 
 ZERO, ONE = Fraction(0), Fraction(1)
 FLIPS = {"<=": ">=", ">=": "<="}
@@ -52,9 +58,9 @@ class NoProbability(Misstatement):
 
 
 class Probability(NamedTuple):
-    """The probability of a claim, given a condition."""
+    """The probability of a claim, or in a question an expected value, given a condition."""
 
-    claim: Pattern
+    claim: Pattern | Expected
     given: Pattern
 
 
@@ -70,10 +76,21 @@ Side: TypeAlias = Probability | Linear | Spread | Entries | Gap
 """What may stand on one side of a comparison; a spread holds amounts, entries are a row."""
 
 
-class Threshold(NamedTuple):
-    """The statement that a probability is at least, or at most, a number."""
+class Quotient(NamedTuple):
+    """One sum divided by another, which only a question may have."""
 
-    asked: QueryRule
+    over: Linear
+    under: Linear
+
+
+Asked: TypeAlias = Probability | Linear | Quotient
+MINUS = Linear((), -ONE)
+
+
+class Threshold(NamedTuple):
+    """The statement that what is asked for is at least, or at most, a number."""
+
+    asked: AskedRule
     order: Order
     number: Fraction
 
@@ -197,19 +214,19 @@ def one_comparison(left: Side, order: str, right: Side) -> Body | Rule:
             return _compared(as_linear(left), order, as_linear(right))
         case Gap():
             asked = _alone(left, order, "?")
-            return Rule(Assessment(((ONE, asked.claim),), asked.given, ZERO, ONE), wanted=True)
+            return Rule(Assessment(((ONE, _claimed(asked)),), asked.given, ZERO, ONE), wanted=True)
         case Spread():
             return _spread(as_linear(left), order, right)
         case _:
             asked = _alone(left, order, "a row of numbers")
-            return Row(_variable(asked.claim), asked.given, right)
+            return Row(_variable(_claimed(asked)), asked.given, right)
 
 
 def _is_row(side: Side) -> bool:
     return isinstance(side, tuple) and not isinstance(side, Probability | Linear)
 
 
-def _compared(left: Linear, order: str, right: Linear) -> Assessment | Computed:
+def _compared(left: Linear, order: str, right: Linear) -> Assessment | ContrastAssessment | Computed:
     """Bring the probabilities to the left, and the amounts to the right."""
     if right.terms and not left.terms:
         left, right, order = right, left, FLIPS.get(order, order)
@@ -226,7 +243,7 @@ def _compared(left: Linear, order: str, right: Linear) -> Assessment | Computed:
             raise open_bound(order)
 
 
-def _spread(side: Linear, order: str, spread: Spread) -> Assessment | Computed:
+def _spread(side: Linear, order: str, spread: Spread) -> Assessment | ContrastAssessment | Computed:
     if order != "=":
         raise Misstatement(
             f"an interval follows {order}", lexeme=order, advice="Write an equals sign: P(a) = 0.3 ± 0.05."
@@ -256,7 +273,9 @@ def _variable(claim: Pattern) -> Term:
     )
 
 
-def two_comparisons(first: Side, orders: tuple[str, str], middle: Side, third: Side) -> Assessment | Computed:
+def two_comparisons(
+    first: Side, orders: tuple[str, str], middle: Side, third: Side
+) -> Assessment | ContrastAssessment | Computed:
     """Return what `lower <= sum <= upper` says."""
     if orders not in (("<=", "<="), (">=", ">=")):
         raise _no_interval(orders)
@@ -269,21 +288,6 @@ def two_comparisons(first: Side, orders: tuple[str, str], middle: Side, third: S
     low, high = ends if orders[0] == "<=" else reversed(ends)
     lower, upper = (joined("-", end.constant, between.constant) for end in (low, high))
     return _assessment(between, lower, upper)
-
-
-def threshold_of(left: Side, order: str, right: Side) -> Threshold:
-    """Return what is to be decided."""
-    difference = minus(as_linear(left), as_linear(right))
-    number = difference.constant
-    if order not in ("<=", ">=") or len(difference.terms) != 1:
-        raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
-    ((weight, asked),) = difference.terms
-    if not isinstance(number, Fraction) or not isinstance(weight, Fraction):
-        raise Misstatement(NO_THRESHOLD, lexeme=next(names_in(number), ""), advice=THRESHOLD_ADVICE)
-    if not weight:
-        raise Misstatement("the probability is multiplied by zero")
-    relation = Order(order if weight > 0 else FLIPS[order])
-    return Threshold(QueryRule(asked.claim, asked.given), relation, -number / weight)
 
 
 def _no_interval(orders: tuple[str, str]) -> Misstatement:
@@ -313,29 +317,24 @@ def open_bound(order: str) -> Misstatement:
 
 def _assessment(
     side: Linear, lower: Amount | None, upper: Amount | None, *, is_about: bool = False
-) -> Assessment | Computed:
-    given = _common_condition(side, lower, upper)
-    exact = [(w, p.claim) for w, p in side.terms if isinstance(w, Fraction)]
-    is_exact = len(exact) == len(side.terms)
-    if is_exact and isinstance(lower, Fraction | None) and isinstance(upper, Fraction | None):
-        claims, low, high = normal_form(tuple(exact), lower, upper, is_about=is_about)
-        return Assessment(claims, given, low, high)
-    terms = tuple((weight, probability.claim) for weight, probability in side.terms)
-    return Computed(terms, given, lower, upper, is_about)
+) -> Assessment | ContrastAssessment | Computed:
+    givens = tuple(probability.given for _, probability in side.terms)
+    if not givens:
+        raise _without_probability([bound for bound in (lower, upper) if bound is not None])
+    known = tuple([(w, _claimed(p)) for w, p in side.terms if isinstance(w, Fraction)])
+    is_known = len(known) == len(givens)
+    if is_known and isinstance(lower, Fraction | None) and isinstance(upper, Fraction | None):
+        return settled_body(known, givens, lower, upper, is_about=is_about)
+    claims = tuple((weight, _claimed(probability)) for weight, probability in side.terms)
+    is_across = len(set(givens)) > 1
+    own = givens if is_across else ()
+    return Computed(claims, YES if is_across else givens[0], lower, upper, is_about, own)
 
 
-def _common_condition(side: Linear, *bounds: Amount | None) -> Pattern:
-    if len(side.terms) == 1:
-        return side.terms[0][1].given
-    conditions = {probability.given for _, probability in side.terms}
-    if len(conditions) > 1:
-        raise Misstatement(
-            "the probabilities of one sentence have different conditions",
-            advice="All terms need the same condition, as in P(a | c) >= 2 P(b | c).",
-        )
-    if not conditions:
-        raise _without_probability([bound for bound in bounds if bound is not None])
-    return conditions.pop()
+def _claimed(probability: Probability) -> Pattern:
+    claim = probability.claim
+    assert not isinstance(claim, Expected), "the grammar has expected values in questions only"
+    return claim
 
 
 def _without_probability(bounds: list[Amount]) -> Misstatement:
@@ -348,3 +347,95 @@ def _without_probability(bounds: list[Amount]) -> Misstatement:
 def unconditional(claim: Pattern, given: Pattern | None) -> Probability:
     """Return a probability whose condition may be missing."""
     return Probability(claim, YES if given is None else given)
+
+
+# ---- questions --------------------------------------------------------------------------------------------
+
+
+def asked_plus(left: Asked, right: Asked) -> Asked:
+    """Add what is asked for; to a quotient only a number can be added."""
+    if isinstance(right, Quotient):
+        left, right = right, left
+    if not isinstance(left, Quotient):
+        assert not isinstance(right, Quotient), "it would stand on the left by now"
+        return plus(as_linear(left), as_linear(right))
+    if isinstance(right, Quotient) or as_linear(right).terms:
+        raise Misstatement(
+            "a probability is added to a quotient", advice="Ask for a quotient of two sums: (...) / (...)."
+        )
+    # over / under + k is (over + k under) / under.
+    return Quotient(plus(left.over, times(as_linear(right), left.under)), left.under)
+
+
+def asked_times(left: Asked, right: Asked) -> Asked:
+    """Multiply what is asked for by a number."""
+    if isinstance(right, Quotient):
+        left, right = right, left
+    if not isinstance(left, Quotient):
+        assert not isinstance(right, Quotient), "it would stand on the left by now"
+        return times(as_linear(left), as_linear(right))
+    if isinstance(right, Quotient) or as_linear(right).terms:
+        raise Misstatement("two probabilities are multiplied", lexeme="*", advice="Questions are linear.")
+    return Quotient(times(left.over, as_linear(right)), left.under)
+
+
+def asked_over(left: Asked, right: Asked) -> Asked:
+    """Divide what is asked for by a number, or one sum by another."""
+    if isinstance(right, Quotient) or (isinstance(left, Quotient) and as_linear(right).terms):
+        raise Misstatement(
+            "a quotient is divided again", lexeme="/", advice="Ask for a quotient of two sums: (...) / (...)."
+        )
+    by = as_linear(right)
+    if isinstance(left, Quotient):
+        return Quotient(over(left.over, by), left.under)
+    return Quotient(as_linear(left), by) if by.terms else over(as_linear(left), by)
+
+
+def asked_rule(asked: Asked) -> AskedRule:
+    """Return a question: of one probability, where it is asked for by itself."""
+    if isinstance(asked, Quotient):
+        return CombinedRule(_weighed(asked.over), _weighed(asked.under))
+    total = as_linear(asked)
+    if len(total.terms) == 1 and total.terms[0][0] == 1 and not total.constant:
+        ((_, (claim, given)),) = total.terms
+        if not isinstance(claim, Expected):
+            return QueryRule(claim, given)
+    return CombinedRule(_weighed(total))
+
+
+def _weighed(side: Linear) -> Sum:
+    if not side.terms:
+        raise Misstatement("nothing random is asked for", advice="Write P(...) around the formula.")
+    terms = tuple(Weighed(_known(weight), *probability) for weight, probability in side.terms)
+    return Sum(terms, _known(side.constant))
+
+
+def _known(amount: Amount) -> Fraction:
+    assert isinstance(amount, Fraction), "the grammar has only numbers in questions"
+    return amount
+
+
+def threshold_of(left: Asked, order: str, right: Asked) -> Threshold:
+    """Return what is to be decided."""
+    if order not in FLIPS:
+        raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
+    if isinstance(right, Quotient):
+        left, order, right = right, FLIPS[order], left
+    if isinstance(left, Quotient):
+        if isinstance(right, Quotient) or as_linear(right).terms:
+            raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
+        return Threshold(asked_rule(left), Order(order), _known(as_linear(right).constant))
+    assert not isinstance(right, Quotient), "it would stand on the left by now"
+    return _linear_threshold(minus(as_linear(left), as_linear(right)), order)
+
+
+def _linear_threshold(difference: Linear, order: str) -> Threshold:
+    """Bring all that is random to one side; a single probability gets the weight 1."""
+    if not difference.terms:
+        raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
+    weight = _known(difference.terms[0][0]) if len(difference.terms) == 1 else ONE
+    if not weight:
+        raise Misstatement("the probability is multiplied by zero")
+    relation = Order(order if weight > 0 else FLIPS[order])
+    asked = times(Linear(difference.terms, ZERO), Linear((), 1 / weight))
+    return Threshold(asked_rule(asked), relation, -_known(difference.constant) / weight)

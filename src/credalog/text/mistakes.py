@@ -124,7 +124,7 @@ def _unbalanced(statement: Statement) -> _Told | None:
 def _unasked(statement: Statement, start: str) -> _Told | None:
     if start != QUESTION:
         return None
-    if not re.match(r"\s*P\s*\(", statement.text):
+    if not re.match(r"[\s(+−-]*[\d./%]*[\s*+−-]*[PE]\s*\(", statement.text):
         return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
         asked = statement.text.strip()

@@ -38,6 +38,8 @@ from credalog.text.statements import (
 )
 from credalog.text.tabled import filled_from
 from credalog.theory import (
+    AskedRule,
+    CombinedRule,
     Declaration,
     Evidence,
     Function,
@@ -90,9 +92,9 @@ def read_file(path: str | Path, *, library: Library = NOWHERE) -> Theory:
     return reader.theory(str(Path(path)))
 
 
-def read_query(text: str) -> QueryRule:
-    """Read a query, `P(claim)` or `P(claim | given)`."""
-    query: QueryRule = _Reading().value(Statement(text, inside="the question"), start=QUESTION)
+def read_query(text: str) -> AskedRule:
+    """Read a question: `P(claim | given)`, a sum such as `P(a) - P(b)`, or a quotient of sums."""
+    query: AskedRule = _Reading().value(Statement(text, inside="the question"), start=QUESTION)
     return replace(query, source=None)
 
 
@@ -214,7 +216,9 @@ class _Reader:
 
     def _file_away(self, value: Any, folder: Path) -> None:
         match value:
-            case Rule() | IndependenceRule() | QueryRule() | Evidence():
+            case QueryRule() | CombinedRule():
+                self.stated[QueryRule].append(value)
+            case Rule() | IndependenceRule() | Evidence():
                 self._check_label(value)
                 self.stated[type(value)].append(value)
             case Include(path):
@@ -232,7 +236,7 @@ class _Reader:
             case _:
                 assert_never(value)
 
-    def _check_label(self, stated: Rule | IndependenceRule | QueryRule | Evidence) -> None:
+    def _check_label(self, stated: Rule | IndependenceRule | Evidence) -> None:
         if isinstance(stated, Rule) and stated.label:
             key = (stated.source.file if stated.source else "", stated.label)
             if key in self.labels:

@@ -117,7 +117,8 @@ class Kinds(dict[str, str]):
 
     def __missing__(self, token: str) -> str:
         kind = token
-        if token not in RESERVED:
+        # E(...) is an expected value where something is asked for, and a name elsewhere.
+        if token not in RESERVED and token != "E":
             kind = next((name for name, form in _KINDS if form.fullmatch(token)), token)
         self[token] = kind
         return kind
@@ -141,7 +142,7 @@ class _Bars:
         for token in stream:
             match token.type:
                 case "LPAR":
-                    enclosing.append(previous == "PROB")
+                    enclosing.append(previous in ("PROB", "EXPECT"))
                 case "RPAR" if enclosing:
                     enclosing.pop()
                 case "PIPE":

@@ -12,15 +12,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
+from credalog.network.expressions import Linear, Question, Quotient
 from credalog.network.formulas import TRUE, Formula
-from credalog.network.sentences import Estimate, Network, Query, Sentence
-from credalog.text.lifting import rule_of, theory_of
+from credalog.network.sentences import Contrast, Estimate, Network, Query, Sentence
+from credalog.text.lifting import asked_rule_of, contrast_rule_of, rule_of, theory_of
 from credalog.theory import (
     RESERVED,
     YES,
     Amount,
     Application,
     Arithmetic,
+    AskedRule,
     Assessment,
     Binder,
     Boolean,
@@ -29,10 +31,12 @@ from credalog.theory import (
     Computed,
     Connective,
     Constant,
+    ContrastAssessment,
     Declaration,
     Domain,
     Entries,
     Entry,
+    Expected,
     FamilyTable,
     Function,
     Gap,
@@ -49,8 +53,10 @@ from credalog.theory import (
     Row,
     Rule,
     Shifted,
+    Sum,
     Term,
     Theory,
+    Weighed,
     lifted,
     named,
     quoted,
@@ -85,7 +91,7 @@ def unparse(theory: Theory) -> str:
     return "".join(f"{part}\n" for part in parts)
 
 
-def unparse_network(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Query] = ()) -> str:
+def unparse_network(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Question] = ()) -> str:
     """Write a ground network, what was observed, and what is asked."""
     return unparse(theory_of(network, evidence=evidence, queries=queries))
 
@@ -110,6 +116,21 @@ def unparse_formula(formula: Formula) -> str:
 def unparse_query(query: Query) -> str:
     """Write a ground query as P(...)."""
     return _probability(lifted(query.claim), lifted(query.given))
+
+
+def unparse_contrast(contrast: Contrast) -> str:
+    """Write a ground sentence across conditions."""
+    return unparse_rule(contrast_rule_of(contrast))
+
+
+def unparse_linear(asked: Linear) -> str:
+    """Write a ground sum that is asked for."""
+    return _asked(asked_rule_of(asked))
+
+
+def unparse_quotient(asked: Quotient) -> str:
+    """Write a ground quotient that is asked for."""
+    return _asked(asked_rule_of(asked))
 
 
 # ---- declarations -----------------------------------------------------------------------------------------
@@ -181,7 +202,7 @@ def _body(rule: Rule) -> str:
     match rule.assessment:
         case Assessment(((_, claim),), given) if rule.wanted:
             return f"{_probability(claim, given)} = ?"
-        case Assessment() as assessment:
+        case Assessment() | ContrastAssessment() as assessment:
             return _assessment(assessment)
         case Computed() as computed:
             return _computed(computed)
@@ -221,7 +242,9 @@ def _about(lower: Amount, upper: Amount) -> str:
 
 
 def _computed(computed: Computed) -> str:
-    total = " + ".join(_weighted(weight, claim, computed.given) for weight, claim in computed.claims)
+    givens = computed.givens or (computed.given,) * len(computed.claims)
+    pairs = zip(computed.claims, givens, strict=True)
+    total = " + ".join(_product(weight, claim, given) for (weight, claim), given in pairs)
     lower, upper = computed.lower, computed.upper
     if lower is not None and upper is not None:
         if computed.is_about:
@@ -232,7 +255,7 @@ def _computed(computed: Computed) -> str:
     return f"{total} <= {_amount(upper)}" if upper is not None else f"{total} >= {_amount(lower or _ZERO)}"
 
 
-def _weighted(weight: Amount, claim: Pattern, given: Pattern) -> str:
+def _product(weight: Amount, claim: Pattern, given: Pattern) -> str:
     factor = "" if weight == 1 else f"{_factor(weight)} * "
     return f"{factor}{_probability(claim, given)}"
 
@@ -267,8 +290,34 @@ def _independence(rule: IndependenceRule) -> str:
     return f"{_forall(rule.prefix)}independent {left}, {right}{f' | {given}' if given else ''}"
 
 
-def _query(rule: QueryRule) -> str:
-    return f"query {_forall(rule.prefix)}{_probability(rule.claim, rule.given)}"
+def _query(rule: AskedRule) -> str:
+    return f"query {_forall(rule.prefix)}{_asked(rule)}"
+
+
+def _asked(rule: AskedRule) -> str:
+    if isinstance(rule, QueryRule):
+        return _probability(rule.claim, rule.given)
+    return _total(rule.over) if rule.under is None else f"{_group(rule.over)} / {_group(rule.under)}"
+
+
+def _group(total: Sum) -> str:
+    """Write one side of a quotient, in parentheses unless it is a single probability."""
+    is_single = len(total.terms) == 1 and not total.constant and total.terms[0].weight > 0
+    return _total(total) if is_single else f"({_total(total)})"
+
+
+def _total(total: Sum) -> str:
+    text = _weighted([(term.weight, _weighed(term)) for term in total.terms])
+    if not total.constant:
+        return text
+    return f"{text} {'-' if total.constant < 0 else '+'} {unparse_number(abs(total.constant))}"
+
+
+def _weighed(term: Weighed) -> str:
+    if isinstance(term.claim, Expected):
+        given = "" if term.given == YES else f" | {_pattern(term.given)}"
+        return f"E({_random(term.claim.term)}{given})"
+    return _probability(term.claim, term.given)
 
 
 def _forall(prefix: Prefix) -> str:
@@ -285,19 +334,27 @@ def _binder(binder: Binder) -> str:
     return f"{names} in {named(binder.sort)}{' distinct' if binder.distinct else ''}"
 
 
-def _assessment(assessment: Assessment) -> str:
-    total = _sum(assessment)
+def _assessment(assessment: Assessment | ContrastAssessment) -> str:
+    match assessment:
+        case Assessment():
+            total = _sum(assessment)
+        case ContrastAssessment(terms):
+            total = _total(Sum(terms))
     if assessment.lower == assessment.upper:
         return f"{total} = {unparse_number(assessment.lower)}"
     return f"{unparse_number(assessment.lower)} <= {total} <= {unparse_number(assessment.upper)}"
 
 
 def _sum(assessment: Assessment) -> str:
+    return _weighted([(w, _probability(claim, assessment.given)) for w, claim in assessment.claims])
+
+
+def _weighted(terms: Iterable[tuple[Fraction, str]]) -> str:
     total = ""
-    for weight, claim in assessment.claims:
+    for weight, text in terms:
         sign = ("-" if weight < 0 else "") if not total else " - " if weight < 0 else " + "
         factor = "" if abs(weight) == 1 else f"{unparse_number(abs(weight))} "
-        total += f"{sign}{factor}{_probability(claim, assessment.given)}"
+        total += f"{sign}{factor}{text}"
     return total
 
 
