@@ -1,9 +1,9 @@
 """Brute force for sums and quotients of probabilities: all worlds, and SCIP for the conditionals.
 
 Input: a small ground network and a question across conditions. Output: the least and the greatest value that
-SCIP claims, and those it attains, over the models that give every condition at least `FLOOR`. Each conditional
-probability is a variable r of its own with r * P(condition) = P(claim and condition), each independence a
-product of masses: nothing of the engine's reduction is used.
+SCIP claims, and those it attains, over the models that give every condition at least `FLOOR`. Each
+conditional probability is a variable r of its own with r * P(condition) = P(claim and condition), each
+independence a product of masses: nothing of the engine's reduction is used.
 """
 
 from __future__ import annotations

@@ -146,7 +146,9 @@ class _CompiledRule:
         weights, (low, high), rows = numbers.of(environment)
         try:
             # Claims under different conditions are never joined.
-            terms, lower, upper = normal_form(tuple(zip(weights, range(len(weights)))), low, high)
+            terms, lower, upper = normal_form(
+                tuple((weight, i) for i, weight in enumerate(weights)), low, high
+            )
         except Misstatement as error:
             raise at_rows(error, rows) from None
         kept = dict.fromkeys(range(len(weights)), _ZERO) | {i: weight for weight, i in terms}
@@ -158,7 +160,7 @@ class _CompiledRule:
 
     def sentences(self) -> Iterator[Sentence]:
         """Yield the instances of a rule under one condition."""
-        rule, environment = self.rule, [""] * self.width
+        environment = [""] * self.width
         for _ in self.instances.of(environment):
             # The condition comes first: where it is false, the claims need not even be defined.
             given = _made(self.given, environment)

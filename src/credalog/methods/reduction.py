@@ -164,7 +164,7 @@ class Plain:
     added: frozenset[Variable]
 
     def restored(self, answer: Answer, contrasts: Network) -> Answer:
-        """Return an answer whose models lack the added variables and satisfy what is said across conditions."""
+        """Return an answer whose models lack the added variables and satisfy the contrasts."""
         ends = (self._restored(answer.interval[end], contrasts) for end in End)
         return replace(answer, interval=Interval(*ends, scale=answer.interval.scale))
 
@@ -273,13 +273,16 @@ class _Growth:
                 self._require(given)
         lower, upper = said.lower - constant, said.upper - constant
         stated = Sentence(claims, self._given, lower, upper, False, said.label, said.source, draws=False)
-        self.sentences.append(stated)
+        self.sentences.append(replace(stated, across=(said, constant)))
 
     def _base(self, asked: Linear) -> Formula:
-        """Return the condition under which all is asked: one that is no constant, where there is one."""
+        """Return the condition under which all is asked: none, where a term has none, or one not copied yet.
+
+        Without a condition nothing is scaled, and the relaxation was found to be tighter.
+        """
         parts, _ = asked.parts()
         fresh = [part.given for part in parts if self._known_copy(part) is None]
-        base = next((c for c in (*fresh, *asked.conditions) if c != TRUE), TRUE)
+        base = TRUE if TRUE in asked.conditions else next(iter((*fresh, *asked.conditions)), TRUE)
         self.conditions.append(base)
         return base
 

@@ -102,6 +102,8 @@ class Sentence:
     learned: Estimate | None = field(default=None, compare=False)
     draws: bool = True
     """Whether it draws arrows in the dependency graph; what the engine adds may be a bound and no more."""
+    across: tuple[Contrast, Fraction] | None = field(default=None, compare=False)
+    """The sentence across conditions that it stands for, and by how much that one's bounds are greater."""
     _scope: tuple[Variable, ...] | None = field(default=None, init=False, compare=False)
 
     @classmethod

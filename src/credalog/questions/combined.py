@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import inf, isnan
+from math import inf, isnan, prod
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.answer import Answer, Options, Progress, Report
 from credalog.methods.automatic import Engine
 from credalog.methods.reduction import Reduced, reduced, rounded, scale_of
-from credalog.network.expressions import Combined, Linear, Part, Question, Quotient, Summand
+from credalog.network.expressions import WIDE, Combined, Linear, Part, Question, Quotient, Summand
 from credalog.network.formulas import Formula
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
@@ -105,6 +105,8 @@ class _Combination:
         """Bound the parts, then the whole where that is more than its parts."""
         try:
             if isinstance(self.asked, Linear) and len(self.asked.parts()[0]) <= 1:
+                if self._is_wide:
+                    self._ask_claims(self.budget.share(PARTS_SHARE))
                 self._ask_whole(self.budget, {}, ())
             else:
                 self._across()
@@ -182,7 +184,7 @@ class _Combination:
         try:
             found = reduced(network, self.asked, markov, possible=possible, ranges=ranges)
         except ProblemTooLarge:
-            self._ask_claims()
+            self._ask_claims(self.budget)
             return
         if found is None:
             return
@@ -232,15 +234,19 @@ class _Combination:
             value = found.way.value(one.witnessed, down=end is End.UPPER)
         return proved if value is None else replace(proved, witnessed=value, model=model)
 
-    def _ask_claims(self) -> None:
+    @property
+    def _is_wide(self) -> bool:
+        return prod(len(v.values) for v in self.asked.scope) > WIDE
+
+    def _ask_claims(self, budget: Budget) -> None:
         """Bound a sum over too many worlds by its single claims."""
         if not isinstance(self.asked, Linear):
             return
         (part, *_), constant = self.asked.parts()
         found = []
         for done, (weight, claim) in enumerate(part.claims):
-            share = self.budget.share(1.0 / (len(part.claims) - done))
-            options = replace(self.options, timeout=share.for_solver)
+            share = budget.share(1.0 / (len(part.claims) - done))
+            options = replace(self.options, timeout=share.for_solver, report=None)
             found.append(answer(self.engine, Linear((Summand(weight, claim, part.given),)), options).interval)
         self.tried["parts"] = None
         self._learn(_total(found, constant, self.interval.scale))

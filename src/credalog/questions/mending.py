@@ -143,7 +143,7 @@ def with_changes_in(text: str, changes: tuple[Change, ...], file: str) -> str | 
     lines = text.split("\n")
     for change in sorted(changes, key=lambda c: -(c.before.source.line if c.before.source else 0)):
         source = change.before.source
-        if source is None or source.file != file or source.line not in spans or not change.before.draws:
+        if source is None or source.file != file or source.line not in spans:
             return None
         first = source.line - 1
         old = lines[first : first + spans[source.line]]

@@ -40,7 +40,11 @@ from credalog.theory import (
 
 
 def rule_of(sentence: Sentence) -> Rule:
-    """Return a ground sentence as a rule."""
+    """Return a ground sentence as a rule; one that stands for a sentence across conditions as that."""
+    if sentence.across is not None:
+        contrast, more = sentence.across
+        widened = replace(contrast, lower=sentence.lower + more, upper=sentence.upper + more)
+        return contrast_rule_of(replace(widened, label=sentence.label))
     claims = tuple((weight, lifted(claim)) for weight, claim in sentence.claims)
     assessment = Assessment(claims, lifted(sentence.given), sentence.lower, sentence.upper)
     return Rule(
