@@ -91,6 +91,7 @@ def test_weights_of_a_linear_sentence_may_be_computed() -> None:
         ("eps <= 0.1", "a formula stands there without P(...)", "P(...)", 1),
         ("let x = P(a)", "a probability stands in a constant", "numbers", 9),
         ("let x = x + 1\nP(a) <= x", "the constant x is defined by itself", "", 9),
+        ("number f = {a: 0.1}", "the domains of f are missing", "let eps", 8),
         ("P(a) <= w(b)", "there is no table of numbers w", "Declare it", 9),
     ],
 )

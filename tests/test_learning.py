@@ -212,14 +212,14 @@ def test_pairs_of_elements_have_columns_of_their_own() -> None:
 
 def test_a_structure_is_learned_into_a_credal_network(tmp_path: Path) -> None:
     frame = {"Season": ["w", "s", "w", "w"], "rain": ["yes", "no", "no", "yes"]}
-    lcn = credalog.structure({"rain": ["Season"]}, frame).learn(frame)
+    lcn = credalog.LCN.structure({"rain": ["Season"]}, frame).learn(frame)
     assert [str(s).partition(" ;")[0] for s in lcn.sentences] == [
         "0 <= P(rain | Season = s) <= 2/3",
         "0.4 <= P(rain | Season = w) <= 0.8",
         "1/6 <= P(Season = s) <= 0.5",
     ]
     with pytest.raises(CredalogError, match="cycle"):
-        credalog.structure({"rain": ["Season"], "Season": ["rain"]}, frame)
+        credalog.LCN.structure({"rain": ["Season"], "Season": ["rain"]}, frame)
     (tmp_path / "net.bif").write_text(
         "network n { }\nvariable Season { type discrete [2] { s, w }; }\n"
         "variable rain { type discrete [2] { yes, no }; }\n"

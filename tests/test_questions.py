@@ -409,4 +409,4 @@ def test_a_mended_theory_of_instances_is_written_out() -> None:
 
 def test_a_sum_of_nothing_is_refused_in_text() -> None:
     with pytest.raises(LanguageError):
-        credalog.parse("P(a) >= 0.1").query("P(a) / 0.5")
+        credalog.parse("P(a) >= 0.1").query("0.5 + 0.1")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         Remedy,
         UnknownName,
     )
-    from credalog.lcn import LCN, load, parse, structure
+    from credalog.lcn import LCN, load, parse
     from credalog.methods.answer import Answer, Marginals
     from credalog.methods.intervals import Propagation
     from credalog.network.expressions import Linear, Quotient
@@ -85,13 +85,12 @@ __all__ = [
     "parse",
     "proposition",
     "propositions",
-    "structure",
 ]
 
 _MODULES = {
     "errors": "CredalogError GroundingTooLarge ImpossibleEvidence InconsistentNetwork LanguageError"
     " MissingLibrary ProblemTooLarge Remedy UnknownName",
-    "lcn": "LCN load parse structure",
+    "lcn": "LCN load parse",
     "methods.answer": "Answer Marginals",
     "methods.intervals": "Propagation",
     "network.expressions": "Linear Quotient",

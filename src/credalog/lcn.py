@@ -112,13 +112,6 @@ def _complete(theory: Theory, data: Data | None, library: Library = NOWHERE) -> 
     return lcn
 
 
-def structure(parents: Mapping[str, Sequence[str]], data: Frame) -> LCN:
-    """Return a network whose numbers are to be learned: the parents of each variable, values from a table."""
-    from credalog.learning.structure import structure_of_parents
-
-    return LCN(structure_of_parents(parents, sheet_of(data)))
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class LCN:
     """A Logical Credal Network: a theory, its ground network, and what follows from it.
@@ -144,6 +137,13 @@ class LCN:
     def of(cls, *sentences: Sentence | Contrast | Stated | str) -> LCN:
         """Build an LCN from sentences: LCN.of(P(a) >= 0.3, P(b, given=a).between(0.1, 0.2))."""
         return cls(Theory()).with_sentences(*sentences)
+
+    @classmethod
+    def structure(cls, parents: Mapping[str, Sequence[str]], data: Frame) -> LCN:
+        """Hold a structure that wants its numbers: the parents of each variable, values from a table."""
+        from credalog.learning.structure import structure_of_parents
+
+        return cls(structure_of_parents(parents, sheet_of(data)))
 
     @classmethod
     def from_network(cls, network: Network) -> LCN:

@@ -52,7 +52,7 @@ def _sheet(data: str) -> Sheet:
 
 def _structure(arguments: Namespace, sheet: Sheet) -> LCN:
     """Read what is to be learned: a model with `?`, or a structure alone."""
-    from credalog.lcn import LCN, structure
+    from credalog.lcn import LCN
     from credalog.text.readers import read_structure
     from credalog.text.statements import text_of
 
@@ -67,7 +67,7 @@ def _structure(arguments: Namespace, sheet: Sheet) -> LCN:
                 raise CredalogError(f"{path} is not JSON: {error.msg.lower()}") from None
             if not isinstance(parents, dict):
                 raise CredalogError(f"{path} is no list of parents", advice='Write {"a": [], "b": ["a"]}.')
-            return structure(parents, sheet)
+            return LCN.structure(parents, sheet)
         case _:
             return load_model(arguments)
 

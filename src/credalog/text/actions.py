@@ -375,12 +375,12 @@ class Actions:
         return Tabled((Function(name, sorts, result),), origin)
 
     def numbers(self, declared: Predicate, *scores: _Score | None) -> NumberFunction:
-        return NumberFunction(declared.name, declared.sorts, _given(scores))
+        return NumberFunction(declared.name, _sorted(declared), _given(scores))
 
     def numbers_from(
         self, declared: tuple[Predicate, ...], origin: From | None
     ) -> Tabled | tuple[NumberFunction, ...]:
-        functions = tuple(NumberFunction(each.name, each.sorts) for each in declared)
+        functions = tuple(NumberFunction(each.name, _sorted(each)) for each in declared)
         return functions if origin is None else Tabled(functions, origin)
 
     def score(self, arguments: tuple[str, ...], value: Side) -> _Score:
@@ -484,6 +484,16 @@ class _Lines(NamedTuple):
     """The lines of a conditional table."""
 
     lines: tuple[_Line, ...]
+
+
+def _sorted(declared: Predicate) -> tuple[str, ...]:
+    if not declared.sorts:
+        raise Misstatement(
+            f"the domains of {declared.name} are missing",
+            lexeme=declared.name,
+            advice="Write number score(Doc, Claim); a single number is a constant: let eps = 0.05.",
+        )
+    return declared.sorts
 
 
 def _entry(side: Side) -> Entry:
