@@ -385,3 +385,15 @@ def test_what_is_wanted_reads_back_and_says_nothing() -> None:
     assert lcn.wanted == 3
     assert all(sentence.is_vacuous for sentence in lcn.sentences)
     assert isinstance(lcn.theory.rules[0].assessment, Assessment)
+
+
+def test_numbers_may_be_computed_across_conditions() -> None:
+    lcn = credalog.parse("let eps = 0.05\nP(a | c) >= P(a | !c) + eps\nP(c) = 0.5\nP(a) = 0.4")
+    assert credalog.parse(str(lcn)) == lcn
+    # Of x and y with mean 0.4, the first is the greater by 0.05.
+    answer = lcn.query("P(a | c)")
+    assert (answer.lower, answer.upper) == pytest.approx((0.425, 0.8), abs=1e-4)
+    text = "domain D = {x, y}\nnumber f(D) = {x: 0.1, y: 0.2}\npredicate A(D), C(D)\n"
+    each = credalog.parse(f"{text}forall d in D: P(A(d) | C(d)) - P(A(d) | !C(d)) >= f(d)")
+    assert [contrast.lower for contrast in each.ground().contrasts] == [F("0.1"), F("0.2")]
+    assert credalog.parse(str(each)) == each

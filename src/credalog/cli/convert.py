@@ -106,6 +106,10 @@ def convert(arguments: Namespace) -> int:
     if form != "lcn":
         _mention_losses(model, form)
     write(text, target)
+    if arguments.json:
+        network = model.ground()
+        counts = {"variables": len(network.variables), "sentences": len(network.sentences)}
+        write_json({"file": target, "form": form, **counts})
     return ANSWERED
 
 
@@ -142,5 +146,5 @@ FORM = Argument("--form", "the form, where the name does not tell it", choices=F
 
 CONVERTING = (
     Command("learn", "fill in every `?` from data", (*MODEL, *LEARNING, JSON, OUTPUT), learn),
-    Command("convert", "write a network in another form", (*MODEL, TARGET, FORM), convert),
+    Command("convert", "write a network in another form", (*MODEL, TARGET, FORM, JSON), convert),
 )

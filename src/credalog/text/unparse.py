@@ -244,7 +244,12 @@ def _about(lower: Amount, upper: Amount) -> str:
 def _computed(computed: Computed) -> str:
     givens = computed.givens or (computed.given,) * len(computed.claims)
     pairs = zip(computed.claims, givens, strict=True)
-    total = " + ".join(_product(weight, claim, given) for (weight, claim), given in pairs)
+    total = ""
+    for (weight, claim), given in pairs:
+        is_negative = bool(total) and isinstance(weight, Fraction) and weight < 0
+        size = -weight if isinstance(weight, Fraction) and is_negative else weight
+        sign = " - " if is_negative else " + " if total else ""
+        total += f"{sign}{_product(size, claim, given)}"
     lower, upper = computed.lower, computed.upper
     if lower is not None and upper is not None:
         if computed.is_about:
