@@ -13,7 +13,11 @@ import credalog
 from conftest import PROJECT
 from credalog.cli import main
 
-PAGES = (PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md")), PROJECT / "examples" / "README.md")
+PAGES = (
+    PROJECT / "README.md",
+    *sorted((PROJECT / "docs").glob("*.md")),
+    *sorted((PROJECT / "examples").glob("**/README.md")),
+)
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?P<words>credalog .*)\n(?P<output>(?:(?!\$ |credalog ).*\n)*)", re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`(?P<words>credalog [^`]* examples/[^`]*)`")
@@ -32,7 +36,7 @@ def commands() -> Iterator[object]:
         inline = [(one["words"], "") for one in INLINE.finditer(page.read_text(encoding="utf-8"))]
         for words, output in shown + inline:
             if MISTAKEN not in words:
-                yield pytest.param(words, output, id=f"{page.stem}: {words}")
+                yield pytest.param(words, output, id=f"{page.parent.name} {page.stem}: {words}")
 
 
 def timeless(text: str) -> list[str]:
