@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 import pyscipopt
@@ -100,10 +101,10 @@ class _Program:
                     for s in assignments(self.network, right):
                         self.model.addCons(self._mass(x & s & z) == chance * self._mass(s & z))
 
-    def _mass(self, where: Events) -> object:
+    def _mass(self, where: Events) -> Any:
         return pyscipopt.quicksum(p for p, inside in zip(self.masses, where, strict=True) if inside)
 
-    def conditional(self, claim: Formula, given: Formula) -> object:
+    def conditional(self, claim: Formula, given: Formula) -> Any:
         """Return P(claim | given) as a variable."""
         where = event(self.network, given)
         chance = self.model.addVar(lb=0.0, ub=1.0)
@@ -127,11 +128,11 @@ class _Program:
                 total += float(weight) * float(found[both].sum() / found[where].sum())
         return total
 
-    def total(self, asked: Linear) -> object:
+    def total(self, asked: Linear) -> Any:
         """Return a sum of conditionals."""
         terms = [
-            float(weight) * self.conditional(claim, term.given)  # type: ignore[operator]
+            float(weight) * self.conditional(claim, term.given)
             for term in asked.terms
             for weight, claim in term.claims
         ]
-        return sum(terms, float(asked.constant))  # type: ignore[arg-type]
+        return sum(terms, float(asked.constant))

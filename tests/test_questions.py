@@ -16,6 +16,7 @@ import credalog
 from combined_oracle import FLOOR, extremes
 from credalog import LCN, E, P, Variable, propositions
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, LanguageError
+from credalog.lcn import Asked
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.reduction import plain, reduced
@@ -119,7 +120,7 @@ def test_a_condition_that_is_impossible_is_named_so() -> None:
 
 def test_evidence_joins_every_condition() -> None:
     model = credalog.parse(f"{CREDAL}P(b | a) = 0.9\nP(b | !a) = 0.2\nevidence b")
-    assert str(model.question("P(a | c) - P(a | !c)")) == "P(a | c and b) - P(a | !c and b)"
+    assert str(model.asked("P(a | c) - P(a | !c)")) == "P(a | c and b) - P(a | !c and b)"
 
 
 # ---- against brute force ----------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ def test_a_sum_under_one_condition_is_a_linear_program_without_independences(mar
 def test_a_lottery_is_independent_of_what_a_claim_it_is_about_depends_on() -> None:
     # The claim a & b has a node with the parent c; the lottery over a and b must not share it.
     network = credalog.parse("P(a & b | c) >= 0.3\nP(a) <= 0.8\nP(c) = 0.5").ground()
-    asked = credalog.LCN(network).question("P(a | c) + P(b | c)")
+    asked = credalog.LCN(network).asked("P(a | c) + P(b | c)")
     assert isinstance(asked, Linear)
     found = reduced(network, asked, Markov.LOCAL)
     assert found is not None
@@ -284,14 +285,14 @@ def test_the_larger_network_has_no_comparison_left() -> None:
 def test_python_asks_as_text_does() -> None:
     model = credalog.parse(f"{CREDAL}variable Speed in 1..3\nP(Speed = 1 | c) >= 0.5")
     speed = Variable("Speed", ("1", "2", "3"))
-    pairs = {
+    pairs: dict[str, Asked] = {
         "P(a | c) - P(a | !c)": P(a, given=c) - P(a, given=~c),
         "2 P(a | c) - P(a) + 0.1": 2 * P(a, given=c) - P(a) + "0.1",
         "P(a | c) / P(a | !c)": P(a, given=c) / P(a, given=~c),
         "E(Speed | c)": E(speed, given=c),
     }
     for text, expression in pairs.items():
-        assert model.question(expression) == model.question(text)
+        assert model.asked(expression) == model.asked(text)
 
 
 @pytest.mark.parametrize(

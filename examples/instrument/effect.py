@@ -39,4 +39,4 @@ def effect(table: Path) -> Answer:
 
 
 if __name__ == "__main__":
-    print(effect(Path(sys.argv[1])))
+    sys.stdout.write(f"{effect(Path(sys.argv[1]))}\n")

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from credalog.lcn import LCN, load, parse
     from credalog.methods.answer import Answer, Marginals
     from credalog.methods.intervals import Propagation
-    from credalog.network.expressions import Linear, Quotient
     from credalog.network.formulas import Variable, proposition, propositions
     from credalog.network.graph import DependencyGraph, Markov
-    from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence
+    from credalog.network.sentences import Independence, Network, Query, Sentence
     from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
     from credalog.questions.comparing import JointDecision
     from credalog.questions.decide import Decision
@@ -41,7 +40,6 @@ __all__ = [
     "Answer",
     "BestAssignments",
     "Conflict",
-    "Contrast",
     "CredalogError",
     "Decision",
     "DependencyGraph",
@@ -58,7 +56,6 @@ __all__ = [
     "Interval",
     "JointDecision",
     "LanguageError",
-    "Linear",
     "Marginals",
     "Markov",
     "MaximumEntropy",
@@ -69,7 +66,6 @@ __all__ = [
     "ProblemTooLarge",
     "Propagation",
     "Query",
-    "Quotient",
     "RankedAssignment",
     "Ranking",
     "Remedy",
@@ -93,10 +89,9 @@ _MODULES = {
     "lcn": "LCN load parse",
     "methods.answer": "Answer Marginals",
     "methods.intervals": "Propagation",
-    "network.expressions": "Linear Quotient",
     "network.formulas": "Variable proposition propositions",
     "network.graph": "DependencyGraph Markov",
-    "network.sentences": "Contrast Independence Network Query Sentence",
+    "network.sentences": "Independence Network Query Sentence",
     "numbers.interval": "Endpoint Interval Status Warrant",
     "questions.comparing": "JointDecision",
     "questions.decide": "Decision",

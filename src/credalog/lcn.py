@@ -318,15 +318,15 @@ class LCN:
     # A new kind of question is one more method here: it makes the options and the ground query, and
     # hands both to the module of credalog.questions or credalog.methods that answers it.
 
-    def question(self, asked: Asked) -> Question:
-        """Return the ground question that is asked, conditioned on the evidence."""
+    def asked(self, asked: Asked) -> Question:
+        """Return the ground question that is asked, conditioned on the evidence: a probability or more."""
         if isinstance(asked, str):
             return self._ground_query(read_query(asked), asked)
         return self._in_this_network(query_of(asked))
 
-    def probability(self, asked: Asked) -> Query:
-        """Return the question for one probability, and refuse any other."""
-        question = self.question(asked)
+    def question(self, asked: Asked) -> Query:
+        """Return the ground query that is asked, conditioned on the evidence; refuse what is not one."""
+        question = self.asked(asked)
         if not isinstance(question, Query):
             raise CredalogError(
                 f"{question} is not one probability", advice="Ask for the probabilities one by one: P(a | b)."
@@ -412,7 +412,7 @@ class LCN:
     ) -> Answer:
         """Bound one probability, a sum of probabilities or a quotient of sums over all models."""
         options = _options(timeout, tolerance, markov, method=method, report=report)
-        query = self.question(asked)
+        query = self.asked(asked)
         engine = self._engine(options.markov, query)
         if isinstance(query, Query):
             return self._restored(engine, engine.query(query, options))
@@ -654,7 +654,7 @@ class LCN:
             query, order, number = self.statement(statement)
             return Statement(query, Relation(order.value), number)
         asked, relation, threshold = statement_of(sentence_of(statement))
-        return Statement(self.question(asked), relation, threshold)
+        return Statement(self.asked(asked), relation, threshold)
 
     def diagnose(
         self,
@@ -723,7 +723,7 @@ class LCN:
 
         options = _options(timeout, tolerance, markov)
         _count(most, "most")
-        query = self.question(asked)
+        query = self.asked(asked)
         return explain(self._solvable(options.markov, query), query, options, most=most)
 
     def measure(
@@ -740,7 +740,7 @@ class LCN:
         from credalog.questions.influence import measure
 
         options = _options(timeout, tolerance, markov)
-        query, target = self.question(asked), self.probability(measured)
+        query, target = self.asked(asked), self.question(measured)
         precision = _precision(within)
         return measure(self._solvable(options.markov, query, target), query, target, precision, options)
 
@@ -759,7 +759,7 @@ class LCN:
 
         options = _options(timeout, tolerance, markov)
         _count(most, "most")
-        query = self.question(asked)
+        query = self.asked(asked)
         return rank(self._solvable(options.markov, query), query, _precision(within), options, most=most)
 
     def maxent(

@@ -108,7 +108,7 @@ VERDICTS = (
 def query(arguments: Namespace) -> int:
     """Answer the queries given on the command line, once all of them are understood."""
     model = _model(arguments)
-    queries = [model.question(text) for text in arguments.query]
+    queries = [model.asked(text) for text in arguments.query]
     return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> int:
             f"{arguments.file} asks nothing",
             advice="Add a line such as `query P(a | b)`, or use `credalog query FILE 'P(a | b)'`.",
         )
-    queries = [model.question(one) for one in model.queries]
+    queries = [model.asked(one) for one in model.queries]
     return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
@@ -136,7 +136,7 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
-    queries = [model.probability(Query(atom)) for atom in marginal_atoms(model.ground())]
+    queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
     return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
 
 

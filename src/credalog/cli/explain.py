@@ -139,7 +139,7 @@ def explain(arguments: Namespace) -> int:
     refuse_unless(arguments.within is None or bool(arguments.measure), "--within", "--measure")
     model = load_model(arguments)
     for text in arguments.measure:
-        model.probability(text)
+        model.question(text)
     limits = effort(arguments, left=1 + len(arguments.measure))
     found = model.explain(arguments.query, most=arguments.most, **limits)
     left = [] if found.is_interrupted else arguments.measure
@@ -213,7 +213,7 @@ def maxent(arguments: Namespace) -> int:
     """Find the model of greatest entropy, and answer queries under it."""
     check_target(arguments.output)
     model = load_model(arguments)
-    asked = [model.probability(text) for text in arguments.query]
+    asked = [model.question(text) for text in arguments.query]
     found = model.maxent(**effort(arguments))
     queries = [] if found.distribution is None else [_under(found, query) for query in asked]
     if found.distribution is not None and arguments.output is not None:

@@ -121,8 +121,29 @@ class Part:
         return scope(*(formula for _, formula in self.claims), self.given)
 
 
+class _Several:
+    """Refuse what only a single probability has."""
+
+    __slots__ = ()
+
+    @property
+    def claim(self) -> Formula:
+        """Refuse to name one claim."""
+        raise self._not_one()
+
+    @property
+    def given(self) -> Formula:
+        """Refuse to name one condition."""
+        raise self._not_one()
+
+    def _not_one(self) -> LanguageError:
+        return LanguageError(
+            f"{self} is not one probability", advice="Its `terms` have a claim and a condition each."
+        )
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Linear:
+class Linear(_Several):
     """The question for a weighted sum of probabilities and a constant."""
 
     terms: tuple[Summand, ...]
@@ -186,7 +207,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Quotient:
+class Quotient(_Several):
     """The question for one sum divided by another."""
 
     over: Linear

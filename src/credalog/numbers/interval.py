@@ -27,6 +27,12 @@ class Warrant(Enum):
     CLAIMED = "a solver's word, in floating point"
     HEURISTIC = "no guarantee"
 
+    @classmethod
+    def weakest(cls, warrants: Iterable[Warrant]) -> Warrant:
+        """Return on whose word a bound stands that rests on several; on none it needs nobody's."""
+        order = list(cls)
+        return max(warrants, key=order.index, default=cls.CHECKED)
+
 
 class Status(Enum):
     """Say how an answer ended."""
@@ -91,6 +97,11 @@ class Endpoint(Printed):
     def trivial(cls, end: End, scale: Scale = PROBABILITY) -> Endpoint:
         """Return what is known of a quantity before any work."""
         return cls(end.limit(scale), None, Warrant.CHECKED)
+
+    @property
+    def is_checked(self) -> bool:
+        """Tell whether the bound is proved by our own checker."""
+        return self.warrant is Warrant.CHECKED
 
     @property
     def gap(self) -> float:

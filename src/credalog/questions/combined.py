@@ -138,7 +138,7 @@ class _Combination:
         found = self._join_parts()
         if self._is_open and self.options.method not in BY_PARTS:
             ranges = {part: (one.lower.bound, one.upper.bound) for part, one in found.items()}
-            checked = all(one[end].warrant is Warrant.CHECKED for one in found.values() for end in End)
+            checked = all(one[end].is_checked for one in found.values() for end in End)
             self._ask_whole(self.budget, ranges if checked else {}, self._possible())
 
     @property
@@ -170,7 +170,7 @@ class _Combination:
             share = budget.share(1.0 / (len(conditions) - done))
             options = replace(self.options, timeout=share.for_solver, method="auto", report=None)
             got = self.engine.query(Query(condition), options)
-            if got.lower >= POSSIBLE and got.interval.lower.warrant is Warrant.CHECKED:
+            if got.lower >= POSSIBLE and got.interval.lower.is_checked:
                 found.append(condition)
         return tuple(found)
 
@@ -287,7 +287,11 @@ def _total(found: Iterable[Interval], constant: Fraction, scale: Scale) -> Inter
     for end in End:
         exact = constant + sum((Fraction(one[end].bound) for one in parts), Fraction(0))
         ends.append(
-            Endpoint(rounded(exact, down=end is End.LOWER), None, _weakest(one[end] for one in parts))
+            Endpoint(
+                rounded(exact, down=end is End.LOWER),
+                None,
+                Warrant.weakest(one[end].warrant for one in parts),
+            )
         )
     return Interval(*ends, scale=scale)
 
@@ -304,7 +308,7 @@ def _joined(asked: Combined, found: Mapping[Part, Interval]) -> Interval:
 def _divided(asked: Quotient, found: Mapping[Part, Interval]) -> Interval:
     """Return the quotient of two sums of intervals; without limit where the divisor may vanish."""
     over, under = _added(asked.over, found), _added(asked.under, found)
-    warrant = _weakest((over.lower, over.upper, under.lower, under.upper))
+    warrant = Warrant.weakest(side[end].warrant for side in (over, under) for end in End)
     low, high = _quotients(over, under)
     ends = (Endpoint(low, None, warrant), Endpoint(high, None, warrant))
     return Interval(*ends, scale=scale_of(asked))
@@ -321,8 +325,3 @@ def _quotients(over: Interval, under: Interval) -> tuple[float, float]:
         -inf if below is None else rounded(below, down=True),
         inf if above is None else rounded(above, down=False),
     )
-
-
-def _weakest(ends: Iterable[Endpoint]) -> Warrant:
-    order = list(Warrant)
-    return max((end.warrant for end in ends), key=order.index, default=Warrant.CHECKED)
