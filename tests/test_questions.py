@@ -130,7 +130,7 @@ def _asked(rng: np.random.Generator, network: Network) -> Combined:
     """Draw a question across conditions."""
 
     def literal() -> Formula:
-        variable = network.variables[rng.integers(len(network.variables))]
+        variable = network.variables[int(rng.integers(len(network.variables)))]
         atom = Is(variable, variable.values[rng.integers(len(variable.values))])
         return atom if rng.random() < 0.6 else Not(atom)
 

@@ -33,6 +33,7 @@ from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.rows import taken_apart
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.lines import Lines, Rules
+from credalog.network.columns import Mixed, Sentences
 from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import (
     FALSE,
@@ -97,6 +98,14 @@ COLUMNS_FROM = 20_000
 def ground(theory: Theory, *, limit: int = LIMIT, columns_from: int = COLUMNS_FROM) -> Network:
     """Ground a theory, unless it would have more sentences than the limit."""
     return Grounder(theory, columns_from=columns_from).network(limit)
+
+
+def instance_count(network: Network) -> int:
+    """Return how many sentences a network has, except those that stand in a long text line by line."""
+    count = len(network.sentences)
+    if isinstance(network.sentences, Sentences):
+        count -= sum(len(part) for part in network.sentences.parts if isinstance(part, Mixed))
+    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,9 +412,10 @@ class Grounder:
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
         is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
-        if is_quick and self._lines + sum(rule.most for rule in self._rules) <= limit:
+        # Lines were written out by someone, and are no instances.
+        if is_quick and sum(rule.most for rule in self._rules) <= limit:
             return
-        count = self._lines
+        count = 0
         for compiled in self._rules:
             more = self._count(compiled, limit - count)
             if more is None or count + more > limit:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from credalog.errors import LanguageError
@@ -332,6 +333,15 @@ class Network:
 
     def __repr__(self) -> str:
         return f"<network of {len(self.variables):,} variables and {len(self.sentences):,} sentences>"
+
+    @property
+    def digest(self) -> str:
+        """Return a fingerprint of variables, sentences and declared independences; labels do not count."""
+        lines = [f"{v.name} {v.values}" for v in self.variables]
+        for s in self.sentences:
+            claims = [(str(weight), str(claim)) for weight, claim in s.claims]
+            lines.append(f"{s.lower} {claims} {s.given} {s.upper} {s.tau}")
+        return sha256("\n".join((*lines, *map(str, self.independences))).encode()).hexdigest()
 
     def about(self, variables: Iterable[Variable]) -> Network:
         """Return what is said of some variables, and of these alone."""
