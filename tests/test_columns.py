@@ -342,7 +342,7 @@ def assert_alike(network: Network, plain: Network) -> None:
         found = factors_of(network, families=families, silent=True, budget=Budget.of(inf))
         expected = factor_graph(plain, families=families, silent=True)
         assert found.factors == expected.factors
-        for array, other in zip(found.arrays, expected.arrays, strict=True):
+        for array, other in zip(map(np.asarray, found.arrays), map(np.asarray, expected.arrays), strict=True):
             assert array.dtype == other.dtype
             assert np.array_equal(array, other)
 

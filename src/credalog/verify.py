@@ -322,10 +322,8 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
     head = _read(1, next(rest, ""))
     if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
         raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice="Write it anew.")
-    is_same = (
-        head.get("network") == network.digest and not network.contrasts
-    )  # across conditions: no proof yet
-    if not is_same or markov not in (None, head.get("markov")):
+    is_other = head.get("network") != network.digest or network.contrasts
+    if is_other or markov not in (None, head.get("markov")):
         advice = "Name the files, the data and the Markov condition that it was written for."
         raise CredalogError("it is about another network, or another Markov condition", advice=advice)
     names = Grounder(Theory(tuple(declarations_of(network.variables))))

@@ -16,20 +16,21 @@ from functools import cached_property
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.errors import LanguageError, MissingLibrary, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source, exact
 from credalog.text.statements import text_of
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Frame: TypeAlias = Any
 """A frame of pandas, Polars or Arrow, a relation of DuckDB, or a mapping from names to columns."""
 
-Codes: TypeAlias = NDArray[np.int32]
+Codes: TypeAlias = "NDArray[np.int32]"
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 50
@@ -125,6 +126,8 @@ class Sheet:
         return [known[code] for code in column.codes.tolist()]
 
     def _number(self, column: Column, code: int) -> Fraction:
+        import numpy as np
+
         text = column.values[code]
         try:
             return exact(text.replace(",", ".", 1) if self.has_decimal_comma else text)
@@ -209,6 +212,8 @@ def query_sheet(query: str, *, folder: Path = Path(), frames: Mapping[str, Frame
 
 def csv_sheet(text: str, name: str) -> Sheet:
     """Read a text of cells; the first row holds the headings."""
+    import numpy as np
+
     reader = _reader(text)
     rows = filter(None, reader)
     headings = [cell.strip() for cell in _taken(rows, 1, reader, text, name)[0]] if text.strip() else []
@@ -228,6 +233,8 @@ def csv_sheet(text: str, name: str) -> Sheet:
 
 
 def _encoded(cells: Iterable[str], known: dict[str, int]) -> Codes:
+    import numpy as np
+
     for cell in set(cells) - known.keys():
         known[cell] = len(known)
     return np.fromiter(map(known.__getitem__, cells), np.int32)
@@ -235,6 +242,8 @@ def _encoded(cells: Iterable[str], known: dict[str, int]) -> Codes:
 
 def _column(name: str, values: tuple[str, ...], codes: Codes) -> Column:
     """Return a column with its values in the order of appearance, free of blanks; an empty one is none."""
+    import numpy as np
+
     first = _first_rows(codes, len(values))
     numbers: dict[str, int] = {}
     renumbered = np.empty(len(values) + 1, np.int32)
@@ -246,6 +255,8 @@ def _column(name: str, values: tuple[str, ...], codes: Codes) -> Column:
 
 
 def _first_rows(codes: Codes, count: int) -> NDArray[np.intp]:
+    import numpy as np
+
     first = np.full(count, len(codes), np.intp)
     present, where = np.unique(codes, return_index=True)
     first[present[present >= 0]] = where[present >= 0]
@@ -360,6 +371,7 @@ def _arrow(frame: Frame) -> Any:
 
 
 def _of_arrow(table: Any) -> dict[str, Column]:
+    import numpy as np
     from pyarrow import compute
 
     columns = {}
@@ -372,6 +384,7 @@ def _of_arrow(table: Any) -> dict[str, Column]:
 
 
 def _of_pandas(heading: str, cells: Any) -> Column:
+    import numpy as np
     import pandas
 
     codes, values = pandas.factorize(cells, use_na_sentinel=True)
@@ -379,6 +392,8 @@ def _of_pandas(heading: str, cells: Any) -> Column:
 
 
 def _of_values(heading: str, cells: Iterable[Any]) -> Column:
+    import numpy as np
+
     texts = [text_of_cell(cell) for cell in cells]
     known: dict[str, int] = {}
     codes = _encoded(texts, known) if texts else np.empty(0, np.int32)
@@ -387,6 +402,8 @@ def _of_values(heading: str, cells: Iterable[Any]) -> Column:
 
 def text_of_cell(cell: Any) -> str:
     """Write the value of a cell as a file would: true and false small, whole numbers without a point."""
+    import numpy as np
+
     if cell is None or cell != cell:  # noqa: PLR0124 -- what differs from itself is no number
         return ""
     if isinstance(cell, bool | np.bool_):
