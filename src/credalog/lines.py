@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from credalog.network.columns import Lazy
 from credalog.network.sentences import Source
-from credalog.theory import Compound, Name, Pattern, Rule
+from credalog.theory import Assessment, Compound, Name, Pattern, Rule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +50,13 @@ class Form:
     labels: Places
     where: NDArray[np.int64]
     """The places of the lines among all lines."""
+
+    @property
+    def said(self) -> Assessment:
+        """Return what a line of this form says, over placeholders."""
+        said = self.rule.assessment
+        assert isinstance(said, Assessment), "a plain sentence has its numbers"
+        return said
 
     def within(self, first: int, last: int) -> Form:
         """Keep the lines between two places."""
@@ -125,7 +132,7 @@ class Lines:
         form, row = self.forms[self.form_of[i]], int(self.row_of[i])
         spelt = self.words.spelt
         standing = dict(zip(form.names, (spelt[w] for w in form.columns[row].tolist()), strict=True))
-        said = form.rule.assessment
+        said = form.said
         ((weight, claim),) = said.claims
         assessment = replace(
             said,

@@ -322,7 +322,8 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
     head = _read(1, next(rest, ""))
     if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
         raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice="Write it anew.")
-    if head.get("network") != network.digest or markov not in (None, head.get("markov")):
+    is_other = head.get("network") != network.digest or network.contrasts
+    if is_other or markov not in (None, head.get("markov")):
         advice = "Name the files, the data and the Markov condition that it was written for."
         raise CredalogError("it is about another network, or another Markov condition", advice=advice)
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
@@ -330,7 +331,8 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
     for n, line in enumerate(rest, start=2):
         claim = _read(n, line)
         try:
-            (asked,) = names.ground_queries(read_query(claim["query"]), claim["query"])
+            found = names.ground_queries(read_query(claim["query"]), claim["query"])
+            (asked,) = (one for one in found if isinstance(one, Query))
             yield (_attained if claim["claim"] == "model" else _bounded)(meaning, asked, claim)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             raise Refused(f"refused: line {n} is malformed: {type(error).__name__} {error}") from None
