@@ -27,10 +27,10 @@ demo: $(CORE)
 	@$(BIN)/credalog run examples/appendix.lcn
 
 quick: check
-	$(BIN)/pytest -q -n auto -m "not slow"
+	$(BIN)/pytest -q -n auto --dist loadgroup -m "not slow"
 
 test: check
-	$(BIN)/pytest -q -n auto --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -q -n auto --dist loadgroup --cov --cov-report=term:skip-covered
 
 mutants: $(READY)
 	$(BIN)/python -m tools.mutants --fresh --sample 0.5 --minutes 45 --write

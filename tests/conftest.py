@@ -21,6 +21,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+COMPILED = {
+    "test_experiments": "experiments",
+    **dict.fromkeys(("test_propagation", "test_propagation_attack", "test_sound_bounds"), "propagation"),
+}
+"""The files of tests that compile functions, and which: one worker compiles them for all."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of the same compiled functions on one worker, so that none is compiled twice at once."""
+    for item in items:
+        name = item.path.stem
+        is_compiled = name == "test_conformance" and item.name.endswith(("-bp]", "-printed]", "-sound]"))
+        group = "propagation" if is_compiled else COMPILED.get(name)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of public data, or skip: it is not part of the project."""

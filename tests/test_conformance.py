@@ -135,7 +135,7 @@ class Claims(Enum):
 
 
 Ask = Callable[[LCN, Expectation, MethodName], Answer]
-TIMEOUTS = {"scip": 2.0, "ipopt": 2.0}
+TIMEOUTS = {"scip": 1.0, "ipopt": 1.0}
 """Those that need not close the interval need not take the time."""
 
 
@@ -397,7 +397,7 @@ def test_decide_is_right_beside_every_golden_end(expected: Expectation) -> None:
 def test_decide_is_not_wrong_on_any_golden_end(expected: Expectation) -> None:
     lcn = expected.lcn
     for statement, allowed in verdicts_at_the_ends(expected):
-        assert lcn.decide(statement, markov=expected.markov, timeout=1.0).verdict in allowed, statement
+        assert lcn.decide(statement, markov=expected.markov, timeout=0.5).verdict in allowed, statement
 
 
 OF_ATOMS = [one for one in ANSWERED if _is_of_an_atom(one.lcn.question(one.query))]
@@ -440,7 +440,7 @@ def test_no_sentence_that_is_dropped_narrows_the_golden_answer(expected: Expecta
 
 @pytest.mark.parametrize("expected", [golden(one) for one in ONE_OF_EACH])
 def test_check_finds_a_model_just_where_one_is(expected: Expectation) -> None:
-    verdict = expected.lcn.diagnose(markov=expected.markov, timeout=10.0).verdict.name
+    verdict = expected.lcn.diagnose(markov=expected.markov, timeout=3.0).verdict.name
     assert verdict == ("INCONSISTENT" if expected.error is InconsistentNetwork else "CONSISTENT")
 
 

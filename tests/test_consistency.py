@@ -325,7 +325,7 @@ def test_credit_contradicts_itself_through_independence(shared_data: Path):
     (0.65 + 0.31 + 0.44) = 0.27524 at the worst corner of s1 to s3, and s4 wants 0.3.
     """
     model = credalog.load(shared_data / "lcn/benchmarks/real/credit.lcn")
-    found = model.diagnose(timeout=20.0)
+    found = model.diagnose(timeout=8.0)
     assert found.verdict is Consistency.INCONSISTENT
     assert found.conflict is not None and found.repair is not None
     assert labels(found.conflict) == ["s1", "s2", "s3", "s4", "s5", "s6", "s7"]

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine, query
-from credalog.methods.cliques.encoding import Encoding, above, below
+from credalog.methods.cliques.encoding import above, below
 from credalog.methods.cliques.factorization import in_one_clique
-from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
+from credalog.methods.cliques.witness import distribution_at, tables_of
 from credalog.network.formulas import Is, Variable, propositions
 from credalog.network.graph import Markov
 from credalog.network.polytopes import LocalPolytope, vertices
@@ -29,6 +29,7 @@ from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Condition, Reading
 from credalog.program.program import Floats, Objective
 from credalog.tables.distribution import Distribution, Factor
+from encoded import worst_miss
 from random_networks import KINDS, UNIQUE, random_case
 
 A, B, C, D = propositions("a b c d")
@@ -93,20 +94,6 @@ def bayesian_model(problem: Problem, rng: Rng) -> Distribution:
 
 def parents_first(problem: Problem) -> Iterator[int]:
     return (x for component in problem.structure.components for x in component)
-
-
-def worst_miss(encoding: Encoding, tables: Floats) -> float:
-    """Return the largest violation of any row, ratio or bound on a ratio."""
-    program, ratios = encoding.program, encoding.program.ratios
-    part, whole = ratios.numerator @ tables, ratios.denominator @ tables
-    misses = [
-        -(program.inequalities @ tables),
-        abs(program.equalities @ tables),
-        abs(part - ratio_values(encoding, tables)[ratios.of] * whole),
-        ratios.lower[ratios.of] * whole - part,
-        part - ratios.upper[ratios.of] * whole,
-    ]
-    return max(float(miss.max(initial=0.0)) for miss in misses)
 
 
 def assert_read_rightly(tables: Floats, objective: Objective, model: Distribution, asked: Query) -> None:
@@ -240,6 +227,7 @@ def test_rounding_encloses_a_rational_between_neighbouring_floats(value: Fractio
     low, high = below(value), above(value)
     assert Fraction(low) <= value <= Fraction(high)
     assert high == low or high == np.nextafter(low, np.inf)
+    assert below(Fraction(low)) == low == above(Fraction(low))
 
 
 def test_independent_variables_are_bounded_in_every_context_of_all_the_others() -> None:

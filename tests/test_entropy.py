@@ -23,7 +23,7 @@ from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.program.solvers import ipopt
 from credalog.questions import entropy
-from credalog.questions.entropy import entropy_of, maximum_entropy
+from credalog.questions.entropy import MaximumEntropy, entropy_of, maximum_entropy
 from credalog.tables.conditional import conditional_tables, point_network
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.unparse import unparse_network
@@ -243,10 +243,17 @@ def test_public_networks_have_a_model_of_greatest_entropy(shared_data: Path):
 # --- Interruption ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("patience", [0, 1, 8, 30])
-def test_an_interrupted_search_keeps_model_and_bound(monkeypatch: pytest.MonkeyPatch, patience: int):
+@pytest.fixture(scope="module")
+def declared() -> tuple[Network, MaximumEntropy]:
     network = random_case("declared", 1, largest=3).network
-    best = maximum_entropy(network, LOCAL)
+    return network, maximum_entropy(network, LOCAL)
+
+
+@pytest.mark.parametrize("patience", [0, 1, 8, 30])
+def test_an_interrupted_search_keeps_model_and_bound(
+    declared: tuple[Network, MaximumEntropy], monkeypatch: pytest.MonkeyPatch, patience: int
+):
+    network, best = declared
     climb, left = ipopt.spread, [None] * patience
 
     def spread(*words: Any, **options: Any) -> object:

@@ -224,7 +224,7 @@ def test_cproblog_and_markov_logic_are_the_same_model() -> None:
 
 
 def test_processes_do_not_change_the_results() -> None:
-    one, two = run(range(1), 30, 1), run(range(1), 30, 2)
+    one, two = run(range(1), 10, 1), run(range(1), 10, 2)
     assert one[0].accuracy == two[0].accuracy
 
 

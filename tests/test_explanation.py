@@ -111,7 +111,8 @@ CREDAL = [("credal", seed) for seed in range(8)]
 CREDAL += [("deterministic", seed) for seed in range(4)]
 CREDAL += [("bayesian", seed) for seed in range(4)]
 OTHERS = [("overlapping", seed) for seed in range(4)]
-OTHERS += [("free", 0), ("free", 1), ("cyclic", 1), ("multivalued", 1), ("linear", 1), ("declared", 1)]
+OTHERS += [("free", 1), ("free", 2), ("cyclic", 0), ("cyclic", 2), ("multivalued", 1), ("linear", 1)]
+OTHERS += [("declared", 0), ("declared", 3)]
 
 
 @pytest.mark.parametrize(("kind", "seed"), CREDAL + OTHERS)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from credalog.errors import CredalogError, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import query
-from credalog.methods.cliques.factorization import Agreement, Factorization, factorize, in_one_clique
+from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, factorize, in_one_clique
 from credalog.network.formulas import propositions
 from credalog.network.graph import dependency_graph, strong_components
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.network.structure import Reading, Structure, ancestors
+from credalog.network.structure import Condition, Reading, Structure, ancestors
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
 from random_networks import KINDS, random_case
@@ -24,7 +24,8 @@ from strategies import networks
 
 pytestmark = pytest.mark.slow
 
-READINGS = [Reading.LITERAL, Reading.OUTER, Reading.CHAIN, Reading.FREE]
+CYCLES = [Reading.LITERAL, Reading.OUTER, Reading.CHAIN, Reading.TIED, Reading.GLOBAL]
+READINGS = [*CYCLES, Reading.FREE]
 A, B, C, D, E, F = propositions("a b c d e f")
 says = Sentence.of
 
@@ -83,6 +84,7 @@ def test_the_core_is_what_lies_on_a_cycle_and_above(structure: Structure) -> Non
 
 
 @pytest.mark.parametrize("reading", READINGS)
+@settings(max_examples=60)
 @given(data=st.data(), structure=structures())
 def test_every_scope_is_shown_by_some_clique(
     data: st.DataObject, structure: Structure, reading: Reading
@@ -123,6 +125,7 @@ def test_a_clique_shows_its_block_with_all_parents(data: st.DataObject, structur
 
 
 @pytest.mark.parametrize("reading", READINGS)
+@settings(max_examples=60)
 @given(data=st.data(), structure=structures())
 def test_every_part_that_a_clique_leaves_is_read_off_a_later_one(
     data: st.DataObject, structure: Structure, reading: Reading
@@ -162,6 +165,60 @@ def test_a_condition_follows_from_the_graph(data: st.DataObject, structure: Stru
             assert nx.is_d_separator(graph, set(c.left), set(c.right), set(c.given))
 
 
+@given(st.data(), acyclic_structures())
+def test_a_clique_states_that_its_variable_leans_on_its_parents_alone(
+    data: st.DataObject, structure: Structure
+) -> None:
+    found = factorize(structure, data.draw(scopes_of(structure)), query=[0])
+    for clique in found.cliques[:-1]:
+        (x,), parents = clique.block, structure.parents[clique.block[0]]
+        others = tuple(sorted(set(clique.scope) - {x, *parents}))
+        assert not others or Condition((x,), others, parents) in clique.conditions
+
+
+@given(st.data(), acyclic_structures())
+def test_without_cycles_all_readings_of_cycles_are_one(data: st.DataObject, structure: Structure) -> None:
+    scopes = data.draw(scopes_of(structure))
+    observed = data.draw(st.frozensets(st.sampled_from(range(len(structure.parents))), max_size=1))
+    found = [factorize(structure, scopes, query=[0], observed=observed, reading=r) for r in CYCLES]
+    assert len({(one.cliques, one.separators, one.is_closed) for one in found}) == 1
+    assert found[0].is_closed
+
+
+def ties(*pairs: tuple[int, int]) -> Structure:
+    """Tie the two of each pair to each other."""
+    size = 1 + max(x for pair in pairs for x in pair)
+    return structure_of([[y for pair in pairs for y in pair if x in pair and y != x] for x in range(size)])
+
+
+@pytest.mark.parametrize(
+    ("structure", "query", "closed"),
+    [
+        (ties((0, 1), (1, 2), (2, 3)), [0, 1], {Reading.TIED, Reading.GLOBAL}),
+        (ties((0, 1), (1, 2), (2, 3)), [0, 2], {Reading.GLOBAL}),
+        (ties((0, 1), (1, 2), (2, 3), (0, 3)), [0, 1], {Reading.TIED, Reading.GLOBAL}),
+        (ties((0, 1), (1, 2), (2, 3), (0, 3)), [0, 2], set()),
+    ],
+)
+def test_a_reading_along_ties_is_exact_where_what_is_asked_is_closed_or_no_tie_is_added(
+    structure: Structure, query: list[int], closed: set[Reading]
+) -> None:
+    for reading in (Reading.TIED, Reading.GLOBAL):
+        scopes = [(x, y) for x, near in enumerate(structure.parents) for y in near]
+        found = factorize(structure, scopes, query=query, reading=reading)
+        assert found.is_closed == (reading in closed)
+
+
+def test_across_a_chain_of_ties_a_condition_is_stated() -> None:
+    """0 is independent of 2 given 1: the table that shows all three must say so."""
+    chain = ties((0, 1), (1, 2))
+    for reading in (Reading.TIED, Reading.GLOBAL):
+        found = factorize(chain, [(0, 1), (1, 2)], query=[0, 2], reading=reading)
+        assert {Condition((0,), (2,), (1,)), Condition((2,), (0,), (1,))}.intersection(
+            c for clique in found.cliques for c in clique.conditions
+        )
+
+
 @given(acyclic_structures())
 def test_what_nothing_asks_for_gets_no_clique(structure: Structure) -> None:
     found = factorize(structure, [], query=[0])
@@ -188,6 +245,32 @@ def test_a_table_too_large_is_refused_with_advice() -> None:
     wide = structure_of([[]] * 40)
     with pytest.raises(ProblemTooLarge, match="40 variables"):
         factorize(wide, [list(range(40))], query=[0])
+
+
+def test_conditions_hold_by_construction_where_one_says_what_the_whole_block_leans_on() -> None:
+    own, other = Condition((0,), (2,), (1,)), Condition((2,), (0,), (1,))
+    part = Condition((0,), (1,), ())
+    for conditions, holds in (((), True), ((own,), True), ((own, other), False), ((part,), False)):
+        clique = Clique((0, 1, 2), frozenset(), (0,), ((1, 2),), conditions)
+        assert clique.conditions_hold_by_construction == holds
+    assert Clique((0, 1, 2), frozenset(), (0,), ((1, 2),), (other, own)).own_condition == own
+    assert Clique((0, 1, 2), frozenset(), (0,), ((1, 2),), (part,)).own_condition is None
+
+
+@pytest.mark.parametrize(("asked", "observed"), [(5, 1), (0, 5), (4, 2), (5, 3), (1, 4)])
+def test_evidence_tables_are_laid_against_a_table_without_evidence(
+    six: Structure, asked: int, observed: int
+) -> None:
+    """On as many variables as any of these shows: what is observed is part of what there is."""
+    scopes = [(0, 1), (1, 2), (3, 4)]
+    found = factorize(six, scopes, query=[asked], observed=frozenset((observed,)))
+    prior = [i for i, clique in enumerate(found.cliques) if not clique.fixed and clique.scope]
+    for i, clique in enumerate(found.cliques):
+        if clique.fixed:
+            most = max(len(set(clique.scope) & set(found.cliques[j].scope)) for j in prior)
+            laid = [s for s in found.separators if s.first == i and s.second in prior]
+            laid = [s for s in laid if s.agreement is not Agreement.DENOMINATOR]
+            assert most == 0 or any(len(s.scope) == most for s in laid)
 
 
 def test_the_joint_program_has_one_table(six: Structure) -> None:

@@ -117,7 +117,7 @@ def fitted(table: Floats, ties: tuple[tuple[int, int], ...], outside: tuple[tupl
 
 
 def ask(lcn: LCN, query: str, markov: str, method: str = "auto") -> Answer:
-    return lcn.query(query, method=method, markov=markov, timeout=1.0)  # type: ignore[arg-type]
+    return lcn.query(query, method=method, markov=markov, timeout=0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -312,3 +312,15 @@ def test_a_weighed_sentence_states_no_probability() -> None:
     """2 P(f | x) = 1 is not P(f | x) = 1."""
     weighed = [Sentence(((Fraction(2), F),), given, Fraction(1), Fraction(1)) for given in (X, ~X)]
     assert fold(pair(weighed, certain(G)), Query(X, F & G)) is None
+
+
+def test_where_nothing_is_said_of_an_observation_it_is_certain_at_most() -> None:
+    """P(f | !c) and P(g | !c) may be one: P(c | f, g) is at least 0.01 / (0.01 + 1), by Bayes' theorem."""
+    lcn = parse("P(c) = 0.5\n0.1 <= P(f | c) <= 0.3\n0.1 <= P(g | c) <= 0.3\nP(c and d) <= 0.4")
+    folded = fold(lcn.ground(), lcn.question("P(c | f & g)"))
+    assert folded is not None
+    (sign,) = folded.gathered
+    said = {(s.lower, s.upper) for s in folded.network.sentences if sign in s.claim_scope}
+    assert said == {(0, 1), (Fraction(1, 100), Fraction(9, 100))}
+    found = lcn.query("P(c | f & g)", method="factorized")
+    assert (found.lower, found.upper) == pytest.approx((1 / 101, 1.0), abs=1e-5)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import credalog
 from credalog import LCN
-from credalog.methods.cliques.models import find_models
+from credalog.methods.cliques.models import explicit_model, find_models
 from credalog.methods.cliques.models.arcs import sparse_parents
 from credalog.methods.cliques.models.fixing import network_in
 from credalog.methods.cliques.search import Witness
@@ -265,3 +265,36 @@ def test_an_explicit_model_satisfies_every_condition_in_the_table_of_all_worlds(
     assert violations(joint_table(model, over), lcn.ground(), over).worst <= 1e-7
     assert residual <= 1e-7
     assert model.probability(answer.query.claim) == pytest.approx(value, abs=1e-7)
+
+
+def test_the_explicit_model_of_a_global_answer_satisfies_the_global_condition() -> None:
+    """Copies s0 = s1 and s3 = s4 hide from every local condition that s1 and s3 lean on each other."""
+    lines = [f"0.2 <= P(s{i}) <= 0.8" for i in range(5)]
+    lines += [f"0 <= P(s{i} xor s{i + 1}) <= 0.7" for i in range(4)]
+    network = credalog.parse("\n".join(lines)).ground()
+    graph = dependency_graph(network)
+    joint = np.zeros((2, 2, 2, 2, 2))
+    for first, middle, last in np.ndindex(2, 2, 2):
+        joint[first, first, middle, last, last] = (0.4 if first == last else 0.1) / 2
+    copies = Distribution((Factor(network.variables, (), joint),))
+    assert explicit_model(copies, network, graph).distribution is copies
+    assert explicit_model(copies, network, graph, markov=Markov.NONE).distribution is copies
+    model, residual = explicit_model(copies, network, graph, markov=Markov.GLOBAL)
+    found = joint_table(model, network.variables)
+    assert residual <= 1e-7
+    across = found.sum(axis=(0, 4))
+    assert across / across.sum() == pytest.approx(
+        np.einsum("ij,jk->ijk", across.sum(axis=2), across.sum(axis=0)) / across.sum(axis=(0, 2))[:, None],
+        abs=1e-7,
+    )
+    for i in range(4):
+        others = tuple(j for j in range(5) if j not in (i, i + 1))
+        assert found.sum(axis=others) == pytest.approx(joint.sum(axis=others), abs=1e-7)
+
+
+def test_an_explicit_model_is_asked_for_under_a_markov_condition_that_there_is() -> None:
+    lcn = credalog.parse("0.2 <= P(a) <= 0.4\n0.1 <= P(a xor b) <= 0.2")
+    answer = lcn.query("P(b)", markov="global")
+    assert lcn.explicit_model(answer, markov="global").residual <= 1e-9
+    with pytest.raises(credalog.CredalogError, match="local, global, none"):
+        lcn.explicit_model(answer, markov="all")  # type: ignore[arg-type]

@@ -91,3 +91,7 @@ def test_the_relevant_families_alone_give_the_posterior(seed: int) -> None:
 
     relevant = relevance(parents, [query], observed)
     assert posterior(relevant.families) == pytest.approx(posterior(tuple(range(len(parents)))))
+
+
+def test_ancestors_on_a_cycle_are_found_once() -> None:
+    assert ancestors(((1,), (2,), (0, 3), ()), [0]) == {0, 1, 2, 3}

@@ -490,3 +490,34 @@ def test_threads_share_one_lcn():
     alone = [parse(text).query(question) for question in asked]
     for one, other in zip(together, alone, strict=True):
         assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper), abs=1e-4)
+
+
+# ---- what is given, and what is named -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [{"a": True}, a, "a"])
+def test_a_question_takes_what_is_given_as_marginals_do(given: GivenHere) -> None:
+    assert CHAIN.query("P(b)", given=given) == CHAIN.query("P(b | a)")
+    assert CHAIN.query(b, given=given).query == CHAIN.question("P(b | a)")
+
+
+def test_what_is_given_joins_what_the_question_says_and_the_evidence() -> None:
+    observed = parse(f"{CHAIN}\nevidence a")
+    assert observed.query("P(b)", given={"a": True}).query == CHAIN.question("P(b | a)")
+    with pytest.raises(credalog.ImpossibleEvidence):
+        observed.query("P(b)", given={"a": False})
+
+
+def test_an_explicit_model_is_that_of_an_answer() -> None:
+    with pytest.raises(CredalogError, match="no answer"):
+        CHAIN.explicit_model(untyped("P(a)"))
+
+
+def test_a_file_that_is_not_there_is_looked_for_beside(tmp_path: Any) -> None:
+    (tmp_path / "network.lcn").write_text("P(a) >= 0.2")
+    with pytest.raises(UnknownName, match=r"Did you mean .*network\.lcn\?"):
+        credalog.load(tmp_path / "netwrok.lcn")
+    with pytest.raises(UnknownName, match="named first"):
+        credalog.load("P(a | b)")
+    with pytest.raises(UnknownName, match="Check the name"):
+        credalog.load(tmp_path / "nowhere" / "network.lcn")

@@ -66,7 +66,7 @@ def answered(case: Case, markov: Markov = Markov.LOCAL, seconds: float = 10.0) -
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, *COMBINED])
 def test_bounds_contain_what_brute_force_attains(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in (1000, 1001):
+    for seed in (1000, 1001) if kind in KINDS else (1000,):
         case = random_case(kind, seed)
         truth = truth_of(case, 0.5)
         for sizes, group in SETTINGS:

@@ -70,7 +70,7 @@ def test_a_contradiction_around_a_wide_ring_is_proved_and_minimal() -> None:
     The cheapest repair lets P(s12) reach 0.9 - 0.12.
     """
     model = credalog.parse("\n".join(["P(s0) >= 0.9", "P(s12) <= 0.1", *ring(24, "P({}) >= 0.99")]))
-    found = model.diagnose(timeout=20)
+    found = model.diagnose(timeout=8)
     assert found.verdict is Consistency.INCONSISTENT
     assert found.conflict is not None
     assert len(found.conflict.culprits) == 14
@@ -89,7 +89,7 @@ def test_example_1_with_eight_people_is_consistent(eight: LCN) -> None:
 def test_a_contradiction_in_a_corner_of_a_wide_network_is_found(eight: LCN) -> None:
     """P(Ca(x)) is at most 0.04 whoever smokes."""
     model = credalog.parse(f"{friends(8)}\nsurely: P(Ca(p0) and Ca(p1)) >= 0.5")
-    found = model.diagnose(timeout=20)
+    found = model.diagnose(timeout=8)
     assert found.verdict is Consistency.INCONSISTENT
     assert found.conflict is not None
     assert "surely" in {sentence.label for sentence in found.conflict.sentences}

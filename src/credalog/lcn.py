@@ -32,7 +32,7 @@ from credalog.choices import (
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.network import LIMIT, Grounder
 from credalog.grounding.terms import nearest
-from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Contrast, Independence, Network, Number, Query, Sentence, exact
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from credalog.methods.automatic import Engine
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
+    from credalog.questions.certificates import Certificate
     from credalog.questions.comparing import JointDecision, Statement
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis, Repair
@@ -338,28 +339,31 @@ class LCN:
 
     def _with_evidence(self, given: Formula) -> Formula:
         """Return a condition joined with the evidence, each part once."""
-        both = conjunction((given, self.evidence))
-        return conjunction(dict.fromkeys(both.operands)) if isinstance(both, And) else both
+        return _each_once(conjunction((given, self.evidence)))
 
     def query(
         self,
         asked: Asked,
         *,
+        given: GivenHere = None,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
         method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
-        """Bound one probability, a sum of probabilities or a quotient of sums over all models."""
+        """Bound one probability, a sum or a quotient of sums over all models, given the evidence."""
         options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.asked(asked)
+        if given is not None:
+            query = observing(query, self._observed(given))
         engine = self._engine(options.markov, query)
-        if isinstance(query, Query):
-            return self._restored(engine, engine.query(query, options))
-        from credalog.questions.combined import answer
+        if not isinstance(query, Query):
+            from credalog.questions.combined import answer
 
-        return self._restored(engine, answer(engine, query, options))
+            return self._restored(engine, answer(engine, query, options))
+        found = self._restored(engine, engine.query(query, options))
+        return replace(found, origin=partial(self.certificate, markov=options.markov))
 
     def _restored(self, engine: Engine, answer: Answer) -> Answer:
         """Return an answer without the variables that stand for comparisons across conditions."""
@@ -382,22 +386,71 @@ class LCN:
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 
-    def explicit_model(self, answer: Answer, *, end: EndName = "upper", timeout: float = 30.0) -> Explicit:
+    def explicit_model(
+        self,
+        answer: Answer,
+        *,
+        end: EndName = "upper",
+        markov: MarkovName | Markov = Markov.LOCAL,
+        timeout: float = 30.0,
+    ) -> Explicit:
         """Return the model that a witness of an answer about ties stands for, with its residual.
 
         The witness itself has the same probabilities of all that is said and asked, but not every
-        independence among tied variables; here every one holds (docs/proofs.md, proof 9).
+        independence among tied variables; here every one holds (docs/proofs.md, proof 9). `markov` is
+        the condition under which the question was asked.
         """
+        from credalog.methods.answer import Answer
         from credalog.methods.cliques.models import explicit_model
 
+        if not isinstance(answer, Answer):
+            raise CredalogError(f"{answer!r} is no answer", advice="Give one of lcn.query(...).")
         is_upper = _named(end, get_args(EndName), "end") == "upper"
         witness = answer.upper_witness if is_upper else answer.lower_witness
         if witness is None:
             raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
         network = self._solvable(Markov.LOCAL, answer.query)
         said = network.about(v for factor in witness.factors for v in factor.block)
-        budget, graph = Budget.of(timeout), dependency_graph(network)
-        return explicit_model(witness, said, graph, asked=answer.query.scope, budget=budget)
+        options = _options(timeout, TOLERANCE, markov)
+        return explicit_model(
+            witness,
+            said,
+            dependency_graph(network),
+            asked=answer.query.scope,
+            markov=options.markov,
+            budget=Budget.of(options.timeout),
+        )
+
+    def certificate(
+        self, *results: Answer | Decision, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+    ) -> Certificate:
+        """Return proofs of the bounds of results, and the models that attain them, for `credalog verify`.
+
+        Without results it is about whether there is a model. The results were asked for under one Markov
+        condition. `timeout` is for each bound; what could not be certified is in `missing`.
+        """
+        from credalog.questions.certificates import certify, certify_consistency
+
+        options = _options(timeout, TOLERANCE, markov)
+        sums = next((result.query for result in results if not isinstance(result.query, Query)), None)
+        if sums is not None or self.ground().contrasts:
+            raise CredalogError(
+                f"there are no certificates of {sums or 'sentences across conditions'} yet",
+                advice="Certify answers for single probabilities, in a network without such sentences.",
+            )
+        engine = self._engine(options.markov, *(result.query for result in results))
+        if engine.network is not self.ground():
+            raise CredalogError(
+                "a certificate is about the network, and a question is about atoms that it does not mention",
+                advice="Certify answers about variables of which something is said.",
+            )
+        return certify(engine, results, options) if results else certify_consistency(engine, options)
+
+    def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
+        """Check a certificate of this network; return what it proves, or raise with the step that fails."""
+        from credalog.verify import lines_of, verify
+
+        return tuple(verify(self.ground(), lines_of(str(path)), markov=markov))
 
     def marginals(
         self,
@@ -835,6 +888,11 @@ def _until_interrupted(
         yield answer
         if answer.interrupted:
             return
+
+
+def _each_once(condition: Formula) -> Formula:
+    """Return a conjunction without repeated parts."""
+    return conjunction(dict.fromkeys(condition.operands)) if isinstance(condition, And) else condition
 
 
 def _options(

@@ -1,7 +1,7 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
 Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
-evidence, 5 consistency not decided, 130 interrupted. A user never meets a traceback.
+evidence, 5 consistency not decided or a proof refused, 130 interrupted. A user never meets a traceback.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from time import monotonic
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
+from credalog.cli.certify import CERTIFYING
 from credalog.cli.check import CHECKING
 from credalog.cli.command import INTERRUPTED, Command, complain
 from credalog.cli.describe import DESCRIBING
@@ -25,7 +26,7 @@ from credalog.cli.explain import EXPLAINING
 from credalog.cli.output import times_written, write_json
 from credalog.errors import CredalogError
 
-COMMANDS: tuple[Command, ...] = (*CHECKING, *DESCRIBING, *ASKING, *EXPLAINING)
+COMMANDS: tuple[Command, ...] = (*CHECKING, *DESCRIBING, *ASKING, *EXPLAINING, *CERTIFYING)
 
 BAD_INPUT = CredalogError.exit_code
 READER_LEFT = 141
@@ -33,7 +34,7 @@ READER_LEFT = 141
 
 CODES = (
     "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
-    "5 consistency not decided (check), 130 interrupted"
+    "5 consistency not decided (check) or a proof refused (verify), 130 interrupted"
 )
 
 

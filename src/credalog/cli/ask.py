@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.choices import METHODS, PROPAGATIONS
+from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     EFFORT,
@@ -315,6 +316,7 @@ def _answer(
 
     `closing` says something of all of them.
     """
+    reserve(arguments)
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
@@ -344,6 +346,8 @@ def _answer(
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)
+    if answers and not watch.is_interrupted:
+        write_certificate(model, answers, arguments)
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
@@ -415,6 +419,7 @@ RUNNING = (
     Argument("--method", "how to compute (default auto)", default="auto", choices=METHODS),
     Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
     Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
+    CERTIFICATE,
 )
 WINDOW = Argument(
     "--window",
@@ -433,7 +438,7 @@ ASKING = (
     Command(
         "decide",
         "compare probabilities with thresholds",
-        (*EFFORT, EVIDENCE, STATEMENTS, TOGETHER),
+        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS, TOGETHER),
         decide,
     ),
 )

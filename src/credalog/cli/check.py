@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     INTERRUPTED,
@@ -50,6 +51,7 @@ def check(arguments: Namespace) -> int:
     """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
     from credalog.network.summary import summarize, ties
 
+    reserve(arguments)
     model = load_model(arguments)
     network = model.ground()
     found, tying, queries = summarize(network, model.graph), list(ties(network)), len(model.queries)
@@ -67,6 +69,7 @@ def check(arguments: Namespace) -> int:
     else:
         _write_lines(_verdict(diagnosis))
         write("".join(f"{line}\n" for line in _findings(diagnosis)))
+    write_certificate(model, (), arguments)
     return _code(diagnosis)
 
 
@@ -256,7 +259,7 @@ CHECKING = (
     Command(
         "check",
         "say what a file amounts to, and whether it contradicts itself",
-        (*MODEL, MARKOV, TIMEOUT, WEIGHT, JSON),
+        (*MODEL, MARKOV, TIMEOUT, WEIGHT, CERTIFICATE, JSON),
         check,
     ),
     Command(

@@ -85,7 +85,9 @@ def check_target(path: str | None) -> None:
     if target.is_dir():
         raise CredalogError(f"{path} is a folder", advice=f"Name a file in it: {target / 'FILE'}")
     if not target.parent.is_dir():
-        raise CredalogError(f"there is no folder {target.parent} to write {target.name} to")
+        raise CredalogError(
+            f"there is no folder {target.parent} to write {target.name} to", advice="Name one that there is."
+        )
 
 
 def _usual_mode() -> int:

@@ -39,6 +39,8 @@ from credalog.theory import (
 
 Test: TypeAlias = bool | Maker[bool]
 
+_Solver: TypeAlias = Callable[[str], str | None]
+
 _INTEGER = re.compile(r"-?\d{1,1000}")
 
 _ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
@@ -300,18 +302,39 @@ class Guards:
             match guard:
                 case Comparison(Order.EQUAL, left, right):
                     for side, other in ((left, right), (right, left)):
-                        if side == Name(name) and _last_slot(other, scope, -1) < scope[name].slot:
-                            return self._equal_to(other, scope[name].sort, scope), 1
+                        solver = self._solver(side, name, scope)
+                        if solver is not None and _last_slot(other, scope, -1) < scope[name].slot:
+                            return self._equal_to(other, solver, scope[name].sort, scope), 1
                 case Application(_, arguments) if Name(name) in arguments:
                     return self._related(guard, name, scope)
                 case _:
                     pass
         return None
 
-    def _equal_to(self, term: Term, sort: str, scope: Scope) -> Maker[Iterable[str]]:
+    def _solver(self, side: Term, name: str, scope: Scope) -> _Solver | None:
+        """Return what finds, for each value of a side of an equation, the element its variable must be.
+
+        Of elements that are not all integers, each spelt in one way, nothing is proposed: all are tried.
+        """
+        elements = self.terms.signature.elements(scope[name].sort)
+        match side:
+            case Name(found) if found == name:
+                return lambda value: value
+            case Shifted(Name(found), by) if found == name and all(map(_INTEGER.fullmatch, elements)):
+                values = {str(int(element) + by): element for element in elements}
+                return values.get if len(values) == len(elements) else None
+            case _:
+                return None
+
+    def _equal_to(self, term: Term, solver: _Solver, sort: str, scope: Scope) -> Maker[Iterable[str]]:
         ranks = self.terms.signature.ranks(sort)
         value = self.terms.term(term, scope, self.terms.sort_of(term, scope) or sort)
-        return as_maker(applied(lambda element: (element,) if element in ranks else (), [value]))
+
+        def candidates(found: str) -> tuple[str, ...]:
+            element = solver(found)
+            return (element,) if element in ranks else ()
+
+        return as_maker(applied(candidates, [value]))
 
     def _related(self, guard: Application, variable: str, scope: Scope) -> _Candidates:
         """Index a relation's facts by the arguments that are bound before the variable."""

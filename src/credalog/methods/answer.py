@@ -81,6 +81,8 @@ class Answer(Printed):
     interrupted: bool = False
     tried: tuple[str, ...] = field(default=(), compare=False)
     """What was done to find the answer, in order."""
+    origin: Callable[..., Any] | None = field(default=None, compare=False)
+    """Who can certify the answer: the model that was asked."""
 
     @property
     def lower_witness(self) -> Distribution | None:
@@ -136,6 +138,12 @@ class Answer(Printed):
             "tried": list(self.tried),
             "seconds": self.seconds,
         }
+
+    def certificate(self, *, timeout: float = 30.0) -> Any:
+        """Return proofs of both bounds and the models that attain them, for `credalog verify`."""
+        if self.origin is None:
+            raise CredalogError("the answer does not know its model", advice="Use lcn.certificate(answer).")
+        return self.origin(self, timeout=timeout)
 
     def _repr_html_(self) -> str:
         return Marginals((self,))._repr_html_()

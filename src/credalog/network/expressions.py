@@ -29,6 +29,7 @@ __all__ = [
     "Quotient",
     "Summand",
     "mean_of",
+    "observing",
     "simplified",
     "values_of",
 ]
@@ -243,6 +244,13 @@ class Quotient(_Several):
 Combined: TypeAlias = Linear | Quotient
 Question: TypeAlias = Query | Linear | Quotient
 """What can be asked for: a probability, a sum of probabilities, or a quotient of sums."""
+
+
+def observing(asked: Question, observed: Formula) -> Question:
+    """Return a question, every condition of it joined with what was observed."""
+    if isinstance(asked, Query):
+        return replace(asked, given=_joined(asked.given, observed))
+    return asked.observing(observed)
 
 
 def simplified(asked: Combined) -> Question:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from types import MappingProxyType
-from typing import Never, TypeAlias, assert_never, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Never, TypeAlias, assert_never, cast
 
 from credalog.errors import LanguageError, UnknownName
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "FALSE",
@@ -35,6 +35,7 @@ __all__ = [
     "canonical",
     "conjunction",
     "disjunction",
+    "holds_in",
     "is_deeper",
     "literals_of",
     "proposition",
@@ -362,6 +363,29 @@ def literals_of(formula: Formula) -> World | None:
     return world
 
 
+def holds_in(formula: Formula, world: Mapping[Variable, str]) -> bool:
+    """Tell whether a formula is true in a world."""
+    match formula:
+        case Truth(value):
+            return value
+        case Is(variable, value):
+            return world[variable] == value
+        case Not(operand):
+            return not holds_in(operand, world)
+        case And(operands):
+            return all(holds_in(part, world) for part in operands)
+        case Or(operands):
+            return any(holds_in(part, world) for part in operands)
+        case Implies(premise, conclusion):
+            return not holds_in(premise, world) or holds_in(conclusion, world)
+        case Iff(left, right):
+            return holds_in(left, world) == holds_in(right, world)
+        case Xor(operands):
+            return sum(holds_in(part, world) for part in operands) % 2 == 1
+        case _:
+            assert_never(formula)
+
+
 def truth_table(
     formula: Formula, over: Sequence[Variable], known: Mapping[Variable, str] = MappingProxyType({})
 ) -> NDArray[np.bool_]:
@@ -369,42 +393,11 @@ def truth_table(
 
     Axis i of the result runs over the values of `over[i]`, in their order.
     """
+    # Arrays are imported where they are needed: the verifier of certificates reads formulas without them.
+    import numpy as np
+
+    from credalog.network.grids import Grid
+
     shape = tuple(len(v.values) for v in over)
-    grid = _Grid({v: i for i, v in enumerate(over)}, known)
+    grid = Grid({v: i for i, v in enumerate(over)}, known)
     return np.broadcast_to(grid.evaluate(formula), shape)
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """All worlds of a scope: the axis of each of its variables, and the values of other variables."""
-
-    axis: Mapping[Variable, int]
-    known: Mapping[Variable, str]
-
-    def evaluate(self, formula: Formula) -> NDArray[np.bool_]:
-        match formula:
-            case Truth(value):
-                return np.full((1,) * len(self.axis), value)
-            case Is(variable, value) if variable in self.known:
-                return np.full((1,) * len(self.axis), self.known[variable] == value)
-            case Is(variable, value):
-                shape = [1] * len(self.axis)
-                shape[self.axis[variable]] = len(variable.values)
-                return np.array([v == value for v in variable.values]).reshape(shape)
-            case Not(operand):
-                return ~self.evaluate(operand)
-            case And(operands):
-                return self._fold(np.logical_and, operands)
-            case Or(operands):
-                return self._fold(np.logical_or, operands)
-            case Xor(operands):
-                return self._fold(np.logical_xor, operands)
-            case Implies(premise, conclusion):
-                return ~self.evaluate(premise) | self.evaluate(conclusion)
-            case Iff(left, right):
-                return ~(self.evaluate(left) ^ self.evaluate(right))
-            case _:
-                assert_never(formula)
-
-    def _fold(self, operation: np.ufunc, operands: tuple[Formula, ...]) -> NDArray[np.bool_]:
-        return reduce(operation, map(self.evaluate, operands))

@@ -21,8 +21,6 @@ from math import gcd, lcm, prod
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
 from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
 
@@ -368,6 +366,9 @@ def _configurations(
         return ()
     if prod(len(p.values) for p in parents) > MAX_CONDITION_WORLDS:
         return ()
+    # Reading a network needs no arrays, so they are imported here.
+    import numpy as np
+
     holds = truth_table(given, parents)
     return [tuple(map(int, states)) for states in np.argwhere(holds)] if holds.sum() <= most else ()
 
@@ -379,6 +380,6 @@ def local_row(sentence: Sentence, x: Variable) -> Row:
         if isinstance(claim, Is):
             coefficients[x.values.index(claim.value)] += weight
             continue
-        for state in np.flatnonzero(truth_table(claim, (x,))):
+        for state in truth_table(claim, (x,)).nonzero()[0]:
             coefficients[state] += weight
     return Row(tuple(coefficients), sentence.lower, sentence.upper)

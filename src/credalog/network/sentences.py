@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from credalog.errors import LanguageError
@@ -296,6 +297,16 @@ class Network:
 
     def __repr__(self) -> str:
         return f"<network of {len(self.variables):,} variables and {len(self.sentences):,} sentences>"
+
+    @property
+    def digest(self) -> str:
+        """Return a fingerprint of variables, sentences and declared independences; labels do not count."""
+        lines = [f"{v.name} {v.values}" for v in self.variables]
+        for s in self.sentences:
+            claims = [(str(weight), str(claim)) for weight, claim in s.claims]
+            lines.append(f"{s.lower} {claims} {s.given} {s.upper} {s.tau}")
+        lines += [str(replace(contrast, label="")) for contrast in self.contrasts]
+        return sha256("\n".join((*lines, *map(str, self.independences))).encode()).hexdigest()
 
     def about(self, variables: Iterable[Variable]) -> Network:
         """Return what is said of some variables, and of these alone."""

@@ -195,7 +195,8 @@ def _neighbours(error: UnexpectedInput, statement: Statement) -> _Told | None:
 def _unexpected(error: UnexpectedInput, statement: Statement) -> _Told:
     offset = _offset(error, statement)
     if isinstance(error, UnexpectedCharacters):
-        return _Told(offset, f"the character {statement.text[offset]} has no meaning here")
+        advice = "A name has letters, digits and _; any other stands in quotes."
+        return _Told(offset, f"the character {statement.text[offset]} has no meaning here", advice)
     expected = sorted({_WORDS[name] for name in getattr(error, "accepts", None) or () if name in _WORDS})
     advice = f"Expected here: {'  '.join(expected)}." if expected else ""
     if not isinstance(error, UnexpectedToken) or error.token.type == "$END":

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,12 +40,22 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise UnknownName(f"there is no file {path}") from None
+        raise UnknownName(f"there is no file {path}", advice=_instead_of(path)) from None
     except UnicodeDecodeError:
-        raise LanguageError(f"{path} is not a text file in UTF-8") from None
+        raise LanguageError(f"{path} is not a text file in UTF-8", advice="Save it as UTF-8.") from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise LanguageError(f"{path} cannot be read: {why}") from None
+        advice = "Name a file that you may read."
+        raise LanguageError(f"{path} cannot be read: {why}", advice=advice) from None
+
+
+def _instead_of(path: Path) -> str:
+    """Say what to write for the name of a file that is not there."""
+    if path.name.endswith(")"):
+        return "The file is named first, then what is asked of it."
+    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = get_close_matches(path.name, beside, n=1)
+    return f"Did you mean {path.with_name(close[0])}?" if close else "Check the name and the folder."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from functools import cached_property
 from credalog.methods.answer import Options
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.fragment import Fragment
-from credalog.methods.cliques.search import Ending
+from credalog.methods.cliques.search import Ending, Finding
 from credalog.methods.compiled import Compiled
 from credalog.network.expressions import Question
 from credalog.network.formulas import TRUE, Variable
@@ -78,6 +78,19 @@ class Cliques:
         verdicts = [self._verdict(part, options, budget) for part in others]
         return False if False in verdicts else None if None in verdicts else True
 
+    def models_beside(
+        self, kept: Iterable[int], options: Options, budget: Budget
+    ) -> list[Distribution] | None:
+        """Return models of the parts beside some variables; None where one of them has none that is known."""
+        inside = set(kept)
+        found = [self._any_model(part, options, budget) for part in self._anchored_parts if not part & inside]
+        models = [finding.witness.distribution for finding in found if finding.witness is not None]
+        return models if len(models) == len(found) else None
+
+    def anchored_fragments(self) -> list[Fragment]:
+        """Return the parts that can be without a model, each by itself."""
+        return [self._fragment_of(part) for part in self._anchored_parts]
+
     def learn_of_model(self, members: Iterable[int]) -> None:
         """Remember that some variables have a model, and so has every part among them."""
         inside = frozenset(members)
@@ -103,9 +116,7 @@ class Cliques:
         if members in self._facts or budget.remaining < MORE * self._spent.get(members, 0.0):
             return self._facts.get(members)
         began = budget.elapsed
-        kept = tuple(sorted(members))
-        fragment = Fragment(restrict(self.compiled.problem, kept), kept)
-        finding = Ends(self, Query(TRUE), options, budget, fragment, Models()).any_model()
+        finding = self._any_model(members, options, budget)
         if finding.ending is Ending.INTERRUPTED:
             # A verdict is no answer that could say so itself.
             raise KeyboardInterrupt
@@ -115,3 +126,10 @@ class Cliques:
         elif finding.witness is not None:
             self._facts[members] = True
         return self._facts.get(members)
+
+    def _fragment_of(self, members: frozenset[int]) -> Fragment:
+        kept = tuple(sorted(members))
+        return Fragment(restrict(self.compiled.problem, kept), kept)
+
+    def _any_model(self, members: frozenset[int], options: Options, budget: Budget) -> Finding:
+        return Ends(self, Query(TRUE), options, budget, self._fragment_of(members), Models()).any_model()

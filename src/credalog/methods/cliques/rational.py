@@ -18,7 +18,7 @@ from credalog.numbers.budget import Budget
 from credalog.program.program import Box, Floats, Objective, Program
 from credalog.trusted.certify import ExactChecker
 
-__all__ = ["exact_bound"]
+__all__ = ["exact_bound", "exact_multipliers"]
 
 NOTHING = 1e-9
 """A multiplier below this share of the largest is zero."""
@@ -54,6 +54,21 @@ def exact_bound(
 
     `shift` fixes the multiplier of the normalization, as a proof of emptiness needs it.
     """
+    found = exact_multipliers(program, objective, box, cost, multipliers, budget=budget, shift=shift)
+    return None if found is None else ExactChecker(program).bound(objective, box, cost, *found)
+
+
+def exact_multipliers(
+    program: Program,
+    objective: Objective,
+    box: Box,
+    cost: Floats,
+    multipliers: Floats,
+    *,
+    budget: Budget,
+    shift: Fraction | None = None,
+) -> tuple[Row, Fraction] | None:
+    """Return rational multipliers near the given ones, by row, and that of the normalization."""
     checker = ExactChecker(program)
     nearby = _support(checker, multipliers)
     if len(nearby) > LARGEST:
@@ -66,7 +81,7 @@ def exact_bound(
     if solved is None:
         return None
     found = {number: weight for number, weight in solved.items() if number != SHIFT}
-    return checker.bound(objective, box, cost, found, solved[SHIFT])
+    return found, solved[SHIFT]
 
 
 def _support(checker: ExactChecker, multipliers: Floats) -> dict[int, float]:

@@ -23,6 +23,9 @@ __all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
 
+TOLERANCE = 1e-9
+"""How far a row or a reduced cost may be violated."""
+
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
 
@@ -71,7 +74,7 @@ class _Scaling:
 class Relaxation:
     """The linear relaxation of one program, kept ready for many boxes and objectives."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, tolerance: float = TOLERANCE) -> None:
         self.program = program
         ratios = program.ratios
         # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
@@ -84,7 +87,7 @@ class Relaxation:
         )
         self._first = program.inequalities.nnz
         self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
-        self._highs = quiet_highs()
+        self._highs = quiet_highs(tolerance)
 
     def minimize(
         self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
@@ -206,13 +209,13 @@ def run_for(highs: highspy.Highs, seconds: float) -> None:
     highs.run()
 
 
-def quiet_highs() -> highspy.Highs:
+def quiet_highs(tolerance: float = TOLERANCE) -> highspy.Highs:
     """Return a silent solver with tight tolerances that drops no small coefficient."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
 

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 
 from credalog.errors import CredalogError
 from credalog.network.formulas import Variable
-from credalog.network.graph import DependencyGraph
+from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import FEASIBILITY
@@ -57,17 +57,20 @@ def explicit_model(
     graph: DependencyGraph,
     *,
     asked: Iterable[Variable] = (),
+    markov: Markov = Markov.LOCAL,
     budget: Budget | None = None,
 ) -> Explicit:
     """Return the model of greatest entropy with a distribution's probabilities of all that is said and asked.
 
     A distribution in which every condition holds is that model itself. The residual is what is left where the
-    time is up, or where the model lies in the closure of its family.
+    time is up, or where the model lies in the closure of its family. Closed scopes are cliques of ties, so
+    their product also satisfies the global condition.
     """
     budget = Budget.of() if budget is None else budget
     everything = tuple(v for f in distribution.factors for v in f.block)
+    conditions = None if markov is Markov.NONE else graph
     # With everything asked for, no condition is excused.
-    if violation(distribution, network, graph, asked=everything) <= FEASIBILITY:
+    if violation(distribution, network, conditions, asked=everything, markov=markov) <= FEASIBILITY:
         return Explicit(distribution, 0.0)
     scopes = [frozenset(s.scope) for s in network.sentences] + [frozenset(asked)]
     components = [frozenset(graph.variables[i] for i in c) for c in graph.components()]

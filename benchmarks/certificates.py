@@ -1,0 +1,221 @@
+"""Certify every EXACT answer of published networks, CREPO, the golden suite and the paper, and verify it.
+
+Input: public LCN and credal network files, the project's own. Output: `benchmarks/results/certificates.md`:
+how many answers have a certificate that the verifier accepts, how long solving and verifying take, how large
+the certificates are. Run from the project root: python benchmarks/certificates.py --write
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import platform
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from pages import ROOT, SHARED, command, finish, options_of, require
+
+import credalog
+from certificate_mutations import complaints, mutated
+from credalog import LCN, CredalogError, Markov
+from credalog.methods.answer import marginal_atoms
+from credalog.network.formulas import conjunction
+from credalog.network.sentences import Query
+from credalog.numbers.interval import Status
+from credalog.text.readers import read
+from credalog.verify import verify
+
+EXPECTED = re.compile(r"# expect (?:markov (\w+) )?(P\(.*\)) = ")
+
+HEAD = """# Certificates
+
+Command: `{command}`.
+{machine}, Python {python}; seconds of the clock, one thread. Every answer that is EXACT at {tolerance:g}
+within {timeout:g} s is certified, bounds and models, within {timeout:g} s for each bound; every certificate
+is then verified by `credalog.verify`. *Complete*: both bounds and both models are there; a trivial
+bound (0 or 1) needs no proof. Sizes are compressed; the ratio is that of verifying to solving.
+
+| answers | EXACT | complete | accepted | solving | writing | verifying | ratio | median size | largest |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+
+MUTATIONS = """
+## Changed certificates
+
+{count:,} random changes (numbers, signs, rows, reasons, cuts, digests, tables) to certificates of the
+paper's examples and the golden suite: {accepted:,} were accepted and are true (a changed digit that does not
+matter, a weaker bound), the rest refused; **{false} accepted and false**.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One answer: what it and its certificate took, and what is missing."""
+
+    name: str
+    solving: float
+    writing: float
+    verifying: float
+    size: int
+    missing: tuple[str, ...]
+    is_accepted: bool
+    lines: list[str]
+
+
+Asked = tuple[LCN, Query, Markov]
+
+
+def published(options: Namespace) -> Iterator[Asked]:
+    for path in sorted(require(SHARED / "lcn").rglob("*.lcn"))[:: options.every]:
+        try:
+            lcn = credalog.load(path)
+        except CredalogError:
+            continue
+        yield from (
+            (lcn, Query(atom), Markov.LOCAL) for atom in marginal_atoms(lcn.ground())[:: options.every]
+        )
+
+
+def crepo(options: Namespace) -> Iterator[Asked]:
+    folder = require(SHARED / "crepo")
+    with (folder / "exact_results.csv").open() as table:
+        rows = list(csv.DictReader(table))[:: options.every]
+    for row in rows:
+        lcn = LCN.from_network(read(folder / "vmodel" / Path(row["filename"]).name))
+        variables = lcn.variables
+        seen = (variables[int(x)] for x in row["observed"].split())
+        given = conjunction(v.is_(v.values[0]) for v in seen)
+        target = variables[int(row["target"])]
+        yield lcn, Query(target.is_(target.values[0]), given), Markov.LOCAL
+
+
+def golden(options: Namespace) -> Iterator[Asked]:
+    for path in sorted((ROOT / "tests" / "conformance").glob("*.lcn")):
+        lcn = credalog.load(path)
+        for markov, text in EXPECTED.findall(path.read_text(encoding="utf-8")):
+            yield lcn, lcn.question(text), Markov(markov or "local")
+
+
+def paper(options: Namespace) -> Iterator[Asked]:
+    for name in ("smokers", "parity", "two_sources", "appendix"):
+        lcn = credalog.load(ROOT / "examples" / f"{name}.lcn")
+        yield from ((lcn, lcn.question(asked), Markov.LOCAL) for asked in lcn.queries)
+
+
+SMALL = ("the paper", "golden suite")
+SOURCES = {"the paper": paper, "golden suite": golden, "published LCNs": published, "CREPO": crepo}
+
+
+def tried(asked: Asked, options: Namespace) -> Result | None:
+    """Answer, certify and verify one question; None where it is not EXACT."""
+    lcn, query, markov = asked
+    start = perf_counter()
+    try:
+        answer = lcn.query(query, markov=markov, timeout=options.timeout, tolerance=options.tolerance)
+    except CredalogError:
+        return None
+    if answer.status is not Status.EXACT:
+        return None
+    solved = perf_counter()
+    certificate = answer.certificate(timeout=options.timeout)
+    written = perf_counter()
+    lines = [json.dumps(line, separators=(",", ":")) for line in certificate.lines]
+    size = len(gzip.compress("\n".join(lines).encode()))
+    checked = perf_counter()
+    try:
+        list(verify(lcn.ground(), lines))
+        accepted = True
+    except CredalogError as error:
+        print(f"  REFUSED {query}: {error}", flush=True)
+        accepted = False
+    now = perf_counter()
+    name = f"{query} ({answer.method})"
+    return Result(
+        name, solved - start, written - solved, now - checked, size, certificate.missing, accepted, lines
+    )
+
+
+def attacked(certificates: list[tuple[LCN, list[str]]], count: int) -> str:
+    """Change certificates at random, and tell whether anything false is accepted."""
+    rng, accepted, false = Random(1), 0, list[str]()
+    for n in range(count if certificates else 0):
+        lcn, lines = certificates[n % len(certificates)]
+        changed = mutated(lines, rng)
+        found = list(complaints(lcn, changed))
+        false += found
+        accepted += not found and is_accepted(lcn, changed)
+    return MUTATIONS.format(count=count, accepted=accepted, false=len(false)) + "".join(
+        f"- {f}\n" for f in false
+    )
+
+
+def is_accepted(lcn: LCN, lines: list[str]) -> bool:
+    try:
+        return bool(list(verify(lcn.ground(), lines)))
+    except CredalogError:
+        return False
+
+
+def row(name: str, results: list[Result], asked: int) -> str:
+    solving, writing, verifying = (
+        sum(getattr(r, part) for r in results) for part in ("solving", "writing", "verifying")
+    )
+    sizes = [r.size / 1000 for r in results] or [0.0]
+    return (
+        f"| {name} | {len(results)} of {asked} | {sum(not r.missing for r in results)} "
+        f"| {sum(r.is_accepted for r in results)} | {solving:.1f} s | {writing:.1f} s | {verifying:.1f} s "
+        f"| {verifying / max(solving, 1e-9):.2f} | {median(sizes):.1f} kB | {max(sizes):.0f} kB |\n"
+    )
+
+
+def main() -> None:
+    parser = options_of(__doc__)
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds for an answer, and for a proof")
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="the gap that counts as EXACT")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th file and question")
+    parser.add_argument("--mutations", type=int, default=10_000, help="random changes to certificates")
+    parser.add_argument("--only", choices=list(SOURCES), help="one source of questions")
+    options = parser.parse_args()
+    page = HEAD.format(
+        command=command(),
+        machine=platform.machine(),
+        python=platform.python_version(),
+        tolerance=options.tolerance,
+        timeout=options.timeout,
+    )
+    everything, missing, changeable = list[Result](), list[str](), list[tuple[LCN, list[str]]]()
+    total = 0
+    for name, source in SOURCES.items():
+        if options.only not in (None, name):
+            continue
+        questions = list(source(options))
+        found = [(asked, result) for asked in questions if (result := tried(asked, options)) is not None]
+        results = [result for _, result in found]
+        page += row(name, results, len(questions))
+        print(page.splitlines()[-1], flush=True)
+        everything += results
+        changeable += [
+            (asked[0], r.lines) for asked, r in found if asked[2] is Markov.LOCAL and name in SMALL
+        ]
+        total += len(questions)
+        missing += [f"- {name}, {r.name}: {'; '.join(r.missing)}\n" for r in results if r.missing]
+    page += row("**all**", everything, total)
+    if missing:
+        page += "\n## Not complete\n\n" + "".join(missing)
+    page += attacked(changeable, options.mutations) if options.mutations else ""
+    finish("certificates", page, parser, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What a network says in numbers: the states in which conditions and claims hold, and its Markov condition.
+
+Input: a ground network. Output: `Meaning`: sentences as states with weights, in plain Python. The verifier of
+certificates stands on it, so it needs no arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from credalog.errors import ProblemTooLarge
+from credalog.network.formulas import Formula, Variable, holds_in, literals_of, scope
+from credalog.network.graph import Markov
+from credalog.network.markov import MarkovCondition
+from credalog.network.polytopes import LocalPolytope, Row, ranges
+from credalog.network.sentences import Network, Sentence
+
+__all__ = ["Event", "Key", "Meaning", "Range", "key"]
+
+Event: TypeAlias = dict[int, int]
+"""Some variables, by number, at some states."""
+
+Range: TypeAlias = tuple[Fraction, Fraction]
+Key: TypeAlias = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
+"""The name of P(left | given)."""
+
+WIDEST = 8
+"""In formulas about more variables than this, a single state is recognised only where it is spelt out."""
+
+MOST_STATES = 1 << 20
+"""More states than this are not gone through one by one."""
+
+
+def key(left: Event, given: Event) -> Key:
+    """Return the name of P(left | given)."""
+    return frozenset(left.items()), frozenset(given.items())
+
+
+class Meaning(MarkovCondition):
+    """A network in numbers; `sentences` may grow by what is proved of it."""
+
+    def __init__(self, network: Network, markov: Markov) -> None:
+        super().__init__(network, markov)
+        self.network, self.variables = network, network.variables
+        self.sizes = tuple(len(v.values) for v in network.variables)
+        self.sentences: list[Sentence] = list(network.sentences)
+        self._said: dict[int, list[tuple[Event, Fraction]]] = {}
+        self._ranges: dict[Key, Range] = {}
+        self._rows: dict[tuple[int, frozenset[tuple[int, int]]], tuple[Row, ...]] = {}
+        for sentence in self.sentences:
+            self._file(sentence)
+
+    def learn(self, sentence: Sentence) -> None:
+        """Add a sentence that was proved."""
+        self.sentences.append(sentence)
+        self._file(sentence)
+
+    def _file(self, sentence: Sentence) -> None:
+        """Remember what a sentence says of one variable or event, where its condition is one state."""
+        given = self.only_state(sentence.given)
+        claimed = self.numbers(sentence.claim_scope)
+        if given is None:
+            return
+        if len(claimed) == 1:
+            (x,) = claimed
+            weights = tuple(self.weight(sentence, {x: state}) for state in range(self.sizes[x]))
+            place = x, frozenset(given.items())
+            row = Row(weights, sentence.lower, sentence.upper)
+            self._rows[place] = (*self._rows.get(place, ()), row)
+        elif not sentence.is_linear and (left := self.only_state(sentence.claim)):
+            low, high = self.stated(left, given)
+            self._ranges[key(left, given)] = max(low, sentence.lower), min(high, sentence.upper)
+
+    def polytope(self, x: int, given: Event) -> LocalPolytope:
+        """Return the distributions of x that single sentences allow under one condition."""
+        return LocalPolytope(self.sizes[x], self._rows.get((x, frozenset(given.items())), ()))
+
+    def stated(self, left: Event, given: Event) -> Range:
+        """Return between which values sentences keep P(left | given); the greater first if there is none."""
+        if len(left) != 1:
+            return self._ranges.get(key(left, given), (Fraction(0), Fraction(1)))
+        ((x, state),) = left.items()
+        found = ranges(self.polytope(x, given))
+        return found[state] if found else (Fraction(1), Fraction(0))
+
+    def worlds(self, over: Iterable[int], known: Mapping[int, int]) -> Iterator[Event]:
+        """Yield the states of some variables in their order, those known at their known state."""
+        shown = tuple(over)
+        axes = [(known[x],) if x in known else range(self.sizes[x]) for x in shown]
+        if prod(map(len, axes)) > MOST_STATES:
+            raise ProblemTooLarge(f"a table of {len(shown)} variables is too large to be gone through")
+        return (dict(zip(shown, states, strict=True)) for states in product(*axes))
+
+    def holds(self, formula: Formula, event: Event) -> bool:
+        """Tell whether a formula is true in an event."""
+        return holds_in(formula, {self.variables[x]: self.variables[x].values[s] for x, s in event.items()})
+
+    def only_state(self, formula: Formula) -> Event | None:
+        """Return the only state of its variables in which a formula holds; None unless there is just one."""
+        literals = literals_of(formula)
+        if literals is not None:
+            return {self.number[v]: v.values.index(value) for v, value in literals.items()}
+        if len(scope(formula)) > WIDEST:
+            return None
+        states = [e for e in self.worlds(sorted(self.numbers(scope(formula))), {}) if self.holds(formula, e)]
+        return states[0] if len(states) == 1 else None
+
+    def states(self, given: Formula, over: Iterable[Variable]) -> Iterator[Event]:
+        """Yield the states of some variables in which a formula holds."""
+        known = self.only_state(given) or {}
+        return (e for e in self.worlds(sorted(self.numbers(over)), known) if self.holds(given, e))
+
+    def weight(self, sentence: Sentence, event: Event) -> Fraction:
+        """Return the weights of the claims that hold in an event."""
+        true = (weight for weight, claim in sentence.claims if self.holds(claim, event))
+        return sum(true, start=Fraction(0))
+
+    def said(self, k: int) -> list[tuple[Event, Fraction]]:
+        """Return the states of a sentence in which its condition holds, with the weight of its claims."""
+        if k not in self._said:
+            s = self.sentences[k]
+            self._said[k] = [(event, self.weight(s, event)) for event in self.states(s.given, s.scope)]
+        return self._said[k]

@@ -1,0 +1,385 @@
+"""From a reasoned program to a proof: leaves with rational multipliers, joined by cuts.
+
+Input: a `ReasonedProgram`, the end of an interval and the bound to be proved. Output: `Proved`: the rows and
+nodes of a certificate, and the bound that they prove to the last digit.
+
+HiGHS proposes multipliers. They are rounded to decimal numbers, and what the rounding leaves negative is made
+up for: a table holds no more than the whole mass, which the bound absorbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from credalog.methods.cliques.rational import exact_multipliers
+from credalog.network.meaning import Event, Key, key
+from credalog.network.polytopes import Vertex
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
+from credalog.program.program import Box, Claim, Floats, Outcome
+from credalog.program.solvers.highs import Basis, Relaxation
+from credalog.questions.certificates.program import Reason, ReasonedProgram, pairs
+from credalog.verify import Box as Ranges
+from credalog.verify import Column, Refused, ends
+
+__all__ = ["Least", "Proved", "prove"]
+
+DIGITS = 13
+"""How many digits of a multiplier are kept."""
+
+NOTHING = 1e-14
+"""A multiplier below this is left out."""
+
+LOOSE = 1e-7
+"""The tolerance of a solver that is asked where another has no verdict."""
+
+SLACK = Fraction(1, 10**6)
+"""By how much a bound in floats may be missed."""
+
+NARROW, AGREED = 1e-7, 1e-10
+"""Ranges below the first are not cut, nor conditional probabilities whose contexts differ by no more."""
+
+MARGIN = 0.1
+"""No cut is nearer to an end of its range than this share of it."""
+
+MOST_CORNERS = 12
+"""A local polytope with more vertices than this is cut in two instead."""
+
+MOST_NODES = 20_000
+"""A proof with more nodes than this is given up."""
+
+FINENESS = 1 << 30
+"""Cuts are at multiples of one over this."""
+
+Used: TypeAlias = list[tuple[Reason, Fraction]]
+"""Rows by their reasons, with their multipliers."""
+
+
+class Least(NamedTuple):
+    """A proved lower bound on the probability of the condition, and the sentence that says so."""
+
+    number: int
+    bound: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A bound with the rows and nodes that prove it."""
+
+    bound: Fraction
+    rows: list[Reason]
+    nodes: list[Any]
+
+
+@dataclass(slots=True)
+class _Leaf:
+    node: int
+    box: Box
+    ranges: Ranges
+    basis: Basis = None
+
+
+def prove(
+    found: ReasonedProgram,
+    end: End,
+    target: float | Fraction,
+    budget: Budget,
+    *,
+    least: Least | None = None,
+) -> Proved | None:
+    """Prove that no model passes a target; None where that is not done in time.
+
+    A fraction is to be reached, a float may be missed by a little. `least` is a proved lower bound on the
+    probability of the condition.
+    """
+    return _Proving(found, end, target, budget, least).run()
+
+
+class _Proving:
+    """One proof under way; values are multiplied by the end's sign, so that a lower bound is proved."""
+
+    def __init__(
+        self,
+        found: ReasonedProgram,
+        end: End,
+        target: float | Fraction,
+        budget: Budget,
+        least: Least | None,
+    ) -> None:
+        self.found, self.end, self.budget, self.least = found, end, budget, least
+        slack = Fraction(0) if isinstance(target, Fraction) else SLACK
+        self.enough = Fraction(end.sign) * Fraction(target) - slack
+        self.relaxation = Relaxation(found.program)
+        mass = 1.0 if not found.asked.is_conditional else inf if least is None else float(1 / least.bound)
+        self.objective = found.objective(mass)
+        self.row_number: dict[str, int] = {}
+        self.rows: list[Reason] = []
+        self.nodes: list[Any] = []
+        self.bound: Fraction | None = None
+        self.corners: dict[Key, tuple[Vertex, ...]] = {}
+
+    def run(self) -> Proved | None:
+        """Close one leaf after the other, cutting those that are not proved as they are."""
+        waiting = [_Leaf(self._new_node(), self.found.program.ratios.box, {})]
+        while waiting:
+            leaf = waiting.pop()
+            if self.budget.is_spent or len(self.nodes) > MOST_NODES:
+                return None
+            claim, basis = self._solved(leaf)
+            if self._closes(leaf, claim):
+                continue
+            children = self._cut(leaf, claim, basis)
+            if children is None:
+                return None
+            waiting += children
+        # A proof that every leaf is empty proves any bound.
+        bound = Fraction(2) if self.bound is None else self.bound
+        return Proved(Fraction(self.end.sign) * bound, self.rows, self.nodes)
+
+    def _new_node(self) -> int:
+        self.nodes.append(None)
+        return len(self.nodes) - 1
+
+    def _solved(self, leaf: _Leaf) -> tuple[Claim, Basis]:
+        claim, basis = self._claimed(self.relaxation, leaf)
+        if claim.outcome is Outcome.STOPPED and not self.budget.is_spent:
+            # On narrow boxes a solver with tight tolerances may end with no verdict.
+            return self._claimed(self._loose, leaf)
+        return claim, basis
+
+    def _claimed(self, relaxation: Relaxation, leaf: _Leaf) -> tuple[Claim, Basis]:
+        solve = relaxation.minimize if self.end is End.LOWER else relaxation.maximize
+        basis = leaf.basis if relaxation is self.relaxation else None
+        return solve(self.objective, leaf.box, basis=basis, timeout=self.budget.for_solver)
+
+    @cached_property
+    def _loose(self) -> Relaxation:
+        return Relaxation(self.found.program, tolerance=LOOSE)
+
+    # ---- leaves ---------------------------------------------------------------------------------------
+
+    def _closes(self, leaf: _Leaf, claim: Claim) -> bool:
+        """Write a leaf down if its multipliers prove enough."""
+        if claim.outcome is Outcome.INFEASIBLE and claim.multipliers[-1] > 0.0:
+            return self._closes_empty(leaf, claim.multipliers / claim.multipliers[-1])
+        if claim.outcome is not Outcome.OPTIMAL or self.end.sign * claim.value < float(self.enough) - NARROW:
+            return False
+        for used, shift in self._ways(leaf, claim.multipliers, None):
+            loss = self._loss(used, leaf.ranges, (Fraction(1), shift))
+            if loss is not None and shift - loss >= self.enough:
+                self.bound = shift - loss if self.bound is None else min(self.bound, shift - loss)
+                self.nodes[leaf.node] = ["leaf", "1", "0", self._written(used)]
+                return True
+        return False
+
+    def _closes_empty(self, leaf: _Leaf, ray: Floats) -> bool:
+        for used, shift in self._ways(leaf, ray, Fraction(1)):
+            loss = self._loss(used, leaf.ranges, (Fraction(0), shift))
+            if loss is not None and loss < shift:
+                self.nodes[leaf.node] = ["leaf", "0", str(shift - loss), self._written(used)]
+                return True
+        return False
+
+    def _ways(
+        self, leaf: _Leaf, multipliers: Floats, shift: Fraction | None
+    ) -> Iterator[tuple[Used, Fraction]]:
+        """Yield rational multipliers near a solver's: rounded ones, then some that need no rounding."""
+        reasons = self._all_reasons
+        yield self._rounded(leaf, multipliers), _rounded(multipliers[-1]) if shift is None else shift
+        cost = (
+            self.end.sign * self.objective.numerator if shift is None else np.zeros(len(self.found.column_of))
+        )
+        found = exact_multipliers(
+            self.found.program, self.objective, leaf.box, cost, multipliers, budget=self.budget, shift=shift
+        )
+        if found is not None:
+            yield [(reasons[n], value) for n, value in found[0].items() if value], found[1]
+
+    @cached_property
+    def _all_reasons(self) -> list[Reason]:
+        """Return the reasons of all rows in the order of a solver's multipliers."""
+        unequal, equal = self.found.row_reasons
+        contexts = list(zip(self.found.ratio_reasons, self.found.is_swapped, strict=True))
+        # Of a swapped context the lower row of one value is the upper row of the other: the same form.
+        lows = [["ratio", "upper" if swaps else "lower", *reason[2:]] for reason, swaps in contexts]
+        highs = [["ratio", "lower" if swaps else "upper", *reason[2:]] for reason, swaps in contexts]
+        return [*unequal, *lows, *highs, *equal]
+
+    def _rounded(self, leaf: _Leaf, multipliers: Floats) -> Used:
+        """Return the multipliers that are not zero, rounded to decimal numbers."""
+        sizes, count = multipliers[:-1].copy(), len(self.found.row_reasons[0])
+        contexts = len(self.found.ratio_reasons)
+        low, high = sizes[count : count + contexts], sizes[count + contexts : count + 2 * contexts]
+        sizes[: count + 2 * contexts] = np.maximum(sizes[: count + 2 * contexts], 0.0)
+        # Where a ratio is one number its two rows are one equation.
+        of = self.found.program.ratios.of
+        is_point = (leaf.box.lower == leaf.box.upper)[of]
+        low[is_point] -= high[is_point]
+        high[is_point] = 0.0
+        kept = np.flatnonzero(np.abs(sizes) > NOTHING).tolist()
+        return [(self._all_reasons[n], _rounded(sizes[n])) for n in kept]
+
+    def _loss(self, used: Used, ranges: Ranges, scales: tuple[Fraction, Fraction]) -> Fraction | None:
+        """Move what is negative to the columns of the condition; return by how much it is negative there.
+
+        The rows that this takes are added to those used.
+        """
+        reduced = self._reduced(used, ranges, scales)
+        for t in range(1, len(self.found.tables)):
+            if t != self.found.question or self.found.asked.is_conditional:
+                self._move(used, reduced, ranges, self._to_mass(reduced, t))
+        self._move(used, reduced, ranges, self._through_mass(reduced))
+        given = set(self.found.goal[1])
+        if any(value < 0 for column, value in reduced.items() if column not in given):
+            return None
+        return -min([Fraction(0), *(reduced[column] for column in given)])
+
+    def _move(self, used: Used, reduced: dict[Column, Fraction], ranges: Ranges, rows: Used) -> None:
+        for reason, value in rows:
+            self._subtract(reduced, reason, value, ranges)
+        used += rows
+
+    def _reduced(
+        self, used: Used, ranges: Ranges, scales: tuple[Fraction, Fraction]
+    ) -> dict[Column, Fraction]:
+        weight, shift = scales
+        true, given = self.found.goal
+        sign, reduced = Fraction(self.end.sign), dict.fromkeys(given, -shift)
+        for column in true:
+            reduced[column] += weight * sign
+        for reason, value in used:
+            self._subtract(reduced, reason, value, ranges)
+        return reduced
+
+    def _subtract(
+        self, reduced: dict[Column, Fraction], reason: Reason, value: Fraction, ranges: Ranges
+    ) -> None:
+        for column, coefficient in self.found.proof.row(reason, ranges)[0]:
+            reduced[column] = reduced.get(column, Fraction(0)) - value * coefficient
+
+    def _to_mass(self, reduced: dict[Column, Fraction], t: int) -> Used:
+        """Move what is negative in a table to the whole mass, or to the condition if it shows just that."""
+        short = -min((value for column, value in reduced.items() if column[0] == t), default=Fraction(0))
+        fixed, question = self.found.tables[t][1], self.found.question
+        if short <= 0 or (t == question and fixed):
+            return []
+        to_question = bool(fixed) and fixed == self.found.tables[question][1]
+        return [(["part", t, fixed, question if to_question else 0, fixed if to_question else []], short)]
+
+    def _through_mass(self, reduced: dict[Column, Fraction]) -> Used:
+        """Move what is negative of the whole mass to the condition, which has a least share of it."""
+        short, question = -reduced.get((0,), Fraction(0)), self.found.question
+        if short <= 0:
+            return []
+        to_question = (["part", 0, [], question, []], short)
+        if not self.found.asked.is_conditional:
+            return [to_question]
+        if self.least is None:
+            return []
+        if self.found.tables[question][1]:
+            condition = self.found.meaning.only_state(self.found.asked.given)
+            return [
+                (["ratio", "lower", pairs(condition or {}), [], [], question, 0], short / self.least.bound)
+            ]
+        return [
+            to_question,
+            (["sentence", self.least.number, "lower", question, []], short / self.least.bound),
+        ]
+
+    def _written(self, used: Used) -> list[list[Any]]:
+        """Give numbers to the rows that a leaf uses."""
+        total: dict[int, Fraction] = {}
+        for reason, value in used:
+            name = str(reason)
+            if name not in self.row_number:
+                self.row_number[name] = len(self.rows)
+                self.rows.append(reason)
+            total[self.row_number[name]] = total.get(self.row_number[name], Fraction(0)) + value
+        return [[n, str(value)] for n, value in total.items() if value]
+
+    # ---- cuts -----------------------------------------------------------------------------------------
+
+    def _cut(self, leaf: _Leaf, claim: Claim, basis: Basis) -> list[_Leaf] | None:
+        """Cut the conditional probability on which the contexts of a point disagree most."""
+        ratio, value = self._widest(leaf.box, claim.point)
+        if ratio is None:
+            return None
+        left, given = self.found.keys[ratio]
+        corners = self._corners(left, given)
+        if corners:
+            (x,) = left
+            parts = [{key({x: n}, given): (p, p) for n, p in enumerate(corner)} for corner in corners]
+            head = ["ends", x, pairs(given)]
+        else:
+            low, high = float(leaf.box.lower[ratio]), float(leaf.box.upper[ratio])
+            margin = MARGIN * (high - low)
+            # A float that is a short fraction: what the solver sees is what is written.
+            at = Fraction(round(min(max(value, low + margin), high - margin) * FINENESS), FINENESS)
+            least, most = self.found.proof.range(left, given, leaf.ranges)
+            parts = [{key(left, given): half} for half in ((least, at), (at, most))]
+            head = ["cut", pairs(left), pairs(given), str(at)]
+        children = [
+            _Leaf(self._new_node(), self._restricted(leaf.box, part), {**leaf.ranges, **part}, basis)
+            for part in parts
+        ]
+        self.nodes[leaf.node] = [*head, *(child.node for child in children)]
+        return children
+
+    def _restricted(self, box: Box, part: Ranges) -> Box:
+        """Return a box with other ranges of those probabilities that the program has."""
+        for name, (low, high) in part.items():
+            if name in self._ratio_of:
+                box = box.restrict(self._ratio_of[name], float(low), float(high))
+        return box
+
+    @cached_property
+    def _ratio_of(self) -> dict[Key, int]:
+        return {name: n for n, name in enumerate(self.found.contexts)}
+
+    def _widest(self, box: Box, point: Floats) -> tuple[int | None, float]:
+        ratios = self.found.program.ratios
+        if not len(point) or not np.isfinite(point).all():
+            return self._broadest(box)
+        part, whole = ratios.numerator @ point, ratios.denominator @ point
+        count = len(ratios.lower)
+        masses = np.bincount(ratios.of, whole, count)
+        values = np.bincount(ratios.of, part, count) / np.maximum(masses, 1e-300)
+        apart = np.bincount(ratios.of, np.abs(part - values[ratios.of] * whole), count)
+        apart[box.upper - box.lower <= NARROW] = 0.0
+        if not len(apart) or apart.max() <= AGREED:
+            return None, 0.0
+        ratio = int(np.argmax(apart))
+        return ratio, float(values[ratio])
+
+    def _broadest(self, box: Box) -> tuple[int | None, float]:
+        """Return the widest range of a leaf about which the solver says nothing."""
+        widths = box.upper - box.lower
+        if not len(widths) or widths.max() <= NARROW:
+            return None, 0.0
+        ratio = int(np.argmax(widths))
+        return ratio, float(box.lower[ratio] + widths[ratio] / 2.0)
+
+    def _corners(self, left: Event, given: Event) -> tuple[Vertex, ...]:
+        """Return the vertices at one of which some optimum has P(x | given), in the eyes of the verifier."""
+        if len(left) != 1:
+            return ()
+        (x,) = left
+        place = key({x: 0}, given)
+        if place not in self.corners:
+            try:
+                found = ends(self.found.meaning, x, given)
+            except Refused:
+                found = ()
+            self.corners[place] = found if len(found) <= MOST_CORNERS else ()
+        return self.corners[place]
+
+
+def _rounded(value: float) -> Fraction:
+    return Fraction(f"{value:.{DIGITS}g}")

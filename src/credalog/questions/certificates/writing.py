@@ -1,0 +1,259 @@
+"""The lines of a certificate.
+
+Input: an engine and results: answers, decisions, best assignments. Output: `Certificate`: what the verifier
+accepts, and in words what could not be certified.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from credalog.errors import CredalogError, ProblemTooLarge
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.factorization import Factorization
+from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.slices import RUNGS, Slices
+from credalog.network.formulas import TRUE, Formula
+from credalog.network.meaning import Meaning
+from credalog.network.sentences import Query, Sentence
+from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.questions.certificates.models import completed, in_whole_numbers
+from credalog.questions.certificates.program import reasoned
+from credalog.questions.certificates.proving import Least, Proved, prove
+from credalog.questions.decide import Decision, Relation, Verdict
+from credalog.tables.distribution import Distribution
+from credalog.verify import FORMAT, MOST_BYTES, VERSION, Model, Refused
+
+__all__ = ["Certificate", "certify", "certify_consistency"]
+
+Cliques: TypeAlias = tuple[Factorization, dict[int, int]]
+
+SMALLEST = 1e-5
+"""A condition that may be less probable than this is proved about without rounding."""
+
+PLACES = 12
+"""How many decimals of a bound are claimed."""
+
+
+LARGEST_RESIDUAL = Fraction(1, 10**5)
+"""What misses a sentence or an independence by more, relative to its condition, is not called a model."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The lines that were proved, and in words what was not."""
+
+    lines: tuple[dict[str, Any], ...]
+    missing: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return the lines as JSON, an object each."""
+        return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in self.lines)
+
+    def to_bytes(self) -> bytes:
+        """Return what a file holds: the lines, compressed."""
+        text = self.text.encode()
+        if len(text) > MOST_BYTES:
+            raise CredalogError(
+                f"the certificate has {len(text) >> 20:,} MB; the verifier reads {MOST_BYTES >> 20}",
+                advice="Certify fewer questions at a time.",
+            )
+        return gzip.compress(text, mtime=0)
+
+    def write(self, path: str | Path) -> None:
+        """Write the certificate to a file."""
+        Path(path).write_bytes(self.to_bytes())
+
+
+class Wanted(NamedTuple):
+    """One end of a result: what is to be proved of it, and what attains it."""
+
+    query: Query
+    end: End
+    bound: float | Fraction | None
+    model: Distribution | None
+
+
+def certify(
+    engine: Engine, results: Iterable[Answer | Decision], options: Options = Options()
+) -> Certificate:
+    """Write down proofs of the bounds that results rest on, and the models that attain them."""
+    writing = _Writing(engine, options.timeout)
+    for result in results:
+        ends = _of_decision(result) if isinstance(result, Decision) else _of_answer(result, writing.missing)
+        for wanted in ends:
+            writing.certify(wanted)
+    return writing.certificate
+
+
+def certify_consistency(engine: Engine, options: Options = Options()) -> Certificate:
+    """Write down a model of a network, or a proof that there is none."""
+    writing = _Writing(engine, options.timeout)
+    if not writing.write_model(Query(TRUE), None) and not writing.refute():
+        writing.missing.append("neither a model nor a contradiction could be certified")
+    return writing.certificate
+
+
+def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
+    """Yield both ends of an answer; a bound that is only claimed has no proof."""
+    assert isinstance(answer.query, Query), "only probabilities are certified"
+    for end in End:
+        endpoint: Endpoint = answer.interval[end]
+        bound = endpoint.bound if end.is_tighter(endpoint.bound, end.trivial) else None
+        if endpoint.warrant in (Warrant.CLAIMED, Warrant.HEURISTIC):
+            missing.append(f"the {end.value} bound of {answer.query} is only claimed: it has no certificate")
+            bound = None
+        if endpoint.model is None:
+            missing.append(f"no model is known to attain the {end.value} end of {answer.query}")
+        yield Wanted(answer.query, end, bound, endpoint.model)
+
+
+def _of_decision(decision: Decision) -> Iterator[Wanted]:
+    """Yield what a verdict rests on: a bound at the threshold, or models on both sides of it."""
+    assert isinstance(decision.query, Query), "only probabilities are certified"
+    towards = End.LOWER if decision.relation is Relation.AT_LEAST else End.UPPER
+    if decision.verdict is Verdict.CERTAIN:
+        yield Wanted(decision.query, towards, decision.threshold, None)
+    elif decision.verdict is Verdict.EXCLUDED:
+        yield Wanted(decision.query, towards.opposite, decision.interval[towards.opposite].bound, None)
+    else:
+        for end in End:
+            yield Wanted(decision.query, end, None, decision.interval[end].model)
+
+
+class _Writing:
+    """A certificate under way; `seconds` are for each proof."""
+
+    def __init__(self, engine: Engine, seconds: float) -> None:
+        self.engine, self.seconds = engine, seconds
+        self.meaning = Meaning(engine.network, engine.markov)
+        digest, markov = engine.network.digest, engine.markov.value
+        self.lines: list[dict[str, Any]] = [
+            {"format": FORMAT, "version": VERSION, "network": digest, "markov": markov}
+        ]
+        self.missing: list[str] = []
+        self.leasts: dict[Formula, Least | None] = {}
+
+    @property
+    def certificate(self) -> Certificate:
+        """Return what was written so far."""
+        return Certificate(tuple(self.lines), tuple(dict.fromkeys(self.missing)))
+
+    def certify(self, wanted: Wanted) -> None:
+        """Write down one end of a result."""
+        if wanted.bound is not None and not self.write_bound(wanted.query, wanted.end, wanted.bound):
+            self.missing.append(
+                f"the {wanted.end.value} bound of {wanted.query} was not proved again in time"
+            )
+        if wanted.model is not None and not self.write_model(wanted.query, wanted.model):
+            self.missing.append(
+                f"the model at the {wanted.end.value} end of {wanted.query} was not confirmed"
+            )
+
+    # ---- bounds ---------------------------------------------------------------------------------------
+
+    def write_bound(self, asked: Query, end: End, bound: float | Fraction) -> bool:
+        """Write down a proof that no model passes a bound, on cliques of one kind or another."""
+        budget, fragment = Budget.of(self.seconds), self.engine.part(asked)
+        least = self._least(asked.given)
+        for cliques in self._factorizations(asked, fragment):
+            with suppress(ProblemTooLarge, OutOfTime):
+                program = reasoned(self.meaning, asked, fragment, cliques, budget)
+                proved = prove(program, end, bound, budget, least=least)
+                if proved is not None:
+                    self._write(asked, end, (program.tables, program.question), proved, bound)
+                    return True
+            if budget.is_spent:
+                break
+        return False
+
+    def refute(self) -> bool:
+        """Write down a proof that there is no model: that the probability of what is true is at least 2."""
+        for fragment in self.engine.cliques.anchored_fragments():
+            budget = Budget.of(self.seconds)
+            for cliques in self._factorizations(Query(TRUE), fragment):
+                with suppress(ProblemTooLarge, OutOfTime):
+                    program = reasoned(self.meaning, Query(TRUE), fragment, cliques, budget)
+                    proved = prove(program, End.LOWER, Fraction(2), budget)
+                    if proved is not None:
+                        self._write(Query(TRUE), End.LOWER, (program.tables, program.question), proved, 2.0)
+                        return True
+        return False
+
+    def _least(self, given: Formula) -> Least | None:
+        """Return a proved bound on the probability of a condition from below, written down once."""
+        if given == TRUE:
+            return None
+        if given not in self.leasts:
+            self.leasts[given] = None
+            known = len(self.meaning.sentences)
+            if self.write_bound(Query(given), End.LOWER, SMALLEST):
+                self.leasts[given] = Least(known, self.meaning.sentences[known].lower)
+        return self.leasts[given]
+
+    def _factorizations(self, asked: Query, fragment: Fragment) -> Iterator[Cliques]:
+        """Yield cliques on which to prove: along ties, then with all conditions, then slices."""
+        problem = fragment.problem
+        has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
+        for reading in (Reading.TIED, problem.reading) if has_core else (problem.reading,):
+            with suppress(ProblemTooLarge):
+                yield fragment.factorize(asked, reading)
+        number = {v: i for i, v in enumerate(problem.variables)}
+        slices = Slices(problem, tuple(sorted(number[v] for v in asked.scope)))
+        for rung in RUNGS:
+            with suppress(ProblemTooLarge):
+                yield slices.factorization(rung), {}
+
+    def _write(
+        self, asked: Query, end: End, tables: tuple[Any, int], proved: Proved, bound: float | Fraction
+    ) -> None:
+        """Write a claim: the bound asked for if it is a fraction, else what is proved, rounded outwards."""
+        scaled = proved.bound * 10**PLACES
+        claimed = Fraction(floor(scaled) if end is End.LOWER else ceil(scaled), 10**PLACES)
+        claimed = bound if isinstance(bound, Fraction) else claimed
+        line = {"claim": end.value, "query": str(asked), "bound": str(claimed), "table": tables[1]}
+        self.lines.append({**line, "tables": tables[0], "rows": proved.rows, "nodes": proved.nodes})
+        if 0 <= claimed <= 1:
+            low, high = (claimed, Fraction(1)) if end is End.LOWER else (Fraction(0), claimed)
+            self.meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
+
+    # ---- models ---------------------------------------------------------------------------------------
+
+    def write_model(self, asked: Query, model: Distribution | None) -> bool:
+        """Write down a model of the whole network, with what rounding leaves of a violation."""
+        options = Options(timeout=self.seconds)
+        whole = completed(self.engine, model, options, Budget.of(self.seconds))
+        if whole is None:
+            return False
+        try:
+            factors = in_whole_numbers(whole, self.meaning.number)
+            checked = Model(self.meaning, factors)
+            residual, value = checked.residual(asked), checked.value(asked)
+        except (Refused, ProblemTooLarge):
+            return False
+        if residual > LARGEST_RESIDUAL:
+            return False
+        line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
+        within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}
+        self.lines.append({**line, **within, "factors": factors})
+        return True
+
+
+def _upwards(value: Fraction) -> Fraction:
+    """Round a violation up to two digits."""
+    if not value:
+        return value
+    scale = Fraction(10) ** (2 - floor(log10(value)))
+    return ceil(value * scale) / scale

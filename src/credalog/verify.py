@@ -1,0 +1,400 @@
+"""Check a certificate in whole numbers and fractions: no solver's word is taken, and none of the engine's.
+
+Input: a network and a certificate (docs/certificates.md). Output: a sentence per claim, or `Refused` with the
+first step that fails. Of Credalog this module uses the parser, grounding and the Markov condition.
+
+A *table* shows some variables, others fixed at one state; its columns are the probabilities of its states,
+which no model makes negative. A *row* is a linear form in columns that is zero, or not negative, in every
+model; it is rebuilt here from its *reason*. A *leaf* writes w (P(q, e) - b P(e)) - k P(e) as a sum of rows,
+each times a multiplier, and of columns, each times a number that is not negative. With w > 0 this proves
+P(q | e) >= b, with w = 0 < k that no model has P(e) > 0. A *cut* halves the range of a P(left | given).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, starmap
+from math import ceil, floor, prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from credalog.errors import CredalogError
+from credalog.grounding.network import Grounder, ground
+from credalog.network.formulas import TRUE, Formula
+from credalog.network.graph import Markov
+from credalog.network.markov import Graph, Variables
+from credalog.network.meaning import Event, Key, Meaning, Range, key
+from credalog.network.polytopes import Vertex, vertices
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.text.lifting import declarations_of
+from credalog.text.parse import read_file, read_query
+from credalog.theory import Theory
+
+FORMAT, VERSION = "credalog certificate", 1
+MOST_BYTES = 1 << 28
+NUMBER = re.compile(r"-?\d{1,4000}(\.\d{1,4000})?(/\d{1,4000})?")
+ZERO, ONE = Fraction(0), Fraction(1)
+
+Column = tuple[int, ...]
+Form = list[tuple[Column, Fraction]]
+Box = dict[Key, Range]
+
+
+class Refused(CredalogError):
+    """A step of a certificate does not follow."""
+
+    exit_code = 5
+
+
+def require(holds: bool, step: str) -> None:
+    """Refuse a step that does not hold."""
+    if not holds:
+        raise Refused(f"refused: it is not so that {step}")
+
+
+def number(text: Any) -> Fraction:
+    """Read a fraction or a decimal number."""
+    require(isinstance(text, str) and NUMBER.fullmatch(text) is not None, f"{str(text)[:40]} is a number")
+    return Fraction(text)
+
+
+def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
+    """Return the vertices of P(x | given), if some optimum has it at one of them (proof 7)."""
+    is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
+    require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
+    declared = (frozenset[int]().union(*sides) for sides in meaning.declared)
+    require(
+        not any(x in meaning.ancestors(scope) for scope in declared), "nothing declared depends on a family"
+    )
+    for k, s in enumerate(meaning.network.sentences):
+        bears = x in meaning.ancestors(meaning.numbers(s.scope))
+        require(not bears or is_local(meaning, s), f"sentence {k} is about one family")
+    found = vertices(meaning.polytope(x, given))
+    require(bool(found), "a local polytope is not empty")
+    return found
+
+
+def is_local(meaning: Meaning, s: Sentence) -> bool:
+    """Tell whether a sentence restricts nothing but P(y | one configuration of all parents)."""
+    claimed, given = meaning.numbers(s.claim_scope), meaning.numbers(s.given_scope)
+    is_tail = len(claimed) == 1 and claimed.isdisjoint(meaning.core)
+    return is_tail and given == meaning.parents[min(claimed)] and meaning.only_state(s.given) is not None
+
+
+class Proof:
+    """The tables, rows and cuts of one claim."""
+
+    def __init__(self, meaning: Meaning, line: Mapping[str, Any]) -> None:
+        self.meaning = meaning
+        self.tables = [(tuple(map(self.variable, t)), self.event(fixed)) for t, fixed in line["tables"]]
+        distinct = (len({*shown, *fixed}) == len(shown) + len(fixed) for shown, fixed in self.tables)
+        require(all(distinct), "a table names each variable once")
+        self.reasons, self.nodes = line["rows"], line["nodes"]
+
+    def variable(self, x: Any) -> int:
+        """Read the number of a variable."""
+        require(type(x) is int and 0 <= x < len(self.meaning.sizes), f"there is a variable {str(x)[:20]}")
+        return int(x)
+
+    def event(self, pairs: Any) -> Event:
+        """Read an event, a list of variables and states."""
+        found = {self.variable(x): state for x, state in pairs}
+        known = (type(s) is int and 0 <= s < self.meaning.sizes[x] for x, s in found.items())
+        require(len(found) == len(pairs) and all(known), "an event names known states")
+        return found
+
+    def cells(self, t: int, event: Event) -> list[Column]:
+        """Return the columns whose sum is the probability of an event."""
+        shown, fixed = self.tables[t]
+        is_shown = fixed.items() <= event.items() and event.keys() <= {*shown, *fixed}
+        require(is_shown, f"table {t} shows an event")
+        return [(t, *states.values()) for states in self.meaning.worlds(shown, event)]
+
+    def row(self, reason: Any, box: Box) -> tuple[Form, bool]:
+        """Rebuild a row from its reason; tell whether it is an equation."""
+        match reason:
+            case ["part", t, event, u, other]:
+                first, second = self.event(event), self.event(other)
+                require(second.items() <= first.items(), "one event is part of the other")
+                whole = [(column, ONE) for column in self.cells(u, second)]
+                return whole + [(column, -ONE) for column in self.cells(t, first)], first == second
+            case ["sentence", k, "lower" | "upper" as end, t, context]:
+                return self._sentence(k, end, t, self.event(context)), False
+            case ["ratio", "lower" | "upper" as end, left, given, right, t, u]:
+                events = self.event(left), self.event(given), self.event(right)
+                return self._ratio(events, end, (t, u), box)
+        raise Refused(f"refused: {str(reason)[:60]} is no reason for a row")
+
+    def _sentence(self, k: int, end: str, t: int, context: Event) -> Form:
+        """Write a sentence on a table; in a context, where its condition is one state and that follows."""
+        require(type(k) is int and 0 <= k < len(self.meaning.sentences), f"there is a sentence {str(k)[:20]}")
+        s = self.meaning.sentences[k]
+        if context:
+            state = self.meaning.only_state(s.given)
+            fits = state is not None and state.items() <= context.items()
+            left, given = self.meaning.numbers(s.claim_scope), self.meaning.numbers(s.given_scope)
+            stays = fits and left.isdisjoint(context)
+            stays = stays and self.meaning.independent(left, frozenset(context) - given, given)
+            require(stays, f"sentence {k} holds in a context")
+        sign, bound = (1, s.lower) if end == "lower" else (-1, s.upper)
+        return [
+            (column, sign * (weight - bound))
+            for event, weight in self.meaning.said(k)
+            for column in self.cells(t, {**context, **event})
+        ]
+
+    def _ratio(self, events: Sequence[Event], end: str, tables: Sequence[int], box: Box) -> tuple[Form, bool]:
+        """Write P(left, given, right) >= l P(given, right), or <= u P(given, right), or = if l = u."""
+        left, given, right = events
+        everything = {**left, **given, **right}
+        require(len(everything) == sum(map(len, events)), "three events are about different variables")
+        names = frozenset(left), frozenset(right), frozenset(given)
+        require(self.meaning.independent(*names), "left and right are independent given the rest")
+        low, high = self.range(left, given, box)
+        sign, bound = (1, low) if end == "lower" else (-1, high)
+        part = [(column, Fraction(sign)) for column in self.cells(tables[0], everything)]
+        whole = [(column, -sign * bound) for column in self.cells(tables[1], {**given, **right})]
+        return part + whole, low == high
+
+    def range(self, left: Event, given: Event, box: Box) -> Range:
+        """Return the range of P(left | given): that of a box, within what sentences say."""
+        low, high = self.meaning.stated(left, given)
+        least, most = box.get(key(left, given), (ZERO, ONE))
+        if len(left) == 1 and self.meaning.sizes[min(left)] == 2:
+            below, above = box.get(key({x: 1 - s for x, s in left.items()}, given), (ZERO, ONE))
+            least, most = max(least, 1 - above), min(most, 1 - below)
+        return max(low, least), min(high, most)
+
+    def check(self, goal: Form) -> None:
+        """Check in every leaf that the goal, P(q, e) - b P(e) or its negative, is not negative."""
+        waiting: list[tuple[int, Box]] = [(0, {})]
+        visited = set[int]()
+        while waiting:
+            n, box = waiting.pop()
+            require(type(n) is int and n >= 0 and n not in visited, "every node stands in one place")
+            visited.add(n)
+            match self.nodes[n]:
+                case ["leaf", weight, less, multipliers]:
+                    self._leaf(f"leaf {n}", goal, (number(weight), number(less)), multipliers, box)
+                case ["cut", left, under, at, below, above]:
+                    events = self.event(left), self.event(under)
+                    low, high = self.range(*events, box)
+                    waiting.append((below, {**box, key(*events): (low, number(at))}))
+                    waiting.append((above, {**box, key(*events): (number(at), high)}))
+                case ["ends", x, under, *children]:
+                    event = self.event(under)
+                    for child, vertex in zip(
+                        children, ends(self.meaning, self.variable(x), event), strict=True
+                    ):
+                        fixed = {key({x: state}, event): (p, p) for state, p in enumerate(vertex)}
+                        waiting.append((child, {**box, **fixed}))
+                case node:
+                    raise Refused(f"refused: {str(node)[:60]} is no node")
+
+    def _leaf(self, name: str, goal: Form, scales: Range, multipliers: Any, box: Box) -> None:
+        weight, less = scales
+        require(weight >= 0 and less >= 0 and weight + less > 0, f"{name} proves something")
+        reduced = {column: weight * worth - less for column, worth in goal}
+        for r, text in multipliers:
+            require(type(r) is int and r >= 0, "rows have numbers")
+            times, (form, is_equation) = number(text), self.row(self.reasons[r], box)
+            require(is_equation or times >= 0, f"row {r} of {name} is used the right way round")
+            for column, coefficient in form:
+                reduced[column] = reduced.get(column, ZERO) - times * coefficient
+        require(all(r >= 0 for r in reduced.values()), f"the sum of {name} leaves nothing negative")
+
+
+class Factor(NamedTuple):
+    """The table P(block | parents), parents first, in whole numbers; each row adds up to `whole`."""
+
+    over: tuple[int, ...]
+    table: dict[Column, int]
+    whole: int
+    is_single: bool
+
+
+class Model:
+    """A distribution as a product of tables."""
+
+    def __init__(self, meaning: Meaning, factors: Any) -> None:
+        self.meaning = meaning
+        self.arrows: dict[int, Variables] = {}
+        self.factors: dict[int, Factor] = {}
+        for block, parents, whole, entries in factors:
+            over = (*parents, *block)
+            is_next = set(parents) <= self.arrows.keys() and self.arrows.keys().isdisjoint(block)
+            require(len(set(over)) == len(over) > len(parents) and is_next, "each variable has one table")
+            require(all(type(p) is int and p >= 0 for p in (*entries, whole)), "no probability is negative")
+            states = (tuple(world.values()) for world in meaning.worlds(over, {}))
+            table, row = dict(zip(states, entries, strict=True)), prod(meaning.sizes[x] for x in block)
+            sums = {sum(entries[start : start + row]) for start in range(0, len(entries), row)}
+            require(whole > 0 and sums == {whole}, "each row adds up to one")
+            for place, x in enumerate(block):
+                self.arrows[x] = frozenset((*parents, *block[:place]))
+                self.factors[x] = Factor(over, table, whole, len(block) == 1)
+        require(self.arrows.keys() == set(range(len(meaning.sizes))), "every variable has a table")
+
+    def joint(self, given: Formula, over: Iterable[int]) -> list[tuple[Event, Fraction]]:
+        """Return the states of some variables in which a formula holds, with their probabilities."""
+        shown, known = tuple(sorted(over)), self.meaning.only_state(given) or {}
+        above = Graph.directed(self.arrows).ancestors(shown)
+        factors = {f.over: f for f in (self.factors[x] for x in above)}.values()
+        parts = [(f.over, f.table) for f in factors]
+        hidden = {x for f in factors for x in f.over}.difference(shown)
+        while hidden:
+            x = min(hidden, key=lambda y: (len(_around(y, parts)), y))
+            hidden.discard(x)
+            made = self._product([p for p in parts if x in p[0]], tuple(_around(x, parts) - {x}), (x,), known)
+            parts = [*(p for p in parts if x not in p[0]), made]
+        _, whole = self._product(parts, shown, (), known)
+        scale = prod(f.whole for f in factors)
+        events = (e for e in self.meaning.worlds(shown, known) if self.meaning.holds(given, e))
+        return [(event, Fraction(whole[tuple(event.values())], scale)) for event in events]
+
+    def _product(self, parts: Any, over: tuple[int, ...], out: tuple[int, ...], known: Event) -> Any:
+        """Multiply tables and sum a variable out."""
+        found: dict[Column, int] = {}
+        for world in self.meaning.worlds((*over, *out), known):
+            states = tuple(world[x] for x in over)
+            value = prod(table[tuple(world[x] for x in own)] for own, table in parts)
+            found[states] = found.get(states, 0) + value
+        return over, found
+
+    def value(self, asked: Query) -> Fraction:
+        """Return the probability that is asked for."""
+        joint = self.joint(asked.given, self.meaning.numbers(asked.scope))
+        mass = sum((p for _, p in joint), start=ZERO)
+        require(mass > 0, "the condition has a positive probability")
+        return sum((p for event, p in joint if self.meaning.holds(asked.claim, event)), start=ZERO) / mass
+
+    def residual(self, asked: Query) -> Fraction:
+        """Return the largest violation of a sentence or an independence, relative to its condition."""
+        sentences = self.meaning.network.sentences
+        scopes = [self.meaning.numbers(over) for over in (asked.scope, *(s.scope for s in sentences))]
+        conditions = self.meaning.left_open(self.arrows, scopes)
+        require(conditions is not None, "the distribution can be told to be a model")
+        return max(chain((ZERO,), map(self._excess, sentences), starmap(self._dependence, conditions or ())))
+
+    def _excess(self, s: Sentence) -> Fraction:
+        """Return how far a sentence is missed; what holds in each row of one table holds."""
+        x, *others = self.meaning.numbers(s.claim_scope)
+        factor, given = self.factors[x], self.meaning.numbers(s.given_scope)
+        if not others and factor.is_single and given.issubset(factor.over):
+            rows: dict[Column, Fraction] = {}
+            for states, p in factor.table.items():
+                event = dict(zip(factor.over, states, strict=True))
+                if self.meaning.holds(s.given, event):
+                    rows[states[:-1]] = rows.get(states[:-1], ZERO) + self.meaning.weight(s, event) * p
+            if all(s.lower * factor.whole <= value <= s.upper * factor.whole for value in rows.values()):
+                return ZERO
+        joint = self.joint(s.given, self.meaning.numbers(s.scope))
+        mass = sum((p for _, p in joint), start=ZERO)
+        value = sum((p * self.meaning.weight(s, event) for event, p in joint), start=ZERO)
+        return max(s.lower - value / mass, value / mass - s.upper) if mass else ZERO
+
+    def _dependence(self, left: Variables, right: Variables, given: Variables) -> Fraction:
+        """Return the largest |P(l | r, g) - P(l | g)| or |P(r | l, g) - P(r | g)|."""
+        joint, scopes = self.joint(TRUE, left | right | given), (given, left | given, right | given)
+        sums: dict[Event | Any, Fraction] = {}
+        for event, p in joint:
+            for part in _parts(event, scopes):
+                sums[part] = sums.get(part, ZERO) + p
+        found = ((p, *(sums[part] for part in _parts(event, scopes))) for event, p in joint)
+        return max(abs(p * g - lg * rg) / (g * min(lg, rg)) for p, g, lg, rg in found if lg and rg)
+
+
+def _around(x: int, parts: Iterable[tuple[tuple[int, ...], Any]]) -> Variables:
+    return frozenset(y for own, _ in parts if x in own for y in own)
+
+
+def _parts(event: Event, scopes: Iterable[Variables]) -> list[Any]:
+    return [(scope, tuple(event[x] for x in sorted(scope))) for scope in scopes]
+
+
+def verify(network: Network, lines: Iterable[str], *, markov: str | None = None) -> Iterator[str]:
+    """Check a certificate of a network, claim by claim; yield what each says."""
+    rest = iter(lines)
+    head = _read(1, next(rest, ""))
+    if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
+        raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice="Write it anew.")
+    if head.get("network") != network.digest or markov not in (None, head.get("markov")):
+        advice = "Name the files, the data and the Markov condition that it was written for."
+        raise CredalogError("it is about another network, or another Markov condition", advice=advice)
+    names = Grounder(Theory(tuple(declarations_of(network.variables))))
+    meaning = Meaning(network, Markov(head["markov"]))
+    for n, line in enumerate(rest, start=2):
+        claim = _read(n, line)
+        try:
+            (asked,) = names.ground_queries(read_query(claim["query"]), claim["query"])
+            if network.contrasts or not isinstance(asked, Query):
+                raise Refused("refused: sums, and sentences across conditions, cannot be verified yet")
+            yield (_attained if claim["claim"] == "model" else _bounded)(meaning, asked, claim)
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            raise Refused(f"refused: line {n} is malformed: {type(error).__name__} {error}") from None
+
+
+def _read(n: int, line: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError, RecursionError):
+        raise Refused(f"refused: line {n} is no JSON object") from None
+
+
+def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
+    """Check a bound; that P(true) is at least 2 says that there is no model."""
+    proof, bound, sign = Proof(meaning, line), number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
+    proof.check(
+        [
+            (column, sign * (meaning.holds(asked.claim, event) - bound))
+            for event in meaning.states(asked.given, asked.scope)
+            for column in proof.cells(line["table"], event)
+        ]
+    )
+    low, high = (max(bound, ZERO), ONE) if sign > 0 else (ZERO, min(bound, ONE))
+    if low > high:
+        return f"no model has P({asked.given}) > 0" if asked.is_conditional else "there is no model"
+    meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
+    word, rounded = (">=", floor(bound * 10**9)) if sign > 0 else ("<=", ceil(bound * 10**9))
+    return f"every model has {asked} {word} {rounded / 10**9:.9f}"
+
+
+def _attained(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
+    model, stated, within = Model(meaning, line["factors"]), number(line["residual"]), number(line["within"])
+    require(model.residual(asked) <= stated, f"everything is satisfied within {float(stated):.1e}")
+    value = number(line["value"])
+    require(abs(model.value(asked) - value) <= within, f"{asked} is {float(value):.9f}")
+    who = f"a distribution that satisfies everything within {float(stated):.0e}" if stated else "a model"
+    return f"{who} attains {asked} = {float(value):.9f} within {float(within):.0e}"
+
+
+def lines_of(path: str) -> list[str]:
+    """Read the lines of a certificate, compressed or not, up to a limit."""
+    data = Path(path).read_bytes()
+    try:
+        data = zlib.decompressobj(31).decompress(data, MOST_BYTES + 1) if data[:2] == b"\x1f\x8b" else data
+    except zlib.error as error:
+        raise Refused(f"refused: {path} is damaged: {error}") from None
+    if len(data) > MOST_BYTES:
+        raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
+    return data.decode(errors="replace").splitlines()
+
+
+def main(words: Sequence[str]) -> int:
+    """Check the certificate of a model: `python -m credalog.verify MODEL CERTIFICATE`."""
+    try:
+        model, certificate = words
+        for claim in verify(ground(read_file(model)), lines_of(certificate)):
+            print(claim)
+    except (CredalogError, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return getattr(error, "exit_code", 2)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,102 @@
+"""Small changes to certificates, and whether what is still accepted is true.
+
+Input: the lines of a certificate and a random generator. Output: changed lines; complaints about claims that
+a verifier accepted although they are false.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from credalog import LCN, CredalogError
+from credalog.verify import verify
+
+__all__ = ["complaints", "mutated"]
+
+BOUND = re.compile(r"every model has (?P<query>P\(.*\)) (?P<relation>[<>]=) (?P<bound>\S+)$")
+MODEL = re.compile(
+    r"a (?:model|distribution .* within (?P<residual>\S+)) attains (?P<query>P\(.*\)) = (?P<value>\S+) "
+)
+
+NEAR = 1e-6
+"""How far a value may be outside the truth: a distribution may miss a sentence by the residual it states."""
+
+
+def mutated(lines: list[str], rng: Random) -> list[str]:
+    """Change one thing in one line."""
+    number = rng.randrange(len(lines))
+    line = json.loads(lines[number])
+    changed = json.dumps(_changed(line, rng))
+    return [*lines[:number], changed, *lines[number + 1 :]]
+
+
+def _changed(value: Any, rng: Random) -> Any:
+    """Walk to some place in a value, and change what is there."""
+    match value:
+        case dict() if value:
+            name = rng.choice(sorted(value))
+            return {**value, name: _changed(value[name], rng)}
+        case list() if value and rng.random() < 0.9:
+            place = rng.randrange(len(value))
+            return [*value[:place], _changed(value[place], rng), *value[place + 1 :]]
+        case list():
+            return _reordered(value, rng)
+        case int():
+            return rng.choice([value + 1, value - 1, -value, 0, 1, value * 10])
+        case str():
+            return _reworded(value, rng)
+    return value
+
+
+def _reordered(value: list[Any], rng: Random) -> list[Any]:
+    place = rng.randrange(len(value) + 1)
+    return rng.choice([value[:place] + value[place + 1 :], value[::-1], value + value[:1], []])
+
+
+def _reworded(value: str, rng: Random) -> str:
+    """Change a number, a word or a letter."""
+    words = {"lower": "upper", "upper": "lower", "ratio": "part", "cut": "ends", "local": "none"}
+    try:
+        number = Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        place = rng.randrange(len(value) + 1)
+        return words.get(value, value[:place] + rng.choice("ab01!|&") + value[place + 1 :])
+    change = rng.choice([Fraction(1, 1000), Fraction(-1, 1000), Fraction(1, 10**9), number, -2 * number])
+    return str(number + change)
+
+
+def complaints(lcn: LCN, lines: list[str]) -> Iterator[str]:
+    """Yield the claims that are accepted and false."""
+    try:
+        accepted = list(verify(lcn.ground(), lines))
+    except CredalogError:
+        return
+    for claim in accepted:
+        if not _is_true(lcn, claim):
+            yield claim
+
+
+def _is_true(lcn: LCN, claim: str) -> bool:
+    if (found := BOUND.fullmatch(claim)) is not None:
+        lower, upper = _truth(lcn, found["query"])
+        bound = float(found["bound"])
+        return bound <= lower + 1e-9 if found["relation"] == ">=" else bound >= upper - 1e-9
+    if (found := MODEL.match(claim)) is not None:
+        lower, upper = _truth(lcn, found["query"])
+        near = NEAR if found["residual"] is None else max(NEAR, 100.0 * float(found["residual"]))
+        return lower - near <= float(found["value"]) <= upper + near
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _truth(lcn: LCN, query: str) -> tuple[float, float]:
+    """Return what is attained of a question; what is not would prove nothing."""
+    answer = LCN.from_network(lcn.ground()).query(query, timeout=20)
+    low, high = answer.lower_witnessed, answer.upper_witnessed
+    return (1.0 if low is None else low), (0.0 if high is None else high)
