@@ -12,8 +12,6 @@ from fractions import Fraction
 from math import prod
 from typing import TypeAlias
 
-import numpy as np
-
 from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, And, Formula, Is, Truth, Variable, conjunction, scope, truth_table
 from credalog.network.sentences import Query
@@ -94,7 +92,7 @@ def values_of(claims: Claims, over: Sequence[Variable]) -> list[Fraction]:
     """Return the value of a weighted sum of formulas in each world."""
     values = [_ZERO] * prod(len(v.values) for v in over)
     for weight, claim in claims:
-        for number in np.flatnonzero(truth_table(claim, over).ravel()):
+        for number in truth_table(claim, over).ravel().nonzero()[0]:
             values[number] += weight
     return values
 
