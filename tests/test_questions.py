@@ -239,6 +239,7 @@ def test_a_comparison_says_nothing_where_a_condition_is_impossible() -> None:
     assert_exact(model.query("P(a)"), 0.2, 0.2)
 
 
+@pytest.mark.slow
 def test_comparisons_may_contradict_each_other() -> None:
     text = "P(c) = 0.5\nup: P(a | c) >= P(a | !c) + 0.2\ndown: P(a | c) <= P(a | !c)"
     with pytest.raises(InconsistentNetwork):
@@ -330,6 +331,7 @@ def test_statements_about_sums_are_decided() -> None:
     assert model.decide(P(a, given=c) >= P(a, given=~c)).verdict.name == "UNDETERMINED"
 
 
+@pytest.mark.slow
 def test_statements_that_each_may_hold_need_not_hold_together() -> None:
     model = credalog.parse(CREDAL)
     apart = model.decide_together("P(a | c) - P(a | !c) >= 0.3", "P(a | !c) >= 0.4")

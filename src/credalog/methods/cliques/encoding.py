@@ -113,7 +113,7 @@ class Encoding:
                 if s.agreement is Agreement.DENOMINATOR:
                     held = {x: self.evidence[x] for x in clique.fixed}
                     least = self._least_likelihood(clique.block[0], held)
-                    grown = round_up(bounds[number] / least) if least > 0.0 else np.inf
+                    grown = round_up(float(bounds[number]) / least) if least > 0.0 else np.inf
                 elif clique.fixed == cliques[s.second].fixed:
                     grown = bounds[number]
                 else:

@@ -29,6 +29,12 @@ TOLERANCE = 1e-9
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
 
+SMALLEST = 1e-150
+"""Columns with a smaller bound are scaled by this: the reciprocal of some floats is none."""
+
+INTERIOR = 1 << 13
+"""With more columns, and no basis to start from, interior points are quicker than the simplex method."""
+
 _CONCLUSIVE = (
     highspy.HighsModelStatus.kOptimal,
     highspy.HighsModelStatus.kInfeasible,
@@ -58,11 +64,11 @@ class _Scaling:
     @classmethod
     def of(cls, matrix: _Rows, bounds: Floats) -> _Scaling:
         """Scale each column by its bound, then each row to a greatest entry of one."""
-        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
+        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), np.maximum(bounds, SMALLEST), 1.0)
         sizes = np.append(np.abs(matrix.data) * columns[matrix.indices], 0.0)
         # The last entry is there for empty rows at the end; what an empty row finds is another's.
         largest = np.maximum.reduceat(sizes, matrix.indptr[:-1])
-        largest[(np.diff(matrix.indptr) == 0) | (largest <= 0.0)] = 1.0
+        largest[(np.diff(matrix.indptr) == 0) | (largest < SMALLEST * SMALLEST)] = 1.0
         return cls(columns, 1.0 / largest)
 
     def applied(self, matrix: _Rows) -> _Rows:
@@ -121,6 +127,8 @@ class Relaxation:
         highs = self._highs
         model, scaling = self._model(cost, objective, box)
         highs.passModel(model)
+        is_large = basis is None and self.program.columns > INTERIOR
+        highs.setOptionValue("solver", "ipm" if is_large else "simplex")
         if basis is None:
             highs.setOptionValue("presolve", "choose")
         else:
@@ -147,6 +155,7 @@ class Relaxation:
         """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
         highs = self._highs
         highs.clearSolver()
+        highs.setOptionValue("solver", "simplex")
         highs.setOptionValue("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
         run_for(highs, budget.for_solver)
@@ -158,6 +167,7 @@ class Relaxation:
         _, exists = highs.getDualRayExist()
         if not exists:
             highs.clearSolver()
+            highs.setOptionValue("solver", "simplex")
             highs.setOptionValue("presolve", "off")
             # A proof is worth a little more than what is left.
             proving = Budget.of(max(budget.remaining, RAY_SECONDS))
