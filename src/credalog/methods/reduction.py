@@ -7,7 +7,7 @@ A *lottery* is a child of what a sum weighs: it is true with the probability tha
 range from 0 to 1, has in its world. A *copy* is a root, independent of all else, whose probability is said to
 be that of a claim under a condition: with it a sum across conditions is a sum under one. A fair *coin* makes
 a quotient a posterior. Every model extends to the new variables and every model of the larger network, the
-new ones forgotten, is a model (docs/proofs.md, proof 16).
+new ones forgotten, is a model (docs/proofs.md, proof 17).
 """
 
 from __future__ import annotations

@@ -162,7 +162,8 @@ def _along_factors(factors: Sequence[Factor], scopes: Sequence[tuple[Variable, .
     """Pass over the factors once, parents first, and read scopes off their own tables P(block, parents).
 
     Where the parents of a factor are all among the variables of the factor that its latest parent is in, as
-    along a junction tree, its table is a product; where they are not, it and what leans on it is missing.
+    along a junction tree, its table is a product; where they are not, or come later, it and what leans on it
+    is missing.
     """
     place = {v: i for i, factor in enumerate(factors) for v in factor.block}
     tables: list[Potential[Variable] | None] = []
@@ -181,7 +182,8 @@ def _read_off(
     """Return the joint table of some variables if the table that the latest of them is in shows them all."""
     if not over:
         return np.ones(())
-    latest = tables[max(place[v] for v in over)]
+    last = max(place[v] for v in over)
+    latest = tables[last] if last < len(tables) else None
     if latest is None or not set(over) <= set(latest.scope):
         return None
     return _summed(latest.scope, latest.values, over)
