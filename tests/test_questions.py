@@ -19,6 +19,7 @@ from credalog.errors import ImpossibleEvidence, InconsistentNetwork, LanguageErr
 from credalog.lcn import Asked
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.gates import gated
 from credalog.methods.reduction import plain, reduced
 from credalog.network.expressions import Combined, Linear, Quotient, Summand
 from credalog.network.formulas import Formula, Is, Not
@@ -239,6 +240,7 @@ def test_a_comparison_says_nothing_where_a_condition_is_impossible() -> None:
     assert_exact(model.query("P(a)"), 0.2, 0.2)
 
 
+@pytest.mark.slow
 def test_comparisons_may_contradict_each_other() -> None:
     text = "P(c) = 0.5\nup: P(a | c) >= P(a | !c) + 0.2\ndown: P(a | c) <= P(a | !c)"
     with pytest.raises(InconsistentNetwork):
@@ -330,6 +332,7 @@ def test_statements_about_sums_are_decided() -> None:
     assert model.decide(P(a, given=c) >= P(a, given=~c)).verdict.name == "UNDETERMINED"
 
 
+@pytest.mark.slow
 def test_statements_that_each_may_hold_need_not_hold_together() -> None:
     model = credalog.parse(CREDAL)
     apart = model.decide_together("P(a | c) - P(a | !c) >= 0.3", "P(a | !c) >= 0.4")
@@ -411,3 +414,13 @@ def test_a_mended_theory_of_instances_is_written_out() -> None:
 def test_a_sum_of_nothing_is_refused_in_text() -> None:
     with pytest.raises(LanguageError):
         credalog.parse("P(a) >= 0.1").query("0.5 + 0.1")
+
+
+def test_a_gate_does_not_tie_what_a_claim_is_about() -> None:
+    names = [f"x{i}" for i in range(12)]
+    said_of_each = "\n".join(f"0.2 <= P({name}) <= 0.6" for name in names)
+    model = credalog.parse(f"P(x0 & x1 & x2 | c) >= 0.1 ; tau=False\nP(c) = 0.5\n{said_of_each}")
+    wide = gated(model.ground(), model.question(f"P({' & '.join(names)})"))
+    assert wide is not None
+    larger = dependency_graph(wide.network)
+    assert all(larger.parents(v) == model.graph.parents(v) for v in model.variables)

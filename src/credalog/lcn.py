@@ -32,7 +32,7 @@ from credalog.choices import (
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, Option, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
-from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Contrast, Independence, Network, Number, Query, Sentence, exact
@@ -425,7 +425,7 @@ class LCN:
         options = _options(timeout, tolerance, markov, method=method, report=report)
         query = self.asked(asked)
         if given is not None:
-            query = self._observing(query, self._observed(given))
+            query = observing(query, self._observed(given))
         if not isinstance(query, Query):
             from credalog.questions.combined import answer as combined
 
@@ -454,11 +454,6 @@ class LCN:
 
         whole = None if self._is_large else partial(self._engine, options.markov, query)
         return query_around(self._around(options.markov), query, options, whole)
-
-    def _observing(self, question: Question, observed: Formula) -> Question:
-        if isinstance(question, Query):
-            return replace(question, given=_each_once(conjunction((question.given, observed))))
-        return question.observing(observed)
 
     def _restored(self, engine: Engine, answer: Answer) -> Answer:
         """Return an answer without the variables that stand for comparisons across conditions."""
@@ -528,6 +523,12 @@ class LCN:
         from credalog.questions.certificates import certify, certify_consistency
 
         options = _options(timeout, TOLERANCE, markov)
+        sums = next((result.query for result in results if not isinstance(result.query, Query)), None)
+        if sums is not None or self.ground().contrasts:
+            raise CredalogError(
+                f"there are no certificates of {sums or 'sentences across conditions'} yet",
+                advice="Certify answers for single probabilities, in a network without such sentences.",
+            )
         engine = self._engine(options.markov, *(result.query for result in results))
         if engine.network is not self.ground():
             raise CredalogError(

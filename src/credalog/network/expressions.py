@@ -12,8 +12,6 @@ from fractions import Fraction
 from math import prod
 from typing import TypeAlias
 
-import numpy as np
-
 from credalog.errors import LanguageError
 from credalog.network.formulas import TRUE, And, Formula, Is, Truth, Variable, conjunction, scope, truth_table
 from credalog.network.sentences import Query
@@ -29,6 +27,7 @@ __all__ = [
     "Quotient",
     "Summand",
     "mean_of",
+    "observing",
     "simplified",
     "values_of",
 ]
@@ -93,7 +92,7 @@ def values_of(claims: Claims, over: Sequence[Variable]) -> list[Fraction]:
     """Return the value of a weighted sum of formulas in each world."""
     values = [_ZERO] * prod(len(v.values) for v in over)
     for weight, claim in claims:
-        for number in np.flatnonzero(truth_table(claim, over).ravel()):
+        for number in truth_table(claim, over).ravel().nonzero()[0]:
             values[number] += weight
     return values
 
@@ -243,6 +242,13 @@ class Quotient(_Several):
 Combined: TypeAlias = Linear | Quotient
 Question: TypeAlias = Query | Linear | Quotient
 """What can be asked for: a probability, a sum of probabilities, or a quotient of sums."""
+
+
+def observing(asked: Question, observed: Formula) -> Question:
+    """Return a question, every condition of it joined with what was observed."""
+    if isinstance(asked, Query):
+        return replace(asked, given=_joined(asked.given, observed))
+    return asked.observing(observed)
 
 
 def simplified(asked: Combined) -> Question:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any, TypeAlias
@@ -341,6 +341,7 @@ class Network:
         for s in self.sentences:
             claims = [(str(weight), str(claim)) for weight, claim in s.claims]
             lines.append(f"{s.lower} {claims} {s.given} {s.upper} {s.tau}")
+        lines += [str(replace(contrast, label="")) for contrast in self.contrasts]
         return sha256("\n".join((*lines, *map(str, self.independences))).encode()).hexdigest()
 
     def about(self, variables: Iterable[Variable]) -> Network:
