@@ -35,6 +35,7 @@ class Elements:
         self.moved = cache(self._moved)
         self.facts = signature.facts
         self.codes = cache(self._codes)
+        self.most_related = cache(self._most_related)
         self.integers = cache(self._integers)
 
     def _moved(self, source: str, target: str) -> Column:
@@ -42,14 +43,18 @@ class Elements:
         ranks = self.signature.ranks(target)
         return np.array([ranks.get(element, -1) for element in self.names(source)], dtype=np.int32)
 
-    def most_related(self, name: str, position: int, bound: Sequence[int]) -> int:
+    def is_coded(self, name: str) -> bool:
+        """Tell whether each fact of a relation can be written as one number."""
+        relation = self.signature[name]
+        assert isinstance(relation, Relation)
+        return product([len(self.names(sort)) for sort in relation.sorts]) < MOST_KEYS
+
+    def _most_related(self, name: str, position: int, bound: tuple[int, ...]) -> int:
         """Return how many elements, at most, stand at a position beside the same bound ones."""
         relation = self.signature[name]
         assert isinstance(relation, Relation)
         facts, places = self.facts(name), [*bound, position]
         sizes = [len(self.names(relation.sorts[i])) for i in places]
-        if product(sizes) >= MOST_KEYS:
-            return len(facts)
         pairs = _ascending(coded([facts[:, i] for i in places], sizes, len(facts)))
         keys = pairs // max(1, sizes[-1])
         ends = np.flatnonzero(np.diff(keys, append=-1))

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
@@ -357,23 +357,18 @@ class Guards:
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
         keys = as_maker(applied(lambda *key: key, [values[i] for i in bound]))
-        is_large = len(relation.facts) > MANY
-        most = self.elements.most_related if is_large else self._most
+        if len(relation.facts) <= MANY or not self.elements.is_coded(guard.name):
+            index = partial(self._index, guard.name, position, tuple(bound), sort)
+            return lambda e: index().get(keys(e), ()), self._most(guard.name, position, tuple(bound))
+        most = self.elements.most_related(guard.name, position, tuple(bound))
+        rows = partial(self._rows, guard.name, tuple(bound))
+        return lambda e: rows().related(keys(e), position, sort), most
 
-        def followed(environment: Environment) -> Iterable[str]:
-            return self._rows(guard.name, bound[0]).related(keys(environment)[0], position, sort)
-
-        def candidates(environment: Environment) -> Iterable[str]:
-            return self._index(guard.name, position, tuple(bound), sort).get(keys(environment), ())
-
-        found = followed if is_large and len(bound) == 1 else candidates
-        return found, most(guard.name, position, tuple(bound))
-
-    def _new_rows(self, name: str, place: int) -> Rows:
+    def _new_rows(self, name: str, places: tuple[int, ...]) -> Rows:
         # Arrays are imported where relations are large.
         from credalog.grounding.related import Rows
 
-        return Rows(self._relation(name), place, self.terms.signature.ranks)
+        return Rows(self.elements, self._relation(name), places)
 
     def _new_index(
         self, name: str, position: int, bound: tuple[int, ...], sort: str

@@ -1,37 +1,44 @@
-"""What stands beside an element in the facts of a large relation.
+"""What stands beside some elements in the facts of a large relation.
 
-Input: a relation and one place of its facts. Output: `Rows`, sorted by that place.
+Input: a relation's facts as numbers, and some places of them. Output: `Rows`, sorted by what stands there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import itemgetter
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
+from credalog.grounding.elements import Elements, coded
 from credalog.theory import Relation
 
 __all__ = ["Rows"]
 
 
 class Rows:
-    """The facts of a large relation, sorted by what stands in one place of them."""
+    """The facts of a large relation, sorted by what stands in some places of them."""
 
-    def __init__(self, relation: Relation, place: int, ranks: Callable[[str], Mapping[str, int]]) -> None:
-        self._facts, self._ranks, self._place = relation.facts, ranks, place
-        self._first = ranks(relation.sorts[place])
-        column = map(self._first.__getitem__, map(itemgetter(place), relation.facts))
-        numbers = np.fromiter(column, dtype=np.int64, count=len(relation.facts))
-        self._order = np.argsort(numbers, kind="stable")
-        self._sorted = numbers[self._order]
+    def __init__(self, elements: Elements, relation: Relation, places: Sequence[int]) -> None:
+        self._elements, self._relation = elements, relation
+        self._facts = elements.facts(relation.name)
+        self._ranks = [elements.signature.ranks(relation.sorts[i]) for i in places]
+        self._sizes = [len(ranks) for ranks in self._ranks]
+        codes = coded([self._facts[:, i] for i in places], self._sizes, len(self._facts))
+        self._order = np.argsort(codes, kind="stable")
+        self._sorted = codes[self._order]
+        # Every slice of a theory asks again for what stands beside the same elements.
+        self.related = cache(self._related)
 
-    def related(self, element: str, position: int, sort: str) -> list[str]:
-        """Return what stands in another place beside an element, in the order of its domain."""
-        number = self._first.get(element)
-        if number is None:
-            return []
-        start, end = np.searchsorted(self._sorted, (number, number + 1))
-        ranks = self._ranks(sort)
-        found = {self._facts[row][position] for row in self._order[start:end]}
-        return sorted(found & ranks.keys(), key=ranks.__getitem__)
+    def _related(self, key: tuple[str, ...], position: int, sort: str) -> list[str]:
+        """Return what stands in another place beside some elements, in the order of its domain."""
+        code = 0
+        for element, ranks, size in zip(key, self._ranks, self._sizes, strict=True):
+            if element not in ranks:
+                return []
+            code = code * size + ranks[element]
+        start, end = np.searchsorted(self._sorted, (code, code + 1))
+        names = self._elements.names(self._relation.sorts[position])
+        found = (names[n] for n in np.unique(self._facts[self._order[start:end], position]))
+        ranks = self._elements.signature.ranks(sort)
+        return sorted((element for element in found if element in ranks), key=ranks.__getitem__)
