@@ -53,7 +53,7 @@ __all__ = ["Around", "Pool", "Standing", "TooMany", "Unfaithful"]
 Pool: TypeAlias = Mapping[str, Sequence[str]]
 """Some elements of each domain."""
 
-TRIES = 20_000
+TRIES = 5_000
 """How many bindings may be tried for what is said of one atom."""
 
 EXPANSION = 64

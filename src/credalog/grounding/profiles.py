@@ -7,9 +7,9 @@ of them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import NamedTuple
 
 from credalog.grounding.around import Around
@@ -54,19 +54,11 @@ class Profiles:
     def by_domain(self) -> dict[str, tuple[Profile, ...]]:
         """Return the profiles that occur in each domain."""
         found: dict[str, dict[Profile, None]] = {d: {} for d in self._around.domains}
-        for profile in dict.fromkeys(map(self.of, self._one_of_each())):
+        plain = (self.of(elements[0]) for elements in self._plain.values() if elements)
+        for profile in (*self._groups, *plain):
             for domain in profile.domains:
                 found[domain][profile] = None
         return {domain: tuple(profiles) for domain, profiles in found.items()}
-
-    def _one_of_each(self) -> Iterator[str]:
-        """Yield elements among which every profile occurs."""
-        yield from self._told_apart
-        for domain in self._around.domains:
-            yield from islice(self._plain(domain), 1)
-
-    def _plain(self, domain: str) -> Iterator[str]:
-        return (e for e in self._around.elements(domain) if e not in self._told_apart)
 
     @cached_property
     def _told_apart(self) -> frozenset[str]:
@@ -77,21 +69,33 @@ class Profiles:
         )
         return self._named.union(*self._unary.values(), *shared)
 
+    @cached_property
+    def _groups(self) -> dict[Profile, tuple[str, ...]]:
+        """Return the elements that are told apart by their profiles: sets are split, not elements sorted."""
+        groups = [self._told_apart - self._named, *(frozenset((e,)) for e in sorted(self._named))]
+        domains = (self._around.elements(domain) for domain in self._around.domains)
+        for members in (*self._unary.values(), *map(frozenset, domains)):
+            groups = [part for group in groups for part in (group & members, group - members) if part]
+        ordered = (tuple(sorted(group)) for group in groups)
+        return {self.of(elements[0]): elements for elements in ordered if elements}
+
+    @cached_property
+    def _plain(self) -> dict[str, tuple[str, ...]]:
+        """Return the elements of each domain that nothing tells apart."""
+        return {
+            domain: tuple(e for e in self._around.elements(domain) if e not in self._told_apart)
+            for domain in self._around.domains
+        }
+
     def pool(self, named: Iterable[str], each: int) -> dict[str, list[str]]:
         """Return some elements, and so many others of each profile, by domain."""
         chosen = dict.fromkeys(named)
-        counts: dict[Profile, int] = {}
-        for element in self._others(chosen.copy(), each):
-            profile = self.of(element)
-            counts[profile] = counts.get(profile, 0) + 1
-            if counts[profile] <= each:
-                chosen[element] = None
+        others = [
+            islice((e for e in group if e not in chosen), each)
+            for group in (*self._groups.values(), *self._plain.values())
+        ]
+        chosen |= dict.fromkeys(chain.from_iterable(map(tuple, others)))
         return {d: [e for e in chosen if self._around.has(d, e)] for d in self._around.domains}
-
-    def _others(self, named: Container[str], each: int) -> Iterator[str]:
-        yield from (e for e in sorted(self._told_apart) if e not in named)
-        for domain in self._around.domains:
-            yield from islice((e for e in self._plain(domain) if e not in named), each)
 
 
 def _names_of_rule(assessment: Assessment, prefix: Prefix) -> Iterator[str]:

@@ -38,7 +38,10 @@ class Rows:
                 return []
             code = code * size + ranks[element]
         start, end = np.searchsorted(self._sorted, (code, code + 1))
-        names = self._elements.names(self._relation.sorts[position])
-        found = (names[n] for n in np.unique(self._facts[self._order[start:end], position]))
-        ranks = self._elements.signature.ranks(sort)
-        return sorted((element for element in found if element in ranks), key=ranks.__getitem__)
+        found = np.unique(self._facts[self._order[start:end], position])
+        source = self._relation.sorts[position]
+        if sort != source:
+            moved = self._elements.moved(source, sort)[found]
+            found = np.sort(moved[moved >= 0])
+        names = self._elements.names(sort)
+        return [names[number] for number in found.tolist()]

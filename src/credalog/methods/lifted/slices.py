@@ -118,6 +118,9 @@ def parents_in(sentence: Sentence, variable: Variable) -> frozenset[Variable]:
     return frozenset(found - {variable})
 
 
+NEAR = 1000
+"""So many bindings are tried for what is said of one atom near a question: of many neighbours a few take part."""
+
 SMALL = 4
 """Of a domain no larger than this all elements take part."""
 
@@ -132,7 +135,7 @@ def _gathered(
         frontier = deque(atoms)
         while frontier and not budget.is_spent:
             v = frontier.popleft()
-            for sentence in around.touching(v, pool):
+            for sentence in around.touching(v, pool, tries=NEAR):
                 fresh = [w for w in sentence.scope if w not in atoms]
                 is_near = not upwards or v in sentence.claim_scope
                 if fresh and is_near and len(atoms) + len(fresh) <= size.atoms:
@@ -142,7 +145,7 @@ def _gathered(
     said = {
         (str(s.source), s.label, s): s
         for v in atoms
-        for s in (() if budget.is_spent else around.touching(v, pool))
+        for s in (() if budget.is_spent else around.touching(v, pool, tries=NEAR))
         if atoms.keys() >= set(s.scope)
     }
     return list(atoms), list(said.values())
