@@ -29,7 +29,9 @@ def _sentences(facts: set[tuple[str, str, str]]) -> tuple[Sentence, ...]:
 @pytest.mark.parametrize("seed", range(20))
 def test_sorted_facts_are_followed_to_the_same_instances(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
-    facts = {(rng.choice("abcde"), rng.choice("abcde"), rng.choice(("ssh", "web", "mail"))) for _ in range(25)}
+    facts = {
+        (rng.choice("abcde"), rng.choice("abcde"), rng.choice(("ssh", "web", "mail"))) for _ in range(25)
+    }
     by_index = _sentences(facts)
     monkeypatch.setattr(guards, "MANY", 0)
     assert _sentences(facts) == by_index

@@ -116,7 +116,10 @@ def explain(lifted: Lifted, asked: Query, options: Options, *, most: int = MOST)
     """Find the sentences of a slice that hold the ends: without them some model of the rest passes."""
     budget = Budget.of(options.timeout)
     answer = lifted.query(asked, _within(options, budget.share(FIRST_SHARE)))
-    *_, stage = _until(lifted, asked, answer, budget)
+    stages = tuple(_until(lifted, asked, answer, budget))
+    if not stages:
+        return Explanation(answer, (), (), ())
+    stage = stages[-1]
     sentences = stage.slice.network.sentences
     influences: list[Influence] = []
     for tried, sentence in enumerate(sentences[:most]):

@@ -24,6 +24,7 @@ from credalog.methods.automatic import Engine
 from credalog.methods.lifted.coins import Coins, coins_of
 from credalog.methods.lifted.copies import Copies, copies_of
 from credalog.methods.lifted.models import Residue, Straddling, straddling
+from credalog.methods.lifted.observed import MOST_ASKED, nearby
 from credalog.methods.lifted.rest import Cell, Rest
 from credalog.methods.lifted.slices import Size, Slice, slice_around
 from credalog.network.graph import Markov
@@ -83,9 +84,12 @@ class Lifted:
         """Bound one probability over all models of the whole grounding."""
         budget = Budget.of(options.timeout)
         interval, tried = VACUOUS, dict[str, None]()
+        for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
+            tried["a slice without the evidence far away"] = None
+            interval = interval.joined(found)
         for stage in self.stages(asked, budget):
             tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
-            interval = interval.joined(self._bounded(stage, asked, options, budget.share(BOUND_SHARE)))
+            interval = interval.joined(self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE)))
             for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE)):
                 tried["models in which all other atoms are certain, coins, copies or free"] = None
                 interval = interval.joined(found)
@@ -98,9 +102,17 @@ class Lifted:
         status = interval.status(options.tolerance)
         return Answer(asked, interval, status, "lifted", budget.elapsed, tried=tuple(tried))
 
+    def _far_away(self, asked: Query, options: Options, budget: Budget) -> Iterator[Interval]:
+        """Yield bounds that hold whatever evidence far away does."""
+        near = None if self.markov is Markov.NONE else nearby(self.around, self.schema, asked, budget)
+        if near is not None:
+            yield self._bounded(near[0], near[1], options, budget)
+
     def stages(self, asked: Query, budget: Budget) -> Iterator[Stage]:
-        """Yield slices of growing size, as long as they grow."""
+        """Yield slices of growing size, as long as they grow; of a question with too much evidence none."""
         before: frozenset[object] = frozenset()
+        if len(asked.scope) > MOST_ASKED:
+            return
         for size in SIZES:
             wide = replace(size, atoms=size.atoms + len(asked.scope))
             found = slice_around(self.around, self.schema, asked, wide, budget)
@@ -121,11 +133,9 @@ class Lifted:
         markov = Markov.NONE if self.markov is Markov.NONE else Markov.LOCAL
         return Engine(found.network, markov, found.frame)
 
-    def _bounded(self, stage: Stage, asked: Query, options: Options, budget: Budget) -> Interval:
+    def _bounded(self, near: Slice, asked: Query, options: Options, budget: Budget) -> Interval:
         """Bound a query by one slice: what attains the slice's bounds need not be a model of the whole."""
-        found = self.engine(stage.slice).query(
-            asked, replace(options, method="auto", timeout=budget.for_solver)
-        )
+        found = self.engine(near).query(asked, replace(options, method="auto", timeout=budget.for_solver))
         ends = (
             replace(end, witnessed=None, model=None) for end in (found.interval.lower, found.interval.upper)
         )

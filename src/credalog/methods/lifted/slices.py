@@ -19,7 +19,16 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 
-__all__ = ["Size", "Slice", "frame_of", "parents_in", "predicate", "slice_around"]
+__all__ = [
+    "Size",
+    "Slice",
+    "frame_of",
+    "may_lead_to",
+    "parents_in",
+    "parents_of",
+    "predicate",
+    "slice_around",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ def slice_around(around: Around, schema: Schema, asked: Query, size: Size, budge
     """Gather atoms outwards from a question, and what is said of them."""
     atoms, sentences = _gathered(around, asked, size, budget)
     inside = frozenset(atoms)
-    families = {v: _parents(around, schema, v, inside) for v in atoms}
+    families = {v: parents_of(around, schema, v, inside) for v in atoms}
     parents = {v: found for v, found in families.items() if found is not None}
     open_atoms = inside - parents.keys()
     network = Network(tuple(atoms), tuple(sentences))
@@ -67,12 +76,13 @@ def slice_around(around: Around, schema: Schema, asked: Query, size: Size, budge
         is_drawn = all(frozenset(graph.parents(v)) == parents[v] for v in atoms)
         return Slice(network, None if is_drawn else frame_of(network, parents), open_atoms)
     targets = frozenset(map(predicate, open_atoms))
-    tied = [v for v in atoms if v in open_atoms or _may_lead_to(schema, predicate(v), targets)]
+    tied = [v for v in atoms if v in open_atoms or may_lead_to(schema, predicate(v), targets)]
     known = {v: found for v, found in parents.items() if v not in tied}
     return Slice(network, frame_of(network, known, tied), open_atoms)
 
 
-def _may_lead_to(schema: Schema, name: str, targets: frozenset[str]) -> bool:
+def may_lead_to(schema: Schema, name: str, targets: frozenset[str]) -> bool:
+    """Tell whether atoms of a predicate may depend on themselves, or atoms of others on them."""
     return schema.is_cyclic(name) or schema.reaches(name, targets)
 
 
@@ -93,7 +103,7 @@ def _sorted(variables: Iterable[Variable]) -> list[Variable]:
     return sorted(variables, key=lambda v: v.name)
 
 
-def _parents(
+def parents_of(
     around: Around, schema: Schema, variable: Variable, inside: frozenset[Variable]
 ) -> frozenset[Variable] | None:
     """Return the parents of a variable in the whole network; None where some are outside, or not known."""
@@ -119,7 +129,7 @@ def parents_in(sentence: Sentence, variable: Variable) -> frozenset[Variable]:
 
 
 NEAR = 1000
-"""So many bindings are tried for what is said of one atom near a question: of many neighbours a few take part."""
+"""So many bindings are tried for what is said of one atom: of very many neighbours only some take part."""
 
 SMALL = 4
 """Of a domain no larger than this all elements take part."""
