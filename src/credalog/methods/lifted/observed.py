@@ -17,10 +17,9 @@ from credalog.methods.lifted.slices import (
     Size,
     Slice,
     frame_of,
-    may_lead_to,
     parents_of,
-    predicate,
     slice_around,
+    tied_among,
 )
 from credalog.network.formulas import And, Formula, Variable, conjunction, scope, truth_table
 from credalog.network.sentences import Query, Sentence
@@ -52,15 +51,10 @@ def _unmoved(around: Around, schema: Schema, found: Slice, far: frozenset[Variab
     """Keep of a slice what evidence elsewhere leaves as it is."""
     atoms = found.network.variables
     families = {v: parents_of(around, schema, v, frozenset(atoms)) for v in atoms}
-    targets = frozenset(map(predicate, (*found.open_atoms, *far)))
-    kept = {
-        v: parents
-        for v, parents in families.items()
-        if parents is not None and not may_lead_to(schema, predicate(v), targets)
-    }
+    tied = tied_among(schema, atoms, found.open_atoms, far)
+    kept = {v: parents for v, parents in families.items() if parents is not None and v not in tied}
     sentences = tuple(s for s in found.network.sentences if _is_unmoved(s, kept))
     network = replace(found.network, sentences=sentences)
-    tied = [v for v in atoms if v not in kept]
     return Slice(network, frame_of(network, kept, tied), frozenset(tied))
 
 

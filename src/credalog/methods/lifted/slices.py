@@ -23,11 +23,11 @@ __all__ = [
     "Size",
     "Slice",
     "frame_of",
-    "may_lead_to",
     "parents_in",
     "parents_of",
     "predicate",
     "slice_around",
+    "tied_among",
 ]
 
 
@@ -75,15 +75,18 @@ def slice_around(around: Around, schema: Schema, asked: Query, size: Size, budge
         graph = dependency_graph(network)
         is_drawn = all(frozenset(graph.parents(v)) == parents[v] for v in atoms)
         return Slice(network, None if is_drawn else frame_of(network, parents), open_atoms)
-    targets = frozenset(map(predicate, open_atoms))
-    tied = [v for v in atoms if v in open_atoms or may_lead_to(schema, predicate(v), targets)]
+    tied = tied_among(schema, atoms, open_atoms)
     known = {v: found for v, found in parents.items() if v not in tied}
     return Slice(network, frame_of(network, known, tied), open_atoms)
 
 
-def may_lead_to(schema: Schema, name: str, targets: frozenset[str]) -> bool:
-    """Tell whether atoms of a predicate may depend on themselves, or atoms of others on them."""
-    return schema.is_cyclic(name) or schema.reaches(name, targets)
+def tied_among(
+    schema: Schema, atoms: Sequence[Variable], open_atoms: frozenset[Variable], far: Iterable[Variable] = ()
+) -> list[Variable]:
+    """Return the atoms that are open, may depend on themselves, or may lead to such or to some far ones."""
+    tied = {v for v in atoms if v in open_atoms or schema.is_cyclic(predicate(v))}
+    targets = frozenset(map(predicate, (*tied, *far)))
+    return [v for v in atoms if v in tied or schema.reaches(predicate(v), targets)]
 
 
 def frame_of(
