@@ -32,13 +32,32 @@ from theories import FAMILIES, Family
 SMOKERS = FAMILIES[0]
 CONDITIONAL = ("P(Sm(1) | Fr(1,2) & Sm(2))", "P(Ca(1) | Ca(2) & Fr(1,2))")
 
-SPARSE = """predicate Sm(Person), Ca(Person)
+SPARSE_SMOKERS = """predicate Sm(Person), Ca(Person)
 relation Friend(Person, Person)
 alike: forall x, y in Person, Friend(x, y): P(Sm(x) xor Sm(y)) <= 0.2
 prior: forall x in Person: 0.2 <= P(Sm(x)) <= 0.4
 smoke: forall x in Person: 0.03 <= P(Ca(x) | Sm(x)) <= 0.04
 clean: forall x in Person: 0 <= P(Ca(x) | !Sm(x)) <= 0.01
 """
+
+ALERTS = """predicate Bad(Host), Alert(Host)
+relation Link(Host, Host)
+entry: forall h in Host: 0.01 <= P(Bad(h)) <= 0.05
+hit: forall h in Host: 0.8 <= P(Alert(h) | Bad(h)) <= 0.95
+noise: forall h in Host: P(Alert(h) | !Bad(h)) <= 0.3
+"""
+SEEN = ALERTS + "seen: forall h, g in Host, Link(h, g): 0.1 <= P(Alert(g) | Bad(h)) <= 0.9\n"
+SPREAD = ALERTS + "spread: forall h, g in Host, Link(h, g): 0.1 <= P(Bad(g) | Bad(h)) <= 0.6\n"
+
+SMOKER_QUESTIONS = ("P(Ca({0}))", "P(Ca({0}) or Ca({1}))", "P(Sm({0}) | Sm({1}))")
+ALERT_QUESTIONS = ("P(Alert(17))", "P(Bad({0}) | Alert({0}) & Alert({1}))")
+
+SPARSE = (
+    ("smokers", SPARSE_SMOKERS, "Person", "Friend", SMOKER_QUESTIONS),
+    ("alerts seen from neighbours", SEEN, "Host", "Link", ALERT_QUESTIONS),
+    ("hosts infect each other", SPREAD, "Host", "Link", ALERT_QUESTIONS),
+)
+"""Rules over a relation: their name, text, domain, relation, and questions about two related elements."""
 
 HEAD = """# First-order theories at any size
 
@@ -71,10 +90,10 @@ compared with the whole grounding, {exact} of them exact; **{violations} violati
 FACTS = """
 ## Sparse relations
 
-Smokers over a random relation; a question about one person, and about two friends.
+Smokers and security alerts over a random relation; questions about one element, and about two that are related.
 
-| facts | read | question | interval | status | rest | seconds |
-|---:|---:|---|---|---|---|---:|
+| rules | facts | read | question | interval | status | rest | seconds |
+|---|---:|---:|---|---|---|---|---:|
 """
 
 
@@ -175,16 +194,17 @@ def sparse(options: Namespace) -> Iterator[str]:
         rng = Random(count)
         drawn = {(str(rng.randint(1, count)), str(rng.randint(1, count))) for _ in range(count)}
         facts = sorted(pair for pair in drawn if pair[0] != pair[1])
-        began = perf_counter()
-        lcn = parse(f"domain Person = 1..{count}\n{SPARSE}", data={"Friend": facts})
-        read = perf_counter() - began
-        one, other = facts[len(facts) // 2]
-        for question in (f"P(Ca({one}))", f"P(Ca({one}) or Ca({other}))", f"P(Sm({one}) | Sm({other}))"):
-            answer, seconds = _asked(lcn, question, options.limit, "auto")
-            yield (
-                f"| {len(facts):,} | {read:.1f} | {_cell(question)} | {answer.interval} "
-                f"| {answer.status.name} | {answer.tried[-1]} | {seconds:.2f} |"
-            )
+        for name, text, domain, relation, questions in SPARSE:
+            began = perf_counter()
+            lcn = parse(f"domain {domain} = 1..{count}\n{text}", data={relation: facts})
+            read = perf_counter() - began
+            for question in questions:
+                asked = question.format(*facts[len(facts) // 2])
+                answer, seconds = _asked(lcn, asked, options.limit, "auto")
+                yield (
+                    f"| {name} | {len(facts):,} | {read:.1f} | {_cell(asked)} | {answer.interval} "
+                    f"| {answer.status.name} | {answer.tried[-1]} | {seconds:.2f} |"
+                )
 
 
 def _asked(lcn: LCN, question: str, limit: float, method: str) -> tuple[Answer, float]:

@@ -626,3 +626,13 @@ def test_the_order_is_that_of_rules_and_domains() -> None:
     """
     assert labels(text) == ["r[c]", "r[a]", "r[b]", "s[c]", "s[a]", "s[b]"]
     assert read(text) == read(text)
+
+
+def test_a_larger_limit_once_agreed_to_holds_for_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credalog.lcn.LIMIT", 3)
+    text = "domain D = 1..4\npredicate A(D)\nforall x in D: P(A(x)) = 0.5"
+    lcn = credalog.parse(text)
+    assert len(lcn.ground(limit=4).sentences) == 4
+    assert lcn.query("P(A(1) & A(2))", method="factorized").upper == pytest.approx(0.25, abs=1e-6)
+    with pytest.raises(GroundingTooLarge, match="limit"):
+        credalog.parse(text).query("P(A(1))", method="factorized")

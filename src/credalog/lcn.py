@@ -190,15 +190,21 @@ class LCN:
 
     # ---- what it says ---------------------------------------------------------------------------------
 
-    def ground(self, *, limit: int = LIMIT) -> Network:
-        """Return the ground network, built once; refuse if it has more sentences than the limit."""
-        _count(limit, "limit")
+    def ground(self, *, limit: int | None = None) -> Network:
+        """Return the ground network, built once; refuse if it has more sentences than the limit.
+
+        Without a limit that is two million, unless a larger one was agreed to before.
+        """
+        if limit is not None:
+            _count(limit, "limit")
         with self._lock:
             if "_network" not in self.__dict__:
                 is_ground = isinstance(self.stated, Network)
-                self.__dict__["_network"] = self.stated if is_ground else self._grounder.network(limit)
+                self.__dict__["_network"] = (
+                    self.stated if is_ground else self._grounder.network(limit or LIMIT)
+                )
         network: Network = self.__dict__["_network"]
-        if (count := instance_count(network)) > limit:
+        if limit is not None and (count := instance_count(network)) > limit:
             raise GroundingTooLarge(
                 f"the theory grounds to {count:,} sentences; the limit is {limit:,}",
                 advice="Add guards, make the domains smaller, or raise the limit.",
