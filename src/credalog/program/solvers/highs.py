@@ -19,7 +19,7 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 
-__all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for"]
+__all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for", "with_basic_rows"]
 
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
@@ -94,6 +94,21 @@ class _Loaded:
     def serves(self, end: End, objective: Objective) -> bool:
         """Tell whether another box of the same question is a few changes away."""
         return self.end is end and self.objective is objective
+
+
+def with_basic_rows(basis: Basis, program: Program, rows: sp.csr_array) -> Basis:
+    """Return a basis of a program for the one with more inequalities: each new row is basic."""
+    first = program.inequalities.shape[0]
+    status = list(basis.row_status)
+    found = highspy.HighsBasis()
+    found.valid, found.alien = True, False
+    found.col_status = basis.col_status
+    found.row_status = [
+        *status[:first],
+        *[highspy.HighsBasisStatus.kBasic] * rows.shape[0],
+        *status[first:],
+    ]
+    return found
 
 
 class Relaxation:
