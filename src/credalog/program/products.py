@@ -1,13 +1,12 @@
 """Products of bounds: rows that two ratios demand together, beyond what each demands alone.
 
 Input: pairs of ratios whose events are independent in a context, and a box. Output: the rows that a point of
-the relaxation violates (reformulation-linearization, Sherali and Adams, 1990; docs/proofs.md, proof 19).
+the relaxation violates (reformulation-linearization, Sherali and Adams, 1990; docs/proofs.md, proof 22).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,8 +27,8 @@ VIOLATED = 1e-9
 class Products:
     """Pairs of ratios; in each the mass of a context falls into four cells.
 
-    With a = ratio[first] and b = ratio[second], a context of mass m has a b m in `both`, a (1 - b) m in `one`,
-    (1 - a) b m in `other`, and the rest in `neither`.
+    With a = ratio[first] and b = ratio[second], a context of mass m has a b m in `both`, a (1 - b) m in
+    `one`, (1 - a) b m in `other`, and the rest in `neither`.
     """
 
     first: NDArray[np.intp]
@@ -40,7 +39,7 @@ class Products:
     neither: sp.csr_array
 
     def violated(self, box: Box, point: Floats, most: int) -> sp.csr_array:
-        """Return the rows that a point violates most: a product of two distances to bounds is not negative."""
+        """Return the rows that a point violates most: no product of two distances to bounds is negative."""
         found = [self._violations(box, point, signs) for signs in _SIGNS]
         missed = np.concatenate(found)
         worst = np.argsort(-missed, kind="stable")[:most]
@@ -52,7 +51,10 @@ class Products:
     def _violations(self, box: Box, point: Floats, signs: tuple[int, int]) -> Floats:
         masses = (cells @ point for cells in (self.both, self.one, self.other, self.neither))
         coefficients = self._coefficients(box, signs, slice(None))
-        return -np.sum([c * mass for c, mass in zip(coefficients, masses, strict=True)], axis=0)
+        missed = np.zeros(len(self.first))
+        for coefficient, mass in zip(coefficients, masses, strict=True):
+            missed -= coefficient * mass
+        return missed
 
     def _rows(self, box: Box, signs: tuple[int, int], place: NDArray[np.intp]) -> sp.csr_array:
         cells = (self.both[place], self.one[place], self.other[place], self.neither[place])
@@ -65,14 +67,14 @@ class Products:
     def _coefficients(
         self, box: Box, signs: tuple[int, int], place: NDArray[np.intp] | slice
     ) -> tuple[Floats, ...]:
-        """Return what a unit of mass adds in each cell, rounded up: as masses are not negative, that is safe."""
+        """Return what a unit of mass adds in each cell, rounded up: no mass is negative, so that is safe."""
         inside, outside = _distances(box, self.first[place], signs[0])
         within, without = _distances(box, self.second[place], signs[1])
         exact = (inside * within, inside * without, outside * within, outside * without)
         return tuple(c + OUTWARDS * np.abs(c) for c in exact)
 
 
-_SIGNS = tuple(product((1, -1), repeat=2))
+_SIGNS: tuple[tuple[int, int], ...] = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """Whether the distance to the lower bound (1) or to the upper bound (-1) is taken, of either ratio."""
 
 

@@ -1,7 +1,8 @@
 """A root on which all else is conditioned: each of its values is a case by itself.
 
-Input: a network and an unconditional query. Output: `Cases`, a smaller network for each value of the root, and
-the way back: the ends of the cases mix in the proportion of the root's probabilities (docs/proofs.md, proof 20).
+Input: a network and an unconditional query. Output: `Cases`, a smaller network for each value of the
+root, and the way back: the ends of the cases mix in proportion to the root's probabilities (docs/proofs.md,
+proof 23).
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class Cases:
         farthest = min(models, key=lambda model: end.sign * model.probability(claim))
         return Endpoint(min(max(bound, 0.0), 1.0), farthest.probability(claim), warrant, farthest)
 
-    def _model(self, chance: Fraction, no: Distribution | None, yes: Distribution | None) -> Distribution | None:
+    def _model(
+        self, chance: Fraction, no: Distribution | None, yes: Distribution | None
+    ) -> Distribution | None:
         """Mix models of the cases; None where one is missing, or where they are not of the same variables."""
         if no is None or yes is None:
             return None
@@ -89,7 +92,8 @@ def cases_of(network: Network, graph: DependencyGraph, asked: Query) -> Cases | 
     root = _root(network, graph)
     if root is None or root in asked.scope:
         return None
-    chance, parted = _chance(network, root), ([], [])
+    chance = _chance(network, root)
+    parted: tuple[list[Sentence], list[Sentence]] = ([], [])
     for sentence in network.sentences:
         if sentence.scope == (root,):
             continue

@@ -1,7 +1,8 @@
 """Which ratios of an encoding may be multiplied with each other.
 
-Input: an encoding. Output: `Products`. Two variables neither of which is a parent or a descendant of the other
-are independent given the rest of a clique, so that bounds on one hold in proportion to those on the other.
+Input: an encoding. Output: `Products`. Two variables neither of which is a parent or a descendant of the
+other are independent given the rest of a clique, so that bounds on one hold in proportion to those on the
+other.
 """
 
 from __future__ import annotations

@@ -19,7 +19,16 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 
-__all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for", "with_basic_rows"]
+__all__ = [
+    "Basis",
+    "Linearization",
+    "Relaxation",
+    "elastic_step",
+    "linear_model",
+    "quiet_highs",
+    "run_for",
+    "with_basic_rows",
+]
 
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
