@@ -71,8 +71,6 @@ def verify(arguments: Namespace) -> int:
             write(f"{claim}\n")
     if arguments.json:
         write_json({"certificate": arguments.certificate, "verified": claims})
-    elif not claims:
-        write("The certificate claims nothing.\n")
     _require_asked(model, claims, arguments.query)
     return ANSWERED
 

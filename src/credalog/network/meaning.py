@@ -79,6 +79,12 @@ class Meaning(MarkovCondition):
         """Return the distributions of x that single sentences allow under one condition."""
         return LocalPolytope(self.sizes[x], self._rows.get((x, frozenset(given.items())), ()))
 
+    def is_local(self, sentence: Sentence) -> bool:
+        """Tell whether a sentence restricts nothing but P(x | one configuration of all parents)."""
+        claimed, given = self.numbers(sentence.claim_scope), self.numbers(sentence.given_scope)
+        is_tail = len(claimed) == 1 and claimed.isdisjoint(self.core)
+        return is_tail and given == self.parents[min(claimed)] and self.only_state(sentence.given) is not None
+
     def stated(self, left: Event, given: Event) -> Range:
         """Return between which values sentences keep P(left | given); the greater first if there is none."""
         if len(left) != 1:

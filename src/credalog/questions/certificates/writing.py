@@ -33,7 +33,7 @@ from credalog.questions.certificates.program import reasoned
 from credalog.questions.certificates.proving import Least, Proved, prove
 from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.tables.distribution import Distribution
-from credalog.verify import FORMAT, MOST_BYTES, VERSION, Model, Refused
+from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION, Model, Refused
 
 __all__ = ["Certificate", "certify", "certify_consistency"]
 
@@ -44,10 +44,6 @@ SMALLEST = 1e-5
 
 PLACES = 12
 """How many decimals of a bound are claimed."""
-
-
-LARGEST_RESIDUAL = Fraction(1, 10**5)
-"""What misses a sentence or an independence by more, relative to its condition, is not called a model."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,7 @@ class _Writing:
             residual, value = checked.residual(asked), checked.value(asked)
         except (Refused, ProblemTooLarge):
             return False
-        if residual > LARGEST_RESIDUAL:
+        if residual > MOST_RESIDUAL:
             return False
         line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
         within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}

@@ -1,0 +1,232 @@
+"""The verifier's own theorems against distributions that were not found by the engine, and forged claims."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from fractions import Fraction
+from itertools import combinations, product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from credalog import CredalogError, parse
+from credalog.cli import main
+from credalog.network.graph import Markov
+from credalog.network.markov import MarkovCondition
+from credalog.network.meaning import Meaning
+from credalog.network.sentences import Network, Query
+from credalog.verify import Model, Refused, lines_of, verify
+from credalog.verify import main as verify_alone
+
+NAMES = "abcd"
+SIZE = len(NAMES)
+MODEL = {"claim": "model", "query": "P(a)", "value": "0.4", "within": "0", "residual": "0"}
+BOUND = {"claim": "lower", "table": 0, "tables": [[[0], []]], "rows": [], "nodes": [["leaf", "1", "0", []]]}
+
+
+def claimed(text: str, *claims: dict[str, Any], markov: str = "local") -> list[str]:
+    """Return what the verifier says of claims that no engine made."""
+    return list(verify(parse(text).ground(), written(text, *claims, markov=markov)))
+
+
+def written(text: str, *claims: dict[str, Any], markov: Any = "local") -> list[str]:
+    head = {"format": "credalog certificate", "version": 1, "network": parse(text).ground().digest}
+    return [json.dumps(line) for line in ({**head, "markov": markov}, *claims)]
+
+
+# ---- forged claims ----------------------------------------------------------------------------------------
+
+
+def test_a_condition_about_the_claimed_variable_is_not_read_off_its_table():
+    """P(red) = 0.4 is no more than 0.5, but P(red | red or green) = 0.8 is."""
+    text = "variable C in {red, green, blue}\nP(C = red | C = red or C = green) <= 0.5"
+    forged = {**MODEL, "query": "P(C = red)", "factors": [[[0], [], 10, [4, 1, 5]]]}
+    with pytest.raises(Refused, match="satisfied"):
+        claimed(text, forged)
+    assert claimed(text, {**forged, "factors": [[[0], [], 10, [4, 4, 2]]]})
+
+
+def test_what_is_printed_of_a_model_is_no_nearer_than_what_was_checked():
+    """The model has P(a) = 0.4: not 0.26 within 0.1, nor 0.399999999 within 1e-12."""
+    table = [[[0], [], 10, [6, 4]]]
+    (far,) = claimed("P(a) <= 0.5", {**MODEL, "value": "0.26", "within": "0.14", "factors": table})
+    assert far.endswith("= 0.260000000 within 2e-1")
+    near = {**MODEL, "value": "0.3999999994", "within": "0.0000000006", "factors": table}
+    (claim,) = claimed("P(a) <= 0.5", near)
+    shown, within = Fraction(claim.split()[-3]), Fraction(claim.split()[-1])
+    assert abs(Fraction(4, 10) - shown) <= within < Fraction(1, 10**8)
+
+
+def test_a_distribution_far_from_every_model_attains_nothing():
+    forged = {**MODEL, "value": "0.9", "residual": "0.5", "factors": [[[0], [], 10, [1, 9]]]}
+    with pytest.raises(Refused, match="within 1e-5"):
+        claimed("P(a) = 0.4", forged)
+
+
+def test_a_claim_under_another_markov_condition_says_so():
+    """Two atoms are independent under `local`: P(a and b) = 0.16, and 0.4 is attained under `none` alone."""
+    text = "P(a) = 0.4\nP(b) = 0.4"
+    copied = {"query": "P(a and b)", "factors": [[[0], [], 10, [6, 4]], [[1], [0], 1, [1, 0, 0, 1]]]}
+    (claim,) = claimed(text, {**MODEL, **copied}, markov="none")
+    assert claim.startswith("under --markov none, a model attains P(a and b) = 0.4")
+    with pytest.raises(Refused):
+        claimed(text, {**MODEL, **copied})
+
+
+@pytest.mark.parametrize("markov", [None, "strange", ["local"], {}, 3])
+def test_a_certificate_names_a_known_markov_condition(markov):
+    with pytest.raises(CredalogError, match="no credalog certificate"):
+        list(verify(parse("P(a) = 0.4").ground(), written("P(a) = 0.4", markov=markov)))
+
+
+def test_a_bound_under_a_condition_that_cannot_hold_says_nothing_of_other_conditions():
+    impossible = {**BOUND, "query": "P(a | a and !a)", "bound": "1"}
+    assert claimed("P(a) = 0.4", impossible, {**impossible, "bound": "2"})[1].startswith("no model has")
+    with pytest.raises(Refused, match=r"line 3, P\(a\): .*leaf 0"):
+        claimed("P(a) = 0.4", impossible, {**BOUND, "query": "P(a)", "bound": "1"})
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"bound": 0.5}, "is a number"),
+        ({"bound": "1/0"}, "ZeroDivisionError"),
+        ({"bound": "nan"}, "is a number"),
+        ({"query": "P(z)"}, "no proposition z"),
+        ({"query": 7}, "TypeError"),
+        ({"tables": [[[0], [[0, 1]]]]}, "names each variable once"),
+        ({"tables": [[[True], []]]}, "there is a variable True"),
+        ({"tables": [[[-1], []]]}, "there is a variable -1"),
+        ({"nodes": [["leaf", "0", "0", []]]}, "proves something"),
+        ({"nodes": [["leaf", "-1", "2", []]]}, "proves something"),
+        ({"nodes": [["cut", [[0, 1]], [], "1/2", 0, 0]]}, "stands in one place"),
+        ({"nodes": [["ends", 0, []]]}, "ValueError"),
+        (
+            {"rows": [["sentence", -1, "lower", 0, []]], "nodes": [["leaf", "1", "0", [[0, "1"]]]]},
+            "sentence -1",
+        ),
+    ],
+)
+def test_a_forged_bound_is_refused_with_its_line_and_its_reason(change, why):
+    with pytest.raises(Refused, match=rf"line 2, .*{why}"):
+        claimed("P(a) <= 0.4", {**BOUND, "query": "P(a)", "bound": "1/2", **change})
+
+
+# ---- files ------------------------------------------------------------------------------------------------
+
+
+def test_half_a_file_two_files_and_none_are_refused(tmp_path):
+    """Claims that were cut off, or that follow another certificate, would be passed over in silence."""
+    whole = gzip.compress("\n".join(written("P(a) = 0.4", {**BOUND, "query": "P(a)", "bound": "0"})).encode())
+    (tmp_path / "m.lcn").write_text("P(a) = 0.4\n", encoding="utf-8")
+    for data, code in ((whole, 0), (whole[:-4], 5), (whole + b"more", 5), (whole + whole, 5), (b"", 5)):
+        (tmp_path / "c").write_bytes(data)
+        assert main(["verify", str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == code
+        assert verify_alone([str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == code
+
+
+def test_a_certificate_without_a_claim_proves_nothing(tmp_path, capsys):
+    (tmp_path / "m.lcn").write_text("P(a) = 0.4\n", encoding="utf-8")
+    (tmp_path / "c").write_text("\n".join(written("P(a) = 0.4")), encoding="utf-8")
+    assert main(["verify", str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == 5
+    assert "claims something" in capsys.readouterr().err
+
+
+def test_the_verifier_alone_says_what_it_needs(tmp_path, capsys):
+    assert verify_alone([]) == 2
+    assert "MODEL CERTIFICATE" in capsys.readouterr().err
+    assert verify_alone([str(tmp_path / "m"), str(tmp_path / "c")]) == 2
+    with pytest.raises(OSError, match="c"):
+        lines_of(str(tmp_path / "c"))
+
+
+# ---- theorems ---------------------------------------------------------------------------------------------
+
+
+def random_network(rng: Random) -> Network:
+    """Draw arrows and ties by sentences that say nothing else."""
+    lines = [f"0 <= P({x}) <= 1" for x in NAMES]
+    for x, y in combinations(NAMES, 2):
+        word = rng.choice(["", "", "", "{x} | {y}", "{y} | {x}", "{x} and {y}", "{x} xor {y}"])
+        lines += [f"0 <= P({word.format(x=x, y=y)}) <= 1"] if word else []
+    return parse("\n".join(lines)).ground()
+
+
+def linear_spaces() -> list[frozenset[int]]:
+    """Return all linear spaces of worlds; a world is a number, its bits are the states."""
+    found, waiting = set[frozenset[int]](), [frozenset((0,))]
+    while waiting:
+        space = waiting.pop()
+        found.add(space)
+        larger = (space | {a ^ v for a in space} for v in range(1 << SIZE) if v not in space)
+        waiting += [s for s in larger if s not in found]
+    return sorted(found, key=sorted)
+
+
+def dependence(joint: np.ndarray, left: Any, right: Any, given: Any) -> float:
+    def over(kept: set[int]) -> np.ndarray:
+        return np.asarray(joint.sum(axis=tuple(x for x in range(SIZE) if x not in kept), keepdims=True))
+
+    g, l, r = set(given), {*left, *given}, {*right, *given}
+    return float(np.abs(over(l | r) * over(g) - over(l) * over(r)).max())
+
+
+def is_literal_model(condition: MarkovCondition, joint: np.ndarray) -> bool:
+    return all(dependence(joint, {x}, condition.ndnp(x), condition.parents[x]) < 1e-12 for x in range(SIZE))
+
+
+def uniform_on(space: frozenset[int]) -> np.ndarray:
+    worlds = product((0, 1), repeat=SIZE)
+    inside = [sum(bit << x for x, bit in enumerate(world)) in space for world in worlds]
+    return np.array(inside, dtype=float).reshape((2,) * SIZE) / len(space)
+
+
+def test_independences_that_are_claimed_hold_in_every_linear_law_that_is_a_literal_model():
+    """Copies and parities are where the literal local condition says less than a graph seems to."""
+    rng, laws, checked = Random(3), [uniform_on(space) for space in linear_spaces()], 0
+    for _ in range(40):
+        condition = MarkovCondition(random_network(rng), Markov.LOCAL)
+        models = [law for law in laws if is_literal_model(condition, law)]
+        for roles in product(range(4), repeat=SIZE):
+            sides = [frozenset(x for x in range(SIZE) if roles[x] == role) for role in range(3)]
+            if sides[0] and sides[1] and condition.independent(*sides):
+                checked += 1
+                assert all(dependence(law, *sides) < 1e-12 for law in models)
+    assert checked > 100
+
+
+def random_factors(rng: Random) -> tuple[list[Any], np.ndarray]:
+    """Draw a product of tables in an order of its own, and its joint table."""
+    factors, joint, order = [], np.ones((2,) * SIZE), rng.sample(range(SIZE), SIZE)
+    for place, x in enumerate(order):
+        parents = sorted(rng.sample(order[:place], min(place, rng.choice([0, 1, 1, 2]))))
+        rows = [rng.choice([(0, 4), (4, 0), (2, 2), (3, 1)]) for _ in range(2 ** len(parents))]
+        factors.append([[x], parents, 4, [p for row in rows for p in row]])
+        table = np.array(rows).reshape((2,) * len(parents) + (2,)) / 4
+        axes = [2 if y in (*parents, x) else 1 for y in range(SIZE)]
+        joint = joint * table.transpose(np.argsort([*parents, x])).reshape(axes)
+    return factors, joint
+
+
+def test_a_distribution_is_called_a_model_if_and_only_if_it_satisfies_the_literal_condition():
+    """A question about all variables leaves no component to proof 9."""
+    rng, told = Random(5), {True: 0, False: 0}
+    for _ in range(120):
+        network = random_network(rng)
+        meaning, asked = Meaning(network, Markov.LOCAL), parse_query(network)
+        for factors, joint in (random_factors(rng) for _ in range(4)):
+            is_model = is_literal_model(meaning, joint)
+            told[is_model] += 1
+            assert (Model(meaning, factors).residual(asked) == 0) == is_model
+    assert min(told.values()) > 10
+
+
+def parse_query(network: Network) -> Query:
+    first, *others = (v.is_("true") for v in network.variables)
+    claim = first
+    for other in others:
+        claim = claim & other
+    return Query(claim)
