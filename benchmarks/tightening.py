@@ -99,7 +99,7 @@ def tightened(network: Network, window: int) -> tuple[Network, float]:
         Sentence.of(Is(v), *(Fraction(end) for end in found.interval(v)), label="implied")
         for v in network.variables
     ]
-    return replace(network, sentences=network.sentences + tuple(implied)), seconds
+    return replace(network, sentences=(*network.sentences, *implied)), seconds
 
 
 def measure(engine: Engine, asked: Query) -> Side:

@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from credalog.network.formulas import Formula, Variable, conjunction, disjunction
+from credalog.network.formulas import Formula, Is, Variable, conjunction, disjunction
 from credalog.network.polytopes import facets
 from credalog.network.sentences import Network, Query, Sentence
 
@@ -121,3 +121,31 @@ def query_of(drawn: Drawn, target: int, event: set[int], observed: dict[int, int
     x = drawn.network.variables
     claim = disjunction(x[target].is_(f"s{s}") for s in sorted(event))
     return Query(claim, conjunction(x[o].is_(f"s{s}") for o, s in observed.items()))
+
+
+def _interval(rng: np.random.Generator, point: bool) -> tuple[Fraction, Fraction]:
+    low, high = sorted(Fraction(int(n), 20) for n in rng.integers(0, 21, size=2))
+    return (low, low) if point else (low, high)
+
+
+def draw_intervals(rng: np.random.Generator, count: int, imprecise: int) -> Network:
+    """Draw a two-valued network of which a few blocks are intervals and all others points."""
+    x = [Variable(f"x{i}") for i in range(count)]
+    blocks = [
+        (i, parents, states)
+        for i in range(count)
+        for parents in [sorted(int(p) for p in rng.permutation(i)[: rng.integers(min(i, 1), min(i, 3) + 1)])]
+        for states in np.ndindex(*(2,) * len(parents))
+    ]
+    chosen = {int(b) for b in rng.permutation(len(blocks))[:imprecise]}
+    sentences = [
+        Sentence.of(
+            Is(x[i]),
+            *_interval(rng, b not in chosen),
+            given=conjunction(
+                Is(x[p]) if state else ~Is(x[p]) for p, state in zip(parents, states, strict=True)
+            ),
+        )
+        for b, (i, parents, states) in enumerate(blocks)
+    ]
+    return Network(tuple(x), tuple(sentences))

@@ -287,7 +287,7 @@ def violations(joint: Floats, network: Network, over: Block | None = None) -> Vi
     `over` only, some of the variables: then what the network says about these alone is measured. The
     defect of an independence is that of P(x,s,z) = P(x,z)P(s,z) / P(z) over all values, wherever P(z) > 0.
     """
-    seen = network.variables if over is None else over
+    seen = tuple(network.variables) if over is None else over
     p = np.asarray(joint, dtype=float).ravel()
     said = tuple(s for s in network.sentences if mentioned_in(s) <= set(seen))
     sentence = max(0.0, float(-(rows_of(Network(seen, said)) @ p).min()))

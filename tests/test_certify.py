@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from hypothesis.extra.numpy import arrays
 
 from credalog.methods.cliques.encoding import above, below
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
+from credalog.program.solvers import highs
 from credalog.program.solvers.highs import Relaxation
 from credalog.trusted.certify import Checker
 
@@ -199,6 +201,19 @@ def test_a_solvers_own_multipliers_prove_nearly_all_it_claims(case: Instance) ->
     assert least.value - slack <= lower <= case.value <= upper <= most.value + slack
 
 
+@few
+@given(instances())
+def test_interior_points_end_where_the_simplex_method_does(case: Instance) -> None:
+    by_simplex, _ = Relaxation(case.program).minimize(case.objective, case.box)
+    assume(by_simplex.outcome is Outcome.OPTIMAL)
+    with patch.object(highs, "INTERIOR", 0):
+        inside, _ = Relaxation(case.program).minimize(case.objective, case.box)
+    assert inside.outcome is Outcome.OPTIMAL
+    slack = 1e-7 * float(case.objective.mass_bounds[0])
+    lower = Checker(case.program).lower_bound(case.objective, case.box, inside.multipliers)
+    assert by_simplex.value - slack <= lower <= case.value
+
+
 @pytest.mark.slow
 @few
 @given(st.data(), instances())
@@ -260,6 +275,9 @@ def test_a_contradiction_is_proved_from_the_solvers_ray(case: Instance, margin: 
     claim, _ = Relaxation(program).minimize(case.objective, case.box)
     assert claim.outcome is Outcome.INFEASIBLE
     assert Checker(program).proves_empty(case.objective, case.box, claim.multipliers)
+    with patch.object(highs, "INTERIOR", 0):
+        inside, _ = Relaxation(program).minimize(case.objective, case.box)
+    assert Checker(program).proves_empty(case.objective, case.box, inside.multipliers)
 
 
 # --- One program by hand -----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from credalog.network.formulas import TRUE, Formula, Is, Variable, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Independence, Network, Sentence
+from credalog.tables import distribution as distribution_module
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted import check
 from credalog.trusted.check import violation
@@ -102,6 +103,21 @@ def test_a_frontier_that_grows_too_large_is_given_up() -> None:
     pairs = [(v, a) for v in coins]
     tables = Distribution((*tosses, odd)).marginals(pairs)
     assert all(table == pytest.approx(np.full((2, 2), 0.25)) for table in tables)
+
+
+def test_the_tables_of_a_tree_are_read_off_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of forty copies of a coin has a noisy child; no table holds more than a family."""
+    monkeypatch.setattr(distribution_module, "FRONTIER_LIMIT", 4)
+    leaves = [Variable(f"x{i}") for i in range(40)]
+    copies = tuple(Factor((v,), (a,), np.eye(2)) for v in leaves)
+    noisy = tuple(Factor((Variable(f"y{i}"),), (v,), chances(0.2, 0.7)) for i, v in enumerate(leaves))
+    tree = Distribution((Factor((a,), (), np.array([0.6, 0.4])), *copies, *noisy))
+    monkeypatch.setattr(Distribution, "marginal", None)
+    tables = tree.marginals([(Variable("y7"), leaves[7]), (leaves[3],), (a, leaves[3]), ()])
+    assert tables[0] == pytest.approx(np.array([[0.48, 0.12], [0.12, 0.28]]))
+    assert tables[1] == pytest.approx(np.array([0.6, 0.4]))
+    assert tables[2] == pytest.approx(np.diag([0.6, 0.4]))
+    assert tables[3] == pytest.approx(1.0)
 
 
 def test_impossible_conditions_have_no_probability() -> None:

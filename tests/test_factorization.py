@@ -321,7 +321,7 @@ def test_barren_children_change_nothing(seed: int) -> None:
         says(F, 0.6, 0.9, given=E & last.is_(last.values[-1])),
     )
     variables = (*case.network.variables, E.variable, F.variable)
-    larger = replace(case.network, variables=variables, sentences=case.network.sentences + added)
+    larger = replace(case.network, variables=variables, sentences=(*case.network.sentences, *added))
     before, after = query(case.network, case.query), query(larger, case.query)
     assert before.status is after.status is Status.EXACT
     assert (before.lower, before.upper) == pytest.approx((after.lower, after.upper), abs=2 * TOLERANCE)

@@ -190,13 +190,13 @@ def verdicts(lcn: LCN, worlds: dict[str, float]) -> tuple[float, float]:
     table = np.zeros((2,) * len(variables))
     for world, chance in worlds.items():
         table[tuple(int(c) for c in world)] = chance
-    return checked(lcn, Distribution((Factor(variables, (), table),)))
+    return checked(lcn, Distribution((Factor(tuple(variables), (), table),)))
 
 
 def checked(lcn: LCN, model: Distribution) -> tuple[float, float]:
     network, everything = lcn.ground(), lcn.ground().variables
     local, whole = (
-        violation(model, network, lcn.graph, asked=everything, markov=markov)
+        violation(model, network, lcn.graph, asked=tuple(everything), markov=markov)
         for markov in (Markov.LOCAL, Markov.GLOBAL)
     )
     return local, whole
@@ -242,7 +242,7 @@ def test_products_along_a_ring_pass_and_one_with_a_diagonal_does_not() -> None:
     crossed = np.einsum("wxyz,wy->wxyz", ring, e)
     for table, passes in ((ring, True), (crossed, False)):
         lcn = chain(4, is_ring=True)
-        model = Distribution((Factor(lcn.ground().variables, (), table / table.sum()),))
+        model = Distribution((Factor(tuple(lcn.ground().variables), (), table / table.sum()),))
         local, whole = checked(lcn, model)
         assert (local <= 1e-9, whole <= 1e-9) == (passes, passes)
 

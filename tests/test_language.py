@@ -534,6 +534,26 @@ near: forall x, y in Person, Near(x, y): P(Sm(x) <-> Sm(y)) >= 0.8
             (2, 5, "Tim,Tam"),
         ),
         ({"Near.csv": "Person,Person\nTim,Tam\nTim\n"}, "a row of 1, not 2", (3, 1, "Tim")),
+        (
+            {"Person.csv": "Tim\nTom\n", "Near.csv": "a,b\nTim,Tom\n\nTom,Tim\nTim, Tm\n"},
+            "Tm is not in Person",
+            (5, 6, "Tim, Tm"),
+        ),
+        (
+            {"Person.csv": "Tim\n", "home.csv": "home,id,Person\nBath,1,Tim\n,2,Tim\n"},
+            "an empty element",
+            (3, 1, ",2,Tim"),
+        ),
+        (
+            {"Person.csv": "Tim\n", "home.csv": 'home,"id",Person\nBath,"1",Tim\nBath,"2","Tam"\n'},
+            "Tam is not in Person",
+            (3, 11, 'Bath,"2","Tam"'),
+        ),
+        (
+            {"Person.csv": "Tim\n", "home.csv": "home,id,Person\nBath,1,Tim\nBath,2\n"},
+            "a row of 2, not 3",
+            (3, 1, "Bath,2"),
+        ),
         ({"Sm.csv": "Tim\n"}, "Sm, which is random", (1, 1, "Tim")),
         ({"Nea.csv": "Tim,Tim\n"}, "Nea, which is not declared", (1, 1, "Tim,Tim")),
         (
@@ -570,6 +590,11 @@ def test_a_mistake_in_data_is_placed_in_the_data(
     assert found is not None
     assert Path(found.file).name == list(files)[-1]
     assert (found.line, found.column, found.text) == place
+
+
+def test_a_wrong_row_from_python_is_shown() -> None:
+    with pytest.raises(UnknownName, match=r"Tam is not in Person, in Near\(Tim, Tam\)"):
+        credalog.parse(RULES, data={"Person": ["Tim"], "Near": [("Tim", "Tim"), ("Tim", "Tam")]})
 
 
 def test_a_wrong_fact_of_the_text_is_not_blamed_on_the_data(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import credalog
 from credalog import LCN, Markov, Network, P, Query, Sentence, Variable, propositions
 from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.network.formulas import TRUE, And, Formula, Is, Not
-from credalog.theory import Domain
+from credalog.theory import Domain, Function, Relation
 from strategies import networks
 
 a, b, c = propositions("a b c")
@@ -310,7 +310,7 @@ def test_data_are_read_as_they_are(name: str, text: str, elements: list[str], tm
         ("Near.csv", "Tim;Tom\n", "a semicolon"),
         ("Near.csv", 'Tim,"Tom\n', "is not CSV"),
         ("Near.csv", "Tim,\n", "an empty element"),
-        ("Near.csv", "from,to\nTim,Tom\n", "from is not in Person"),
+        ("Near.csv", "Tm,to\nTim,Tom\n", "Tm is not in Person"),
         ("data.json", '{"Near": [["Tim", "Tom"]], "Near": []}', "says Near twice"),
         ("data.json", '{"boss": {"Tim": "Tom", "Tim": "Tim"}}', "says Tim twice"),
         ("data.json", '{"Person": [true]}', "contain True"),
@@ -328,8 +328,40 @@ def test_data_that_are_not_as_they_seem_are_refused(
     with pytest.raises(CredalogError) as caught:
         credalog.parse(RULES, data=[people, file])
     assert message in caught.value.message
-    if "from" in text:
+    if "Tm" in text:
         assert "heading" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Near.csv", "from,to\nTim,Tom\nTom,Ann\n"),
+        ("Near.csv", "PERSON,person\nTim,Tom\nTom,Ann\n"),
+        ("Near.csv", "Tim,Tom\nTom,Ann\n"),
+        ("boss.csv", "boss,age,Person\nTom,7,Tim\nAnn,,Tom\n"),
+        ("boss.csv", "of,is\nTim,Tom\nTom,Ann\n"),
+    ],
+)
+def test_a_heading_is_none_of_the_data(name: str, text: str, tmp_path: Path) -> None:
+    people, file = tmp_path / "Person.csv", tmp_path / name
+    people.write_text("age,Person\n7,Tim\n,Tom\n8,Ann\n", encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
+    # The facts are read before the domain, and are understood all the same.
+    lcn = credalog.parse(RULES, data=[file, people])
+    declared = {declaration.name: declaration for declaration in lcn.theory.declarations}
+    assert cast(Domain, declared["Person"]).elements == ("Tim", "Tom", "Ann")
+    found = declared[file.stem]
+    if isinstance(found, Relation):
+        assert found.facts == (("Tim", "Tom"), ("Tom", "Ann"))
+    else:
+        assert cast(Function, found).table == ((("Tim",), "Tom"), (("Tom",), "Ann"))
+
+
+def test_a_domain_of_numbers_needs_no_name_for_its_heading(tmp_path: Path) -> None:
+    (tmp_path / "Person.csv").write_text("number\n1\n2\n", encoding="utf-8")
+    (tmp_path / "Near.csv").write_text("1,2\n", encoding="utf-8")
+    lcn = credalog.parse(RULES, data=[tmp_path / "Person.csv", tmp_path / "Near.csv"])
+    assert cast(Domain, lcn.theory.declarations[0]).elements == ("1", "2")
 
 
 def test_a_variable_is_found_by_its_exact_name_first() -> None:

@@ -15,7 +15,7 @@ from credalog.methods.cliques.likelihood import fold
 from credalog.network.formulas import Is, Not, Variable, conjunction, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Independence, Network, Query, Sentence
-from credalog.numbers.interval import Status
+from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
 from credalog.tables.distribution import Distribution, Factor
 
 X, A, WORKS, F, G = propositions("x a works f g")
@@ -124,6 +124,62 @@ def test_a_hundred_features_are_answered_in_time_and_memory(count: int) -> None:
     assert answer.lower <= lower / (1 + lower)
     assert answer.upper >= upper / (1 + upper)
     assert answer.seconds <= 6.5
+    assert answer.status is Status.EXACT
+    # Three digits of what is missing to certainty, and of what is rare, down to what a check resolves.
+    assert 1.0 - answer.upper == pytest.approx(1.0 / (1 + upper), rel=0.01, abs=1e-9)
+    for model, value in ((answer.lower_witness, lower), (answer.upper_witness, upper)):
+        assert model is not None
+        attained = model.probability(asked.claim, asked.given)
+        assert attained == pytest.approx(value / (1 + value), rel=0.01, abs=1e-9)
+
+
+@pytest.mark.parametrize("claim", ["c", "d", "c & d", "c | !d"])
+def test_corners_span_what_all_worlds_say(claim: str) -> None:
+    network, asked = tied_features(3)
+    asked = replace(asked, claim=parse(f"{network}\nquery P({claim})").queries[0].claim)
+    folded = fold(network, asked)
+    assert folded is not None
+    found = [
+        (corner, query(corner.network, folded.query, Options(timeout=20.0, method="joint")))
+        for corner in folded.corners()
+    ]
+    assert len(found) == 4
+    spanned = likelihood.spanned([corner.restored(answer.interval) for corner, answer in found])
+    truth = query(network, asked, Options(timeout=20.0, method="joint"))
+    assert truth.status is Status.EXACT
+    assert (spanned.lower.bound, spanned.upper.bound) == pytest.approx((truth.lower, truth.upper), abs=1e-4)
+    assert truth.lower_witnessed is not None and spanned.lower.bound <= truth.lower_witnessed
+    assert truth.upper_witnessed is not None and spanned.upper.bound >= truth.upper_witnessed
+    for end in (spanned.lower, spanned.upper):
+        # The model is on the scale of the gathered observations, not on that of its corner.
+        assert end.model.probability(asked.claim, folded.query.given) == pytest.approx(
+            end.witnessed, abs=1e-9
+        )
+
+
+def test_the_span_of_intervals_stands_on_the_weakest_word() -> None:
+    first = Interval(Endpoint(0.2, 0.25, Warrant.CHECKED), Endpoint(0.6, 0.5, Warrant.CLAIMED))
+    second = Interval(Endpoint(0.3, None, Warrant.CLAIMED), Endpoint(0.7, 0.4, Warrant.CHECKED))
+    assert likelihood.spanned([first, second]) == Interval(
+        Endpoint(0.2, 0.25, Warrant.CLAIMED), Endpoint(0.7, 0.5, Warrant.CLAIMED)
+    )
+
+
+def test_too_many_corners_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    folded = fold(*tied_features(3))
+    assert folded is not None
+    monkeypatch.setattr(likelihood, "CORNERS", 3)
+    assert not list(folded.corners())
+
+
+def test_likelihoods_below_all_floats_come_back() -> None:
+    network, asked = tied_features(800)
+    answer = query(network, asked, Options(timeout=10.0))
+    assert answer.status is Status.EXACT
+    assert answer.upper_witness is not None and answer.lower_witness is not None
+    (seen,) = (f for f in answer.upper_witness.factors if f.block[0].name == "f5")
+    # c is most probable where the features are likely given c, and unlikely otherwise.
+    assert seen.table[:, 1] == pytest.approx([0.2, 0.3])
 
 
 def tied_features(count: int, tie: str = "0.2 <= P(c xor d) <= 0.7") -> tuple[Network, Query]:

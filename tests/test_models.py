@@ -68,7 +68,7 @@ def test_every_model_is_confirmed_by_the_table_of_all_worlds(kind: str, seed: in
         for found in find_models(
             case.network, graph, Markov.LOCAL, case.query, end=end, budget=Budget.of(0.5)
         ):
-            joint = joint_table(found.distribution, case.network.variables)
+            joint = joint_table(found.distribution, tuple(case.network.variables))
             assert violations(joint, case.network).worst <= 1e-7
             given = truth_table(case.query.given, case.network.variables)
             claim = truth_table(case.query.claim, case.network.variables)
@@ -187,7 +187,7 @@ def test_a_sparse_form_is_refused_where_its_arcs_contradict_a_condition(
     lcn = credalog.parse(RING + "\nP(a and c) <= 0.99 ; tau=False\n")
     model = copies(lcn, "abdc", parents)
     network = lcn.ground()
-    joint = joint_table(model, network.variables)
+    joint = joint_table(model, tuple(network.variables))
     assert (violations(joint, network).worst <= 1e-9) is holds
     asked = (lcn.variable("a"), lcn.variable("c"))
     assert (violation(model, network, lcn.graph, asked=asked) <= 1e-9) is holds
@@ -223,7 +223,7 @@ def test_sparse_arcs_imply_every_condition_whatever_the_tables(seed: int) -> Non
             factors.append(
                 Factor((network.variables[x],), tuple(network.variables[p] for p in parents), table)
             )
-        joint = joint_table(Distribution(tuple(factors)), network.variables)
+        joint = joint_table(Distribution(tuple(factors)), tuple(network.variables))
         assert violations(joint, network).independence <= 1e-12
 
 
@@ -276,11 +276,11 @@ def test_the_explicit_model_of_a_global_answer_satisfies_the_global_condition() 
     joint = np.zeros((2, 2, 2, 2, 2))
     for first, middle, last in np.ndindex(2, 2, 2):
         joint[first, first, middle, last, last] = (0.4 if first == last else 0.1) / 2
-    copies = Distribution((Factor(network.variables, (), joint),))
+    copies = Distribution((Factor(tuple(network.variables), (), joint),))
     assert explicit_model(copies, network, graph).distribution is copies
     assert explicit_model(copies, network, graph, markov=Markov.NONE).distribution is copies
     model, residual = explicit_model(copies, network, graph, markov=Markov.GLOBAL)
-    found = joint_table(model, network.variables)
+    found = joint_table(model, tuple(network.variables))
     assert residual <= 1e-7
     across = found.sum(axis=(0, 4))
     assert across / across.sum() == pytest.approx(

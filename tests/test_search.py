@@ -35,7 +35,7 @@ from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Status, Warrant
 from credalog.numbers.tolerances import TOLERANCE
-from credalog.program.program import Box, Floats, Objective, Outcome
+from credalog.program.program import Box, Objective, Outcome
 from credalog.program.solvers import scip
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.bounding import search_in_turn
@@ -420,8 +420,8 @@ def test_a_leaf_without_a_verdict_is_cut_and_not_given_up(end: End, monkeypatch:
     widths = encoded(TWO_ENDS, Query(C))[0].program.ratios
     solve = Relaxation._solve
 
-    def silent(self: Relaxation, cost: Floats, objective: Objective, box: Box, *rest: Any) -> Any:
-        claim, basis = solve(self, cost, objective, box, *rest)
+    def silent(self: Relaxation, end: End, objective: Objective, box: Box, *rest: Any) -> Any:
+        claim, basis = solve(self, end, objective, box, *rest)
         first = np.array_equal(box.lower, widths.lower) and np.array_equal(box.upper, widths.upper)
         return (replace(claim, outcome=Outcome.STOPPED), None) if first else (claim, basis)
 

@@ -14,6 +14,7 @@ from credalog.methods.intervals.factors import FactorGraph, Kind, factor_graph
 from credalog.methods.intervals.separation import Ancestry, mark_declared, mark_independent, mark_parents
 from credalog.network.formulas import conjunction, proposition, propositions
 from credalog.network.graph import DependencyGraph, dependency_graph
+from credalog.network.parents import Parents
 from credalog.network.sentences import Independence, Network, Sentence
 
 S = Sentence.of
@@ -118,7 +119,8 @@ def test_a_search_that_gives_up_proves_nothing(seed: int, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bridges_and_disjoint_ancestors_are_those_of_the_library(seed: int) -> None:
     dependencies = dependency_graph(random_network(seed))
-    start, parents = separation._compressed(dependencies.parent_indices)
+    rows = Parents.of_rows(dependencies.parent_indices)
+    start, parents = rows.start, rows.flat
     arcs = digraph(dependencies)
     # The library's types call an edge a node.
     found = cast(Iterable[tuple[int, int]], nx.bridges(nx.Graph(arcs)))
@@ -140,7 +142,8 @@ def test_bridges_and_disjoint_ancestors_are_those_of_the_library(seed: int) -> N
 
 
 def test_a_graph_without_variables_has_no_bridges() -> None:
-    assert len(separation._bridges(*separation._compressed(()))) == 0
+    nothing = Parents.of_rows(())
+    assert len(separation._bridges(nothing.start, nothing.flat)) == 0
 
 
 def test_a_declared_pair_is_marked_where_nothing_else_is() -> None:

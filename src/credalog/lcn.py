@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -30,7 +30,7 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
-from credalog.grounding.network import LIMIT, Grounder
+from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from credalog.methods.automatic import Engine
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
+    from credalog.methods.lifted.answering import Lifted
     from credalog.questions.certificates import Certificate
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
@@ -73,6 +74,12 @@ GivenHere: TypeAlias = str | Given
 """What is given: a formula, text such as "a and not b", or {"a": True, "Color": "red"}."""
 
 OTHER_FORMATS = (".uai", ".bif")
+
+FEW_INSTANCES = 500
+"""A theory with more instances of rules is first asked around the atoms of a question."""
+
+MANY_INSTANCES = 50_000
+"""A theory with more instances of rules is not grounded whole for a question."""
 
 PROPAGATION_TOLERANCE = 1e-7
 """Messages that change by less than this have converged."""
@@ -175,20 +182,20 @@ class LCN:
                 is_ground = isinstance(self.stated, Network)
                 self.__dict__["_network"] = self.stated if is_ground else self._grounder.network(limit)
         network: Network = self.__dict__["_network"]
-        if len(network.sentences) > limit:
+        if (count := instance_count(network)) > limit:
             raise GroundingTooLarge(
-                f"the theory grounds to {len(network.sentences):,} sentences; the limit is {limit:,}",
+                f"the theory grounds to {count:,} sentences; the limit is {limit:,}",
                 advice="Add guards, make the domains smaller, or raise the limit.",
             )
         return network
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> Sequence[Variable]:
         """Return the ground variables."""
         return self.ground().variables
 
     @property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> Sequence[Sentence]:
         """Return the ground sentences."""
         return self.ground().sentences
 
@@ -279,7 +286,7 @@ class LCN:
         atom, has to be looked up.
         """
         check_depth(formula)
-        if self._mentioned.issuperset(scope(formula)):
+        if not self._is_large and self._mentioned.issuperset(scope(formula)):
             return formula
         with self._lock:
             return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
@@ -297,7 +304,7 @@ class LCN:
     def _seen(self, named: str | Variable, value: str | bool) -> Formula:
         """Return one observation; the variable must be declared, but no sentence need mention it."""
         name = str(named)
-        if name.replace(" ", "") in self._by_name:
+        if not self._is_large and name.replace(" ", "") in self._by_name:
             return literal(self.variable(name), value)
         if not isinstance(value, bool):
             return self.formula(f"{name} = {written(str(value))}")
@@ -324,15 +331,27 @@ class LCN:
         if given is not None:
             both = conjunction((query.given, self._observed(given)))
             query = replace(query, given=_each_once(both))
-        answer = self._engine(options.markov, query).query(query, options)
-        return replace(answer, origin=partial(self.certificate, markov=options.markov))
+        answer = self._answer(query, options)
+        # What was never grounded whole has no certificate of the whole.
+        origin = None if self._is_large else partial(self.certificate, markov=options.markov)
+        return replace(answer, origin=origin)
+
+    def _answer(self, query: Query, options: Options) -> Answer:
+        """Answer around the question where rules have many instances, and else by the whole network."""
+        is_lifted = options.method == "lifted" and isinstance(self.stated, Theory)
+        if not is_lifted and not (options.method == "auto" and self._is_first_order):
+            return self._engine(options.markov, query).query(query, options)
+        from credalog.questions.lifted import query as query_around
+
+        whole = None if self._is_large else partial(self._engine, options.markov, query)
+        return query_around(self._around(options.markov), query, options, whole)
 
     def reasons(
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
     ) -> tuple[str, ...]:
         """Say why an answer is no narrower than [0, 1], where a reason can be found."""
         options = _options(timeout, TOLERANCE, markov)
-        if answer.lower > TOLERANCE or answer.upper < 1.0 - TOLERANCE:
+        if answer.lower > TOLERANCE or answer.upper < 1.0 - TOLERANCE or self._is_large:
             return ()
         from credalog.questions.vacuous import reasons
 
@@ -554,6 +573,12 @@ class LCN:
         else:
             asked, relation, threshold = statement_of(sentence_of(statement))
             query = self.question(asked)
+        if self._is_first_order:
+            from credalog.questions.lifted import decide as decide_around
+
+            whole = None if self._is_large else partial(self._engine, options.markov, query)
+            lifted = self._around(options.markov)
+            return decide_around(lifted, query, threshold, options, relation=relation, whole=whole)
         engine = self._engine(options.markov, query)
         return decide(engine, query, threshold, options, relation=relation)
 
@@ -591,6 +616,10 @@ class LCN:
         options = _options(timeout, tolerance, markov)
         _count(most, "most")
         query = self.question(asked)
+        if self._is_large:
+            from credalog.questions.lifted import explain as explain_around
+
+            return explain_around(self._around(options.markov), query, options, most=most)
         return explain(self._ground_with(query), query, options, most=most)
 
     def measure(
@@ -643,6 +672,33 @@ class LCN:
     def _engines(self) -> dict[Markov, Engine]:
         return {}
 
+    @cached_property
+    def _lifted(self) -> dict[Markov, Lifted]:
+        return {}
+
+    def _around(self, markov: Markov) -> Lifted:
+        """Return the theory made ready for questions about a few of its atoms."""
+        from credalog.methods.lifted.answering import Lifted
+
+        with self._lock:
+            return self._lifted.setdefault(markov, Lifted(self._grounder, markov))
+
+    @cached_property
+    def _is_first_order(self) -> bool:
+        """Tell whether rules may have so many instances that a question is asked around its atoms first."""
+        return isinstance(self.stated, Theory) and self._instances > FEW_INSTANCES
+
+    @cached_property
+    def _is_large(self) -> bool:
+        """Tell whether the theory is not grounded whole for one question."""
+        return isinstance(self.stated, Theory) and self._instances > MANY_INSTANCES
+
+    @cached_property
+    def _instances(self) -> int:
+        """Return at most how many instances the rules with logical variables have."""
+        has_variables = isinstance(self.stated, Theory) and any(r.prefix.binders for r in self.stated.rules)
+        return self._grounder.estimate if has_variables else 0
+
     def _engine(self, markov: Markov, *queries: Query) -> Engine:
         """Return the engine of the network; variables that only the queries mention join it."""
         from credalog.methods.automatic import Engine
@@ -658,7 +714,7 @@ class LCN:
         network = self.ground()
         asked = dict.fromkeys(variable for query in queries for variable in query.scope)
         added = tuple(variable for variable in asked if variable not in self._mentioned)
-        return replace(network, variables=network.variables + added) if added else network
+        return replace(network, variables=(*network.variables, *added)) if added else network
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:

@@ -11,7 +11,7 @@ constant, or a function value, is settled by the declarations when the theory is
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -21,6 +21,7 @@ from typing import TypeAlias, TypeVar, assert_never
 from credalog.errors import CredalogError, LanguageError, Place
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
 from credalog.network.sentences import Source
+from credalog.origins import Origin
 
 # fmt: off
 RESERVED = frozenset((
@@ -77,10 +78,15 @@ class Misstatement(LanguageError):
         lexeme: str = "",
         advice: str = "",
         kind: type[CredalogError] = LanguageError,
+        row: tuple[str, ...] = (),
+        cell: int = 0,
     ) -> None:
         super().__init__(message, advice=advice)
         self.lexeme = lexeme
         self.kind = kind
+        self.row = row
+        """The fact or entry at fault, and which of its cells."""
+        self.cell = cell
 
     def at(self, place: Place | None) -> CredalogError:
         """Return the error that the user sees."""
@@ -417,12 +423,12 @@ class Theory:
     """
 
     declarations: tuple[Declaration, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: Sequence[Rule] = ()
     independences: tuple[IndependenceRule, ...] = ()
     queries: tuple[QueryRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    data: tuple[tuple[str, Source], ...] = field(default=(), compare=False)
+    data: tuple[Origin, ...] = field(default=(), compare=False)
 
     @property
     def is_open(self) -> bool:
@@ -442,15 +448,14 @@ class Theory:
         rest = "\n".join(text.split("\n")[source.line - 1 :])
         return place_of(lexeme, rest, line=source.line, file=source.file)
 
-    def place_of_declaration(self, name: str, lexeme: str) -> Place | None:
-        """Point at a word of the data that extend a name, or else of the statement that declares it."""
-        for extended, source in self.data:
-            place = self.place(source, lexeme) if extended == name else None
-            if place is not None and lexeme in place.text:
+    def place_of_declaration(self, name: str, error: Misstatement) -> Place | None:
+        """Point at the row of data that is at fault, or else at a word of the statement that declares it."""
+        for origin in self.data:
+            if origin.name == name and error.row and (place := origin.find(error.row, error.cell)):
                 return place
         words = "domain|predicate|proposition|variable|relation|function"
         declares = re.compile(rf"^[ \t]*(?:{words})\b.*?(?<!\w){re.escape(name)}(?!\w)", re.MULTILINE)
         for file, text in self.texts:
             if found := declares.search(text):
-                return self.place(Source(file, text.count("\n", 0, found.start()) + 1), lexeme)
+                return self.place(Source(file, text.count("\n", 0, found.start()) + 1), error.lexeme)
         return None

@@ -10,6 +10,7 @@ import os
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,7 +33,18 @@ from credalog.cli.command import (
     refuse_unless,
     time_left,
 )
-from credalog.cli.output import BAR, LOWER, SECONDS, UPPER, Column, attained, write_json, write_table
+from credalog.cli.output import (
+    BAR,
+    LOWER,
+    SECONDS,
+    UPPER,
+    Column,
+    attained,
+    write_json,
+    write_json_rows,
+    write_rows,
+    write_table,
+)
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError, InconsistentNetwork, Option
 from credalog.numbers.interval import Status
@@ -40,7 +52,8 @@ from credalog.numbers.interval import Status
 if TYPE_CHECKING:
     from credalog.lcn import LCN
     from credalog.methods.answer import Answer, Report
-    from credalog.network.formulas import Variable
+    from credalog.methods.intervals import Propagation
+    from credalog.network.formulas import Formula, Variable
     from credalog.network.sentences import Query
     from credalog.questions.decide import Decision
 
@@ -55,6 +68,9 @@ REASON_SECONDS = 4.0
 
 PROPAGATION_PART = 8
 """Under a limit for all marginals, one part in so many of the time goes into bounding all of them first."""
+
+STREAMED = 20_000
+"""Answers about more variables are written one by one, and not collected first."""
 
 COMPILING = "compiling, which takes up to a minute the first time"
 
@@ -132,6 +148,8 @@ def marginals(arguments: Namespace) -> int:
     model = _model(arguments)
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
+        if len(model.variables) > STREAMED and arguments.certificate is None:
+            return _streamed(model, arguments)
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
     return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
@@ -249,6 +267,46 @@ def _decided(
 
 
 def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[str, Answer]]:
+    found = _propagation(model, arguments, watch)
+    known = frozenset(model.variables)
+    return ((str(a.query), a) for a in found.answers() if a.query.scope[0] in known)
+
+
+def _streamed(model: LCN, arguments: Namespace) -> int:
+    """Propagate, and write the answers one by one: of a million none is kept."""
+    with Watch() as watch:
+        try:
+            found = _propagation(model, arguments, watch)
+        except KeyboardInterrupt:
+            found = None
+    if found is None:
+        left = [_interrupted(watch)]
+        write_json(left) if arguments.json else write_table(ANSWERS, left)
+        return INTERRUPTED
+    # Variables that only the evidence mentions come last, and nobody asked for them.
+    count = sum(1 if v.is_proposition else len(v.values) for v in model.variables)
+    rows = (answer.to_dict() for answer in islice(found.stream(), count))
+    if arguments.json:
+        write_json_rows(rows)
+    else:
+        write_rows(ANSWERS, rows, _widest(model, found.evidence))
+    return ANSWERED
+
+
+def _widest(model: LCN, given: Formula) -> int:
+    """Return the length of the longest of all questions."""
+    from credalog.network.sentences import Query
+
+    def atom(variable: Variable) -> Formula:
+        return variable.is_("true" if variable.is_proposition else max(variable.values, key=len))
+
+    plain = max((v for v in model.variables if v.is_proposition), key=lambda v: len(v.name), default=None)
+    atoms = [atom(v) for v in model.variables if not v.is_proposition]
+    atoms += [] if plain is None else [atom(plain)]
+    return max((len(str(Query(one, given))) for one in atoms), default=0)
+
+
+def _propagation(model: LCN, arguments: Namespace, watch: Watch) -> Propagation:
     watch.say(f"{arguments.method}: {COMPILING}")
     found = model.propagate(
         variant=arguments.method,
@@ -261,8 +319,7 @@ def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tupl
         _tell_of_crossing(model, found.crossed, arguments)
     elif not found.converged:
         note(f"{arguments.method} has not converged within its limits; its intervals are those reached.")
-    known = frozenset(model.variables)
-    return ((str(a.query), a) for a in found.answers() if a.query.scope[0] in known)
+    return found
 
 
 def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> None:

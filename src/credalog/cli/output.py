@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from math import ceil, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -32,6 +34,9 @@ ESSENTIAL = 9
 
 GAP = 2
 """The spaces between two columns of a table."""
+
+SAMPLE = 1000
+"""So many rows of a long table decide how wide its columns are."""
 
 CELLS = 24
 """The length of the bar that stands for the interval from 0 to 1."""
@@ -180,6 +185,35 @@ def write_table(columns: Sequence[Column], objects: Iterable[Mapping[str, Any]])
     console.print(header, style="bold", soft_wrap=True)
     # A hundred thousand rows are no layout problem: written one by one, they take a second.
     sys.stdout.writelines(f"{_line([pad(row[i], width) for i, pad, width in aligned])}\n" for row in rows)
+
+
+def write_rows(columns: Sequence[Column], objects: Iterable[Mapping[str, Any]], widest: int) -> None:
+    """Write a table row by row as the rows come, none of which is kept; `widest` is for the first column."""
+    rest = iter(objects)
+    first = list(islice(rest, SAMPLE))
+    rows = [[column.cell(one) for column in columns] for one in first]
+    needed = _widths(columns, rows)
+    needed[0] = max(needed[0], widest)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+    aligned = [
+        (columns[i], str.ljust if columns[i].justify == "left" else str.rjust, needed[i])
+        for i in _fitting(columns, needed, width)
+    ]
+    write(f"{_line([pad(column.heading, width) for column, pad, width in aligned])}\n")
+    cells = (
+        _line([pad(column.cell(one), width) for column, pad, width in aligned]) for one in chain(first, rest)
+    )
+    sys.stdout.writelines(f"{line}\n" for line in cells)
+
+
+def write_json_rows(objects: Iterable[Mapping[str, Any]]) -> None:
+    """Write objects as one indented list of JSON, as they come."""
+    separator = "[\n"
+    for one in objects:
+        whole = json.dumps(_finite(one), indent=2, ensure_ascii=False, allow_nan=False)
+        write(separator + "\n".join(f"  {line}" for line in whole.split("\n")))
+        separator = ",\n"
+    write("\n]\n" if separator == ",\n" else "[]\n")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from math import prod
-from typing import Any, NamedTuple, TypeAlias, assert_never
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
+from credalog.garbage import uncollected
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
     Application,
@@ -37,13 +41,20 @@ from credalog.theory import (
     Term,
 )
 
+if TYPE_CHECKING:
+    from credalog.grounding.elements import Elements
+    from credalog.grounding.related import Rows
+
 Test: TypeAlias = bool | Maker[bool]
+
+MANY = 1000
+"""The facts of a larger relation are sorted, and not gathered one by one, before they are followed."""
 
 _Solver: TypeAlias = Callable[[str], str | None]
 
 _INTEGER = re.compile(r"-?\d{1,1000}")
 
-_ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
+ORDERS: dict[Order, Callable[[Any, Any], bool]] = {
     Order.EQUAL: operator.eq,
     Order.UNEQUAL: operator.ne,
     Order.LESS: operator.lt,
@@ -73,12 +84,12 @@ def is_beyond(order: Order, number: str, elements: Iterable[str]) -> bool:
 def holds(order: Order, left: str, right: str, ranks: dict[str, int]) -> bool:
     """Compare two elements: integers by size, others by their places in the domain."""
     if order in (Order.EQUAL, Order.UNEQUAL):
-        return _ORDERS[order](left, right)
+        return ORDERS[order](left, right)
     if _INTEGER.fullmatch(left) and _INTEGER.fullmatch(right):
-        return _ORDERS[order](int(left), int(right))
+        return ORDERS[order](int(left), int(right))
     if stranger := next((e for e in (left, right) if e not in ranks), None):
         raise Misstatement(f"{left} and {right} have no order between them", lexeme=stranger)
-    return _ORDERS[order](ranks[left], ranks[right])
+    return ORDERS[order](ranks[left], ranks[right])
 
 
 class Level(NamedTuple):
@@ -93,6 +104,10 @@ class Level(NamedTuple):
     others: tuple[int, ...]
     """The slots from whose elements this one must differ."""
     tests: tuple[Maker[bool], ...]
+    guards: tuple[Pattern, ...] = ()
+    """What the tests were compiled from, one by one."""
+    proposer: Pattern | None = None
+    """The guard that proposes the candidates; without one they are all elements of the domain."""
 
     def admits(self, element: str, environment: Environment) -> bool:
         """Bind the variable, and tell whether the guards pass."""
@@ -123,24 +138,6 @@ class Instances:
                 else:
                     yield from self._from(depth + 1, environment)
 
-    def count(self, environment: Environment, *, limit: int, tries: int) -> tuple[int, int]:
-        """Return the numbers of instances and of tries, up to limits on both."""
-        found = tried = 0
-        pending = [iter(self.levels[0].candidates(environment))] if self.levels else []
-        while pending and found <= limit and tried <= tries:
-            element = next(pending[-1], None)
-            if element is None:
-                pending.pop()
-                continue
-            tried += 1
-            if not self.levels[len(pending) - 1].admits(element, environment):
-                continue
-            if len(pending) == len(self.levels):
-                found += 1
-            else:
-                pending.append(iter(self.levels[len(pending)].candidates(environment)))
-        return found, tried
-
     @property
     def most(self) -> int:
         """Return a number that the instances do not exceed."""
@@ -153,6 +150,9 @@ _ONCE = Instances(())
 
 _Candidates: TypeAlias = tuple[Maker[Iterable[str]], int]
 """What a variable may be bound to in an instance, and the largest number of it."""
+
+_Proposed: TypeAlias = tuple[Maker[Iterable[str]], int, Pattern]
+"""The same with the guard that says so."""
 
 
 class _Guard(NamedTuple):
@@ -170,6 +170,18 @@ class Guards:
         """How many slots an environment needs for every prefix compiled so far."""
         self.searched = 0
         """At most how many instances of a guard's quantifiers were met since this was set to 0."""
+        # What is read off the facts of a relation is read once, whichever rule asks for it.
+        self._facts = cache(lambda name: frozenset(self._relation(name).facts))
+        self._index = cache(self._new_index)
+        self._rows = cache(self._new_rows)
+        self._most = cache(self._new_most)
+
+    @cached_property
+    def elements(self) -> Elements:
+        """Return elements and facts as numbers, which large relations are read by."""
+        from credalog.grounding.elements import Elements
+
+        return Elements(self.terms.signature)
 
     # ---- tests ----------------------------------------------------------------------------------------
 
@@ -196,9 +208,9 @@ class Guards:
     def fact(self, name: str, arguments: tuple[Term, ...], scope: Scope) -> Test:
         """Compile the question whether a relation holds of its arguments."""
         relation = self._relation(name)
-        facts = frozenset(relation.facts)
         values = self.terms.arguments(name, relation.sorts, arguments, scope)
-        return applied(lambda *found: found in facts, values)
+        # Facts are looked up once somebody asks for a single one, and by whichever rule then.
+        return applied(lambda *found: found in self._facts(name), values)
 
     def _relation(self, name: str) -> Relation:
         relation = self.terms.signature[name]
@@ -264,7 +276,7 @@ class Guards:
                 self._check_new(name, inner)
                 inner[name] = Bound(len(inner), binder.sort)
         self.width = max(self.width, len(inner))
-        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in _conjuncts(prefix.guard)]
+        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in conjuncts(prefix.guard)]
         levels = [
             self._level(name, binder, guards, inner) for binder in prefix.binders for name in binder.names
         ]
@@ -290,13 +302,13 @@ class Guards:
         )
         proposed = self._proposed(name, [guard.pattern for guard in guards], scope)
         if proposed is not None:
-            return Level(slot, *proposed, others, tests)
+            return Level(slot, *proposed[:2], others, tests, tuple(ready), proposed[2])
         elements = self.terms.signature.elements(sort)
         # The elements bound before to the same group are not available any more.
         most = max(len(elements) - len(others), 0)
-        return Level(slot, lambda _environment: elements, most, others, tests)
+        return Level(slot, lambda _environment: elements, most, others, tests, tuple(ready))
 
-    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Candidates | None:
+    def _proposed(self, name: str, guards: list[Pattern], scope: Scope) -> _Proposed | None:
         """Let an equation or a relation propose what a variable is bound to, and at most how many."""
         for guard in guards:
             match guard:
@@ -304,9 +316,9 @@ class Guards:
                     for side, other in ((left, right), (right, left)):
                         solver = self._solver(side, name, scope)
                         if solver is not None and _last_slot(other, scope, -1) < scope[name].slot:
-                            return self._equal_to(other, solver, scope[name].sort, scope), 1
+                            return self._equal_to(other, solver, scope[name].sort, scope), 1, guard
                 case Application(_, arguments) if Name(name) in arguments:
-                    return self._related(guard, name, scope)
+                    return *self._related(guard, name, scope), guard
                 case _:
                     pass
         return None
@@ -344,20 +356,52 @@ class Guards:
         position = guard.arguments.index(Name(variable))
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
-        index = _index(relation.facts, position, bound, self.terms.signature.ranks(sort))
-        candidates = as_maker(applied(lambda *key: index.get(key, ()), [values[i] for i in bound]))
-        return candidates, max(map(len, index.values()), default=0)
+        keys = as_maker(applied(lambda *key: key, [values[i] for i in bound]))
+        is_large = len(relation.facts) > MANY
+        most = self.elements.most_related if is_large else self._most
+
+        def followed(environment: Environment) -> Iterable[str]:
+            return self._rows(guard.name, bound[0]).related(keys(environment)[0], position, sort)
+
+        def candidates(environment: Environment) -> Iterable[str]:
+            return self._index(guard.name, position, tuple(bound), sort).get(keys(environment), ())
+
+        found = followed if is_large and len(bound) == 1 else candidates
+        return found, most(guard.name, position, tuple(bound))
+
+    def _new_rows(self, name: str, place: int) -> Rows:
+        # Arrays are imported where relations are large.
+        from credalog.grounding.related import Rows
+
+        return Rows(self._relation(name), place, self.terms.signature.ranks)
+
+    def _new_index(
+        self, name: str, position: int, bound: tuple[int, ...], sort: str
+    ) -> dict[tuple[str, ...], list[str]]:
+        with uncollected():
+            return _indexed(self._relation(name).facts, position, bound, self.terms.signature.ranks(sort))
+
+    def _new_most(self, name: str, position: int, bound: tuple[int, ...]) -> int:
+        """Return at most how many facts agree in some places; with none, how many elements are in another."""
+        facts = self._relation(name).facts
+        if not bound:
+            return len(set(map(itemgetter(position), facts)))
+        return max(Counter(map(itemgetter(*bound), facts)).values(), default=0)
 
 
-def _index(
-    facts: tuple[tuple[str, ...], ...], position: int, bound: list[int], ranks: dict[str, int]
+def _indexed(
+    facts: Iterable[tuple[str, ...]], position: int, bound: tuple[int, ...], ranks: Mapping[str, int]
 ) -> dict[tuple[str, ...], list[str]]:
     """Map what stands at the bound positions to what stands at another, in the order of its domain."""
-    found: dict[tuple[str, ...], set[str]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
     for fact in facts:
-        if fact[position] in ranks:
-            found.setdefault(tuple(fact[i] for i in bound), set()).add(fact[position])
-    return {key: sorted(elements, key=ranks.__getitem__) for key, elements in found.items()}
+        element = fact[position]
+        if element in ranks:
+            found.setdefault(tuple([fact[i] for i in bound]), []).append(element)
+    for key, elements in found.items():
+        if len(elements) > 1:
+            found[key] = sorted(set(elements), key=ranks.__getitem__)
+    return found
 
 
 def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
@@ -368,21 +412,23 @@ def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
     return lambda environment: function(*[make(environment) for make in makers])
 
 
-def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+def conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield the parts of a conjunction; nothing of what is always true."""
     if isinstance(pattern, Compound) and pattern.connective is Connective.AND:
         for operand in pattern.operands:
-            yield from _conjuncts(operand)
+            yield from conjuncts(operand)
     elif pattern != Boolean(True):
         yield pattern
 
 
 def _last_slot(pattern: Pattern, scope: Scope, first: int) -> int:
     """Return the last slot that a pattern reads, or the first of its prefix if it reads none of that."""
-    slots = [scope[name].slot for name in _names(pattern) if name in scope]
+    slots = [scope[name].slot for name in names_in(pattern) if name in scope]
     return max([first, *slots])
 
 
-def _names(pattern: Pattern) -> Iterator[str]:
+def names_in(pattern: Pattern) -> Iterator[str]:
+    """Yield every plain name in a pattern."""
     match pattern:
         case Boolean():
             return
@@ -390,14 +436,14 @@ def _names(pattern: Pattern) -> Iterator[str]:
             yield name
         case Application(_, parts) | Compound(_, parts):
             for part in parts:
-                yield from _names(part)
+                yield from names_in(part)
         case Shifted(inner):
-            yield from _names(inner)
+            yield from names_in(inner)
         case Comparison(_, left, right):
-            yield from _names(left)
-            yield from _names(right)
+            yield from names_in(left)
+            yield from names_in(right)
         case Quantified(_, prefix, body):
-            yield from _names(prefix.guard)
-            yield from _names(body)
+            yield from names_in(prefix.guard)
+            yield from names_in(body)
         case _:
             assert_never(pattern)

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
 from credalog.garbage import uncollected
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
+from credalog.lines import Lines, Rules
+from credalog.network.columns import Mixed, Sentences
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -49,6 +51,11 @@ from credalog.theory import (
     written,
 )
 
+if TYPE_CHECKING:
+    from credalog.grounding.blocks import CodedBlock, Templates
+    from credalog.grounding.coded_lines import CodedLines
+    from credalog.grounding.instances import InstanceTables
+
 LIMIT = 2_000_000
 """How many ground sentences, with the instances of their quantifiers, a theory may have.
 
@@ -56,7 +63,7 @@ The user may say otherwise.
 """
 
 HEADING = "If this is a heading, name its columns after the domains, or take it out."
-"""What is said of a first row in a CSV file that names no elements."""
+"""What is said of a first row in a CSV file in which not all cells are elements."""
 
 TRIES = 10
 """How many bindings may be tried, for each sentence within the limit, before the search is given up."""
@@ -64,13 +71,25 @@ TRIES = 10
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def ground(theory: Theory, *, limit: int = LIMIT) -> Network:
+COLUMNS_FROM = 20_000
+"""A theory with so many sentences, or more, is grounded in columns."""
+
+
+def ground(theory: Theory, *, limit: int = LIMIT, columns_from: int = COLUMNS_FROM) -> Network:
     """Ground a theory, unless it would have more sentences than the limit."""
-    return Grounder(theory).network(limit)
+    return Grounder(theory, columns_from=columns_from).network(limit)
+
+
+def instance_count(network: Network) -> int:
+    """Return how many sentences a network has, except those that stand in a long text line by line."""
+    count = len(network.sentences)
+    if isinstance(network.sentences, Sentences):
+        count -= sum(len(part) for part in network.sentences.parts if isinstance(part, Mixed))
+    return count
 
 
 @dataclass(frozen=True, slots=True)
-class _CompiledRule:
+class CompiledRule:
     """A rule ready to be instantiated."""
 
     rule: Rule
@@ -82,45 +101,57 @@ class _CompiledRule:
     """At most how many instances of quantifiers the formulas of one sentence have."""
     searched: int
     """At most how many instances of quantifiers a guard looks through."""
+    scope: Scope
+    """The logical variables that the rule binds."""
 
     @property
     def most(self) -> int:
+        """Return a number that the sentences and the instances of their quantifiers do not exceed."""
         return self.instances.most * max(1, self.expansion)
 
     def sentences(self) -> Iterator[Sentence]:
-        rule, environment = self.rule, [""] * self.width
-        lower, upper = rule.assessment.lower, rule.assessment.upper
-        bound = len(self.instances.levels)
+        """Yield the sentences of all instances, as they are written."""
+        environment, bound = [""] * self.width, len(self.instances.levels)
         for _ in self.instances.of(environment):
-            # The condition comes first: where it is false, the claims need not even be defined.
-            given = _made(self.given, environment)
-            if given == FALSE:
-                continue
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
-            label = rule.label
+            label = self.rule.label
             if bound and label:
                 label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
+            if (sentence := self.sentence(environment, label)) is not None:
+                yield sentence
+
+    def sentence(self, environment: Environment, label: str) -> Sentence | None:
+        """Return the sentence of one instance; None where its condition is false."""
+        rule = self.rule
+        # The condition comes first: where it is false, the claims need not even be defined.
+        given = _made(self.given, environment)
+        if given == FALSE:
+            return None
+        claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
+        lower, upper = rule.assessment.lower, rule.assessment.upper
+        return Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
 
 
 class Grounder:
     """The ground form of everything a theory says; what is asked for repeatedly is computed once."""
 
-    def __init__(self, theory: Theory) -> None:
+    def __init__(self, theory: Theory, *, columns_from: int = COLUMNS_FROM) -> None:
         self.theory = theory
+        self.columns_from = columns_from
         self._patterns = Patterns(Signature(theory))
         for declaration in theory.declarations:
             try:
                 self._patterns.signature.check(declaration)
             except Misstatement as error:
-                place = theory.place_of_declaration(declaration.name, error.lexeme)
+                place = theory.place_of_declaration(declaration.name, error)
                 if place is not None and place.line == 1 and place.file.lower().endswith(".csv"):
                     error.advice = HEADING
+                if error.row and (place is None or error.lexeme not in place.text):
+                    error.message += f", in {declaration.name}({', '.join(error.row)})"
                 raise error.at(place) from None
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit, without making the instances."""
-        self._rules  # noqa: B018 -- compiling complains, and what is compiled is kept
+        self._parts  # noqa: B018 -- compiling complains, and what is compiled is kept
         for rule in self.theory.independences:
             with self._placing(rule.source):
                 self._blocks(rule)
@@ -131,9 +162,13 @@ class Grounder:
         """Return the ground network, unless it would have more sentences than the limit."""
         with uncollected():
             self._check_size(limit)
-            sentences = tuple(self._sentences())
             independences = tuple(dict.fromkeys(self._independences()))
-            return Network(self._variables(sentences, independences), sentences, independences)
+            if self._lines or sum(rule.most for rule in self._rules) >= self.columns_from:
+                return self._in_columns(independences)
+            sentences = tuple(s for compiled in self._rules for s in self._sentences(compiled))
+            declared, others = self._declared(), self._others(independences)
+            occurring = (variable for sentence in sentences for variable in sentence.scope)
+            return Network(tuple(dict.fromkeys((*declared, *occurring, *others))), sentences, independences)
 
     def queries(self) -> tuple[Query, ...]:
         """Return the theory's queries."""
@@ -183,14 +218,40 @@ class Grounder:
     # ---- rules ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _rules(self) -> tuple[_CompiledRule, ...]:
+    def _parts(self) -> tuple[CompiledRule | CodedLines, ...]:
+        """The rules, compiled; lines of plain sentences as they are."""
+        rules = self.theory.rules
         with uncollected():
-            return tuple(map(self._compiled, self.theory.rules))
+            if not isinstance(rules, Rules):
+                return tuple(map(self.compiled, rules))
+            return tuple(chain.from_iterable(map(self._compiled_part, rules.parts)))
+
+    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[CompiledRule | CodedLines]:
+        if isinstance(part, tuple):
+            return map(self.compiled, part)
+        # Whoever reads a short text needs no arrays.
+        from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
+
+        templates = [template_of(form.rule, form.names) for form in part.forms]
+        if None in templates or not are_propositions(part, self._patterns.signature):
+            return [self.compiled(part.rule(i)) for i in range(len(part))]
+        self._patterns.known.update(part.names)
+        return [CodedLines(part, tuple(template for template in templates if template is not None))]
+
+    @cached_property
+    def _rules(self) -> tuple[CompiledRule, ...]:
+        """The rules that were compiled one by one."""
+        return tuple(part for part in self._parts if isinstance(part, CompiledRule))
+
+    @property
+    def _lines(self) -> int:
+        """How many sentences are lines."""
+        return sum(len(part.lines) for part in self._parts if not isinstance(part, CompiledRule))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
         """The undeclared names that occur in rules."""
-        return frozenset(self._patterns.assumed) if self._rules else frozenset()
+        return frozenset(self._patterns.assumed) if self._parts else frozenset()
 
     def _known(self, pattern: Pattern, inner: Scope) -> Compiled:
         """Compile a formula about what the rules and declarations speak of."""
@@ -221,7 +282,18 @@ class Grounder:
             found = f"there is no {unknown[0]}"
             raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
 
-    def _compiled(self, rule: Rule) -> _CompiledRule:
+    @property
+    def signature(self) -> Signature:
+        """Return what each name stands for."""
+        return self._patterns.signature
+
+    @property
+    def estimate(self) -> int:
+        """Return at most how many sentences the ground network has, instances of quantifiers counted in."""
+        return sum(rule.most for rule in self._rules)
+
+    def compiled(self, rule: Rule) -> CompiledRule:
+        """Make a rule ready to be instantiated."""
         patterns = self._patterns
         patterns.expansion = patterns.guards.searched = 0
         try:
@@ -231,16 +303,17 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched)
+        return CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched, inner)
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
         is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
+        # Lines were written out by someone, and are no instances.
         if is_quick and sum(rule.most for rule in self._rules) <= limit:
             return
         count = 0
         for compiled in self._rules:
-            more = _count(compiled, limit - count)
+            more = self._count(compiled, limit - count)
             if more is None or count + more > limit:
                 needed = f"more than {TRIES * limit:,} attempts" if more is None else _sized(count + more)
                 raise GroundingTooLarge(
@@ -251,12 +324,59 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self) -> Iterator[Sentence]:
-        for compiled in self._rules:
-            try:
-                yield from _merged(filter(None, map(_settled, compiled.sentences())))
-            except Misstatement as error:
-                raise self._placed(error, compiled.rule.source) from None
+    def _sentences(self, compiled: CompiledRule) -> Iterator[Sentence]:
+        try:
+            yield from _merged(filter(None, map(settled, compiled.sentences())))
+        except Misstatement as error:
+            raise self._placed(error, compiled.rule.source) from None
+
+    def _in_columns(self, independences: tuple[Independence, ...]) -> Network:
+        """Ground rule by rule, at once where that can be done."""
+        from credalog.grounding.blocks import CodedSentences, Templates, assembled
+
+        templates = Templates(self._patterns)
+        parts: list[CodedBlock | CodedLines | list[Sentence]] = []
+        for compiled in self._parts:
+            if not isinstance(compiled, CompiledRule):
+                parts.append(compiled)
+                continue
+            block = self._block(compiled, templates) if compiled.most > 1 else None
+            if block is not None:
+                parts.append(block)
+                continue
+            if not parts or not isinstance(parts[-1], list):
+                parts.append([])
+            last = parts[-1]
+            assert isinstance(last, list)
+            last.extend(self._sentences(compiled))
+        whole = [CodedSentences(tuple(part)) if isinstance(part, list) else part for part in parts]
+        found = assembled(self._declared(), whole, self._others(independences), templates.codes)
+        return Network(*found, independences)
+
+    def _block(self, compiled: CompiledRule, templates: Templates) -> CodedBlock | None:
+        try:
+            tables = self._tables(compiled)
+            return templates.block(compiled.rule, tables, compiled.scope)
+        except Misstatement as error:
+            raise self._placed(error, compiled.rule.source) from None
+
+    def _count(self, compiled: CompiledRule, room: int) -> int | None:
+        """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
+        tries = TRIES * max(room, 1000)
+        if _search(compiled) > tries:
+            return None
+        if not any(level.tests for level in compiled.instances.levels):
+            return compiled.most
+        weight = max(1, compiled.expansion)
+        tables = self._tables(compiled, tries // TRIES)
+        found, tried = tables.count(limit=room // weight, tries=tries)
+        return weight * found if tried <= tries or weight * found > room else None
+
+    def _tables(self, compiled: CompiledRule, most: int | None = None) -> InstanceTables:
+        from credalog.grounding.instances import CHUNK, InstanceTables
+
+        elements, chunk = self._patterns.guards.elements, CHUNK if most is None else min(CHUNK, most)
+        return InstanceTables(compiled.instances, compiled.scope, compiled.width, elements, chunk)
 
     # ---- independences and variables ------------------------------------------------------------------
 
@@ -281,16 +401,15 @@ class Grounder:
         with self._nothing_new():
             return instances, [[self._patterns.variable(t, inner) for t in block] for block in blocks]
 
-    def _variables(
-        self, sentences: Iterable[Sentence], independences: Iterable[Independence]
-    ) -> tuple[Variable, ...]:
-        """Return the variables declared without arguments, then those that occur, in order."""
+    def _declared(self) -> list[Variable]:
+        """Return the variables declared without arguments."""
         plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
-        declared = [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
-        occurring = (variable for sentence in sentences for variable in sentence.scope)
+        return [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
+
+    def _others(self, independences: Iterable[Independence]) -> tuple[Variable, ...]:
+        """Return the variables of independences and evidence, which no sentence need mention."""
         blocks = (block for i in independences for block in (i.left, i.right, i.given))
-        observed = scope(self.evidence())
-        return tuple(dict.fromkeys(chain(declared, occurring, *blocks, observed)))
+        return tuple(chain(*blocks, scope(self.evidence())))
 
     @contextmanager
     def _placing(self, source: Source | None, text: str = "", inside: str = "") -> Iterator[None]:
@@ -331,26 +450,15 @@ def _too_large(message: str) -> GroundingTooLarge:
     return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
 
 
-def _search(compiled: _CompiledRule) -> int:
+def _search(compiled: CompiledRule) -> int:
     """Return at most how many instances the quantifiers of a rule's guards look through."""
     return compiled.searched * compiled.instances.most
-
-
-def _count(compiled: _CompiledRule, room: int) -> int | None:
-    """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
-    if _search(compiled) > TRIES * max(room, 1000):
-        return None
-    if not any(level.tests for level in compiled.instances.levels):
-        return compiled.most
-    weight, tries = max(1, compiled.expansion), TRIES * max(room, 1000)
-    found, tried = compiled.instances.count([""] * compiled.width, limit=room // weight, tries=tries)
-    return weight * found if tried <= tries else None
 
 
 # ---- what is constant, and what is said twice -------------------------------------------------------------
 
 
-def _settled(sentence: Sentence) -> Sentence | None:
+def settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
     if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
@@ -391,13 +499,14 @@ def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """
     seen: set[Hashable] = set()
     for sentence in sentences:
-        key = _key(sentence)
+        key = key_of(sentence)
         if key not in seen:
             seen.add(key)
             yield sentence
 
 
-def _key(sentence: Sentence) -> Hashable:
+def key_of(sentence: Sentence) -> Hashable:
+    """Return what two sentences share that say the same."""
     # The hash of a Fraction is dear, those of its two integers are not.
     bounds = (*sentence.lower.as_integer_ratio(), *sentence.upper.as_integer_ratio())
     claims = sentence.claims

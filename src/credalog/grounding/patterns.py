@@ -91,11 +91,13 @@ class Patterns:
         """At most how many instances of inner quantifiers were met since this was set to 0."""
         self.assumed: set[str] = set()
         """The names taken for propositions without a declaration."""
+        self.known: set[str] = set()
+        """The names of propositions that occur in lines, which are not compiled one by one."""
         self._propositions: dict[str, Is] = {}
         # What is made of the same elements is made once, whichever pattern asks for it.
         self._ground_variables: dict[str, Callable[..., Variable]] = {}
         self._ground_atoms: dict[str, Callable[..., Is]] = {}
-        self._compare = cache(_compare)
+        self._compare = cache(compare)
 
     def forget_all_but(self, spoken_of: frozenset[str]) -> list[str]:
         """Take back the propositions assumed since then, and return their names."""
@@ -118,7 +120,7 @@ class Patterns:
             case Comparison():
                 return self._comparison(pattern, scope)
             case Compound(connective, operands):
-                return _joined(_BUILDERS[connective], [self.formula(part, scope) for part in operands])
+                return _joined(BUILDERS[connective], [self.formula(part, scope) for part in operands])
             case Quantified():
                 return self._quantified(pattern, scope)
             case Shifted():
@@ -202,16 +204,17 @@ class Patterns:
     ) -> Variable | Maker[Variable]:
         new = cache(partial(self._new_variable, declaration))
         variable = self._ground_variables.setdefault(declaration.name, new)
-        return _deferred(variable, self._arguments(declaration, term, scope))
+        return _deferred(variable, self.arguments(declaration, term, scope))
 
     def _ground_atom(self, predicate: Predicate, term: Name | Application, scope: Scope) -> Compiled:
         new = cache(lambda *elements: self._proposition(self._new_variable(predicate, *elements)))
         atom = self._ground_atoms.setdefault(predicate.name, new)
-        return _deferred(atom, self._arguments(predicate, term, scope))
+        return _deferred(atom, self.arguments(predicate, term, scope))
 
-    def _arguments(
+    def arguments(
         self, declaration: Predicate | RandomFunction, term: Name | Application, scope: Scope
     ) -> list[Value]:
+        """Compile the arguments of a random term."""
         arguments = term.arguments if isinstance(term, Application) else ()
         return self.terms.arguments(declaration.name, declaration.sorts, arguments, scope)
 
@@ -260,7 +263,8 @@ class Patterns:
         found = self.variables.get(name)
         if found is None:
             found = self.variables[name] = Variable(name)
-            self.assumed.add(name)
+            if name not in self.known:
+                self.assumed.add(name)
         return found
 
     # ---- comparisons ----------------------------------------------------------------------------------
@@ -386,10 +390,10 @@ def _certain(test: Test) -> Compiled:
     return TRUE if test else FALSE
 
 
-def _compare(order: Order, left: Variable | str, right: Variable | str) -> Formula:
+def compare(order: Order, left: Variable | str, right: Variable | str) -> Formula:
     """Expand a comparison of random variables over their values."""
     if order is Order.UNEQUAL:
-        return _negation(_compare(Order.EQUAL, left, right))
+        return _negation(compare(Order.EQUAL, left, right))
     if left == right:
         return FALSE if order in (Order.LESS, Order.GREATER) else TRUE
     values = _ordered_values(order, left, right)
@@ -474,7 +478,7 @@ def _equivalence(left: Formula, right: Formula) -> Formula:
     return Iff(left, right)
 
 
-_BUILDERS: dict[Connective, Callable[..., Formula]] = {
+BUILDERS: dict[Connective, Callable[..., Formula]] = {
     Connective.NOT: _negation,
     Connective.AND: _both,
     Connective.NAND: _not_all,

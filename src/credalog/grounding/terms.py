@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
 from credalog.theory import (
@@ -28,6 +28,10 @@ from credalog.theory import (
     Theory,
     written,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -80,8 +84,15 @@ class Signature:
             for d in theory.declarations
             if isinstance(d, Domain)
         }
+        self._elements: dict[str, tuple[str, ...]] = {}
+        self._facts: dict[str, NDArray[np.int64]] = {}
         self.is_strict = any(isinstance(d, Predicate) for d in theory.declarations)
         """With declared predicates, an undeclared name is a mistake; otherwise it is a proposition."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is declared."""
+        return not self._declared
 
     def __getitem__(self, name: str) -> Declaration | None:
         return self._declared.get(name)
@@ -106,8 +117,9 @@ class Signature:
             case RandomFunction():
                 self._check_values(declaration)
             case Relation(name, sorts, facts):
-                for fact in facts:
-                    self._check_elements(name, sorts, fact)
+                for count in set(map(len, facts)):
+                    self.arity(name, sorts, count)
+                self.facts(name)
             case Function(name, sorts, result, table):
                 self._check_table(name, (*sorts, result), table)
             case _:
@@ -124,7 +136,10 @@ class Signature:
 
     def elements(self, sort: str) -> tuple[str, ...]:
         """Return the elements of a domain in order."""
-        return tuple(self.ranks(sort))
+        ranks = self.ranks(sort)
+        if sort not in self._elements:
+            self._elements[sort] = tuple(ranks)
+        return self._elements[sort]
 
     def is_element(self, name: str) -> bool:
         """Tell whether a name is an element of some domain; an integer always may be."""
@@ -172,18 +187,47 @@ class Signature:
     def _check_table(
         self, name: str, sorts: tuple[str, ...], table: tuple[tuple[tuple[str, ...], str], ...]
     ) -> None:
+        for count in {len(arguments) for arguments, _ in table}:
+            self.arity(name, sorts[:-1], count)
+        self._numbers(sorts, tuple((*arguments, value) for arguments, value in table))
         known: dict[tuple[str, ...], str] = {}
         for arguments, value in table:
-            self.arity(name, sorts[:-1], len(arguments))
-            self._check_elements(name, sorts, (*arguments, value))
             if known.setdefault(arguments, value) != value:
-                raise Misstatement(f"{name}({', '.join(arguments)}) is given two values", lexeme=name)
+                raise Misstatement(
+                    f"{name}({', '.join(arguments)}) is given two values",
+                    lexeme=name,
+                    row=(*arguments, value),
+                )
 
-    def _check_elements(self, name: str, sorts: tuple[str, ...], elements: tuple[str, ...]) -> None:
-        self.arity(name, sorts, len(elements))
-        for element, sort in zip(elements, sorts, strict=True):
-            if element not in self.ranks(sort):
-                raise self.stranger(element, sort)
+    def facts(self, name: str) -> NDArray[np.int64]:
+        """Return the facts of a relation as rows of element numbers; complain about what is no element."""
+        if name not in self._facts:
+            relation = self._declared[name]
+            assert isinstance(relation, Relation)
+            self._facts[name] = self._numbers(relation.sorts, relation.facts)
+        return self._facts[name]
+
+    def _numbers(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> NDArray[np.int64]:
+        # Whoever reads a short text needs no arrays.
+        import numpy as np
+
+        numbers = np.empty((len(rows), len(sorts)), dtype=np.int64)
+        try:
+            for i, sort in enumerate(sorts):
+                column = map(self.ranks(sort).__getitem__, map(itemgetter(i), rows))
+                numbers[:, i] = np.fromiter(column, dtype=np.int64, count=len(rows))
+        except KeyError:
+            self._check_rows(sorts, rows)
+        return numbers
+
+    def _check_rows(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> None:
+        """Complain about the first row with a cell that is no element of its domain."""
+        for row in rows:
+            for cell, (element, sort) in enumerate(zip(row, sorts, strict=True)):
+                if element not in self.ranks(sort):
+                    error = self.stranger(element, sort)
+                    error.row, error.cell = row, cell
+                    raise error
 
     def stranger(self, element: str, sort: str) -> Misstatement:
         """Return the complaint that a name is no element of a domain."""

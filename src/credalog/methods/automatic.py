@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from credalog.errors import CredalogError, Option, ProblemTooLarge
+from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge
 from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.cliques import likelihood, together
 from credalog.methods.cliques.ends import Ends, Models
@@ -290,8 +290,30 @@ class _Asked:
         smaller = Engine(folded.network, compiled.markov)
         if not folded.keeps(compiled.graph, smaller.graph):
             return self.factorized()
-        inside = _Asked(smaller, folded.query, self._with_timeout(self.budget.remaining), Models())
-        return folded.restored(inside.factorized(), asked)
+        corners = tuple(folded.corners())
+        limited = self._with_timeout(self.budget.remaining / (2.0 if corners else 1.0))
+        found = _Asked(smaller, folded.query, limited, Models()).factorized()
+        if found.status is not Status.EXACT and not found.interrupted:
+            found = self._at_corners(corners, folded.query, found)
+        return folded.restored(found, asked)
+
+    def _at_corners(self, corners: Sequence[likelihood.Corner], asked: Query, found: Answer) -> Answer:
+        """Ask each corner of the likelihoods by itself; all of them together bound, each alone attains."""
+        intervals = list[Interval]()
+        for left, corner in zip(range(len(corners), 0, -1), corners, strict=True):
+            options = self._with_timeout(self.budget.remaining / left)
+            engine = Engine(corner.network, self.compiled.markov)
+            with suppress(ImpossibleEvidence):
+                answer = _Asked(engine, asked, options, Models()).factorized()
+                intervals.append(corner.restored(answer.interval))
+                if answer.interrupted:
+                    return replace(found, interrupted=True)
+        if not intervals:
+            return found
+        interval = found.interval.joined(likelihood.spanned(intervals))
+        tried = (*found.tried, "corners of the likelihoods")
+        status = interval.status(self.options.tolerance)
+        return replace(found, interval=interval, status=status, seconds=self.budget.elapsed, tried=tried)
 
     def _ends(self, *, jointly: bool = False) -> Ends:
         cliques = self.engine.cliques
@@ -350,6 +372,8 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "factorized": _Asked.factorized,
     "sets": _Asked.by_sets,
     "joint": _Asked.joint,
+    # Of a ground network there is nothing to lift.
+    "lifted": _Asked.automatic,
     "nilsson": _Asked.by_columns,
     "scip": _Asked.by_solver,
     "ipopt": _Asked.by_solver,
@@ -359,7 +383,7 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
 }
 """How each method of the registry answers."""
 
-GATED = ("auto", "points", "factorized", "sets")
+GATED = ("auto", "points", "factorized", "sets", "lifted")
 """The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}

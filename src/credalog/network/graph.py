@@ -159,12 +159,13 @@ class DependencyGraph:
 
 def dependency_graph(network: Network) -> DependencyGraph:
     """Draw the dependency graph of a network, sentence by sentence."""
-    stamps = _Stamps(network.variables)
+    variables = tuple(network.variables)
+    stamps = _Stamps(variables)
     for sentence in network.sentences:
         stamps.add(sentence)
-    parents = _parents(len(network.variables), stamps.edges)
+    parents = _parents(len(variables), stamps.edges)
     return DependencyGraph(
-        variables=network.variables,
+        variables=variables,
         formulas=tuple(stamps.formulas),
         edges=tuple(stamps.edges),
         parent_indices=parents,

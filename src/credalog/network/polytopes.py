@@ -68,7 +68,8 @@ class LocalPolytope:
     @property
     def is_empty(self) -> bool:
         """Tell whether no probability vector satisfies all rows."""
-        return not ranges(self)
+        bounds = single_value_bounds(self)
+        return not (vertices(self) if bounds is None else _interval_ranges(*bounds))
 
     def contains(self, theta: Sequence[Fraction]) -> bool:
         """Tell whether a vector is a distribution that satisfies every row, exactly."""
@@ -115,7 +116,13 @@ def ranges(polytope: LocalPolytope) -> tuple[tuple[Fraction, Fraction], ...]:
     bounds = single_value_bounds(polytope)
     if bounds is None:
         return tuple((min(values), max(values)) for values in zip(*vertices(polytope), strict=True))
-    lows, highs = bounds
+    return _interval_ranges(*bounds)
+
+
+def _interval_ranges(
+    lows: Sequence[Fraction], highs: Sequence[Fraction]
+) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Return the least and the greatest probability of each value that has an interval of its own."""
     least, most = sum(lows), sum(highs)
     if any(low > high for low, high in zip(lows, highs, strict=True)) or not least <= 1 <= most:
         return ()
@@ -133,8 +140,10 @@ def single_value_bounds(polytope: LocalPolytope) -> tuple[list[Fraction], list[F
         odd = [k for k, c in enumerate(row.coefficients) if c != usual]
         if len(odd) != 1:
             return None
-        slope = row.coefficients[odd[0]] - usual
-        low, high = sorted(((row.lower - usual) / slope, (row.upper - usual) / slope))
+        low, high = row.lower, row.upper
+        if usual != 0 or row.coefficients[odd[0]] != 1:
+            slope = row.coefficients[odd[0]] - usual
+            low, high = sorted(((low - usual) / slope, (high - usual) / slope))
         lows[odd[0]], highs[odd[0]] = max(lows[odd[0]], low), min(highs[odd[0]], high)
     return lows, highs
 

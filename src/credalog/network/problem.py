@@ -91,7 +91,7 @@ def problem_of(network: Network, graph: DependencyGraph, markov: Markov) -> Prob
         Condition(_numbers(i.left, index), _numbers(i.right, index), _numbers(i.given, index))
         for i in network.independences
     )
-    return Problem(network.variables, structure, reading, polytopes, anchored, owned, declared)
+    return Problem(tuple(network.variables), structure, reading, polytopes, anchored, owned, declared)
 
 
 def _structure(graph: DependencyGraph, markov: Markov) -> tuple[Structure, Reading]:

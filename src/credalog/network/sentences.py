@@ -7,7 +7,7 @@ graph, the factorization and every inference stand; and `Query`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
@@ -209,8 +209,9 @@ class Query:
 class Network:
     """A ground Logical Credal Network: variables, sentences, declared independences."""
 
-    variables: tuple[Variable, ...]
-    sentences: tuple[Sentence, ...]
+    variables: Sequence[Variable]
+    sentences: Sequence[Sentence]
+    """Tuples, or in a large network sequences of columns, which make their items on demand."""
     independences: tuple[Independence, ...] = ()
 
     def __str__(self) -> str:

@@ -63,8 +63,10 @@ class Structure:
 
     def ndnp(self, x: int, within: Iterable[int]) -> Indices:
         """Return the non-descendant non-parents of x among some variables, as the paper defines them."""
-        excluded = self.not_ndnp(x)
-        return tuple(y for y in within if y not in excluded)
+        shown = tuple(within)
+        last = max((self._rank[y] for y in shown), default=0)
+        excluded = {x, *self.parents[x], *self._descendants(x, last)}
+        return tuple(y for y in shown if y not in excluded)
 
     def not_ndnp(self, x: int) -> frozenset[int]:
         """Return what the condition of x does not name: x itself, its parents and its descendants."""
@@ -78,10 +80,17 @@ class Structure:
         shown = frozenset(scope)
         return all(shown - {x} <= frozenset(self.parents[x]) for x in shown.intersection(component))
 
-    def _descendants(self, x: int) -> set[int]:
+    @cached_property
+    def _rank(self) -> dict[int, int]:
+        """Return the place of each variable's component: no arrow leads to an earlier one."""
+        return {x: place for place, component in enumerate(self.components) for x in component}
+
+    def _descendants(self, x: int, last: int | None = None) -> set[int]:
+        """Return the descendants of x; if `last` is given, those in components up to that place only."""
         reached, frontier = set[int](), [x]
         while frontier:
-            fresh = set(self.children[frontier.pop()]) - reached
+            children = self.children[frontier.pop()]
+            fresh = {y for y in children if last is None or self._rank[y] <= last} - reached
             reached |= fresh
             frontier.extend(fresh - set(self.parents[x]))
         return reached

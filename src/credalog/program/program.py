@@ -10,6 +10,7 @@ it is the mass of the evidence (Charnes and Cooper, 1962). No floor under the de
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -19,9 +20,35 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["Box", "Claim", "Floats", "Objective", "Outcome", "Program", "Ratios"]
+__all__ = ["Box", "Claim", "Floats", "Interior", "Objective", "Outcome", "Program", "Ratios"]
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Interior:
+    """How many ratios of a table lie strictly inside their ranges in some optimum (docs/proofs.md, proof 16).
+
+    `table[r]` is the table of ratio r, and `row[r]` the distribution in it that r is a part of; -1 where
+    nothing is known. A distribution of which k > 0 ratios lie inside uses k of its table's `most`; k - 1
+    where it `sums` to one over several ratios.
+    """
+
+    table: NDArray[np.intp]
+    row: NDArray[np.intp]
+    sums: NDArray[np.bool_]
+    most: NDArray[np.intp]
+
+    def admits(self, inside: frozenset[int], ratio: int) -> bool:
+        """Tell whether one more ratio may lie inside, given those that do."""
+        table = self.table[ratio]
+        if table < 0:
+            return True
+        members = [r for r in (*inside, ratio) if self.table[r] == table]
+        counts = Counter(int(self.row[r]) for r in members)
+        summing = {int(self.row[r]) for r in members if self.sums[r]}
+        used = sum(count - (row in summing) for row, count in counts.items())
+        return bool(used <= self.most[table])
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +57,8 @@ class Ratios:
 
     Context c says: numerator[c] @ x == ratio[of[c]] * (denominator[c] @ x). This is the only nonlinear
     constraint a program has; an independence is its most common source. `lower` and `upper` are proved
-    bounds on each ratio, and `at_vertex` marks those of which some optimum uses only the two ends. `exact`
+    bounds on each ratio, and `at_vertex` marks those of which some optimum uses only the two ends; `interior`
+    says more. `exact`
     are the same bounds before they were rounded; they are given only where every coefficient of the program
     is the decimal number that its float prints as, so that nothing at all is lost to rounding.
     """
@@ -42,11 +70,20 @@ class Ratios:
     numerator: sp.csr_array
     denominator: sp.csr_array
     exact: tuple[tuple[Fraction, Fraction], ...] | None = None
+    interior: Interior | None = None
 
     @property
     def box(self) -> Box:
         """Return the bounds the program itself puts on its ratios."""
         return Box(self.lower, self.upper)
+
+    def values(self, point: Floats) -> Floats:
+        """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
+        count = len(self.lower)
+        part = np.bincount(self.of, self.numerator @ point, count)
+        whole = np.bincount(self.of, self.denominator @ point, count)
+        middle = (self.lower + self.upper) / 2.0
+        return np.divide(part, whole, out=middle, where=whole > 1e-300)
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
     engine = Engine(network, options.markov)
     answer = engine.query(asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
-        return Explanation(answer, (), (), network.sentences, is_interrupted=True)
+        return Explanation(answer, (), (), tuple(network.sentences), is_interrupted=True)
     weights = _promise(engine, answer, options.tolerance, budget)
     order = sorted(weights, key=lambda number: (-weights[number], number))
     without: dict[int, Answer] = {}
@@ -270,7 +270,7 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
         Influence(
             network.sentences[number],
             other,
-            *(_move(answer, other, end, options.tolerance) for end in End),
+            *(moved(answer, other, end, options.tolerance) for end in End),
         )
         for number, other in sorted(without.items())
     )
@@ -350,7 +350,7 @@ def _without_each(
         yield number, _finished(without.query(asked, _within(options, share)))
 
 
-def _move(answer: Answer, without: Answer, end: End, tolerance: float) -> float:
+def moved(answer: Answer, without: Answer, end: End, tolerance: float) -> float:
     """Return how far a model without a sentence passes a bound; none within the tolerance."""
     attained = without.interval[end].witnessed
     move = 0.0 if attained is None else end.sign * (answer.interval[end].bound - attained)

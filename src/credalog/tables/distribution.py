@@ -116,7 +116,9 @@ class Distribution:
 
     def marginals(self, scopes: Sequence[tuple[Variable, ...]], budget: Budget | None = None) -> list[Floats]:
         """Return the joint tables of many scopes, most of them found in one pass where that is cheap."""
-        found, tables = _sweep(self.factors, scopes), list[Floats]()
+        found, tables = _along_factors(self.factors, scopes), list[Floats]()
+        if len(found) < len(scopes):
+            found = _sweep(self.factors, scopes) | found
         for n, over in enumerate(scopes):
             if budget is not None:
                 budget.require_time()
@@ -154,6 +156,37 @@ def _truth(formula: Formula, over: Sequence[Variable], observed: Mapping[Variabl
     table = truth_table(formula, (*over, *fixed))
     states: tuple[Any, ...] = (..., *(observed[x] for x in fixed))
     return np.asarray(table[states])
+
+
+def _along_factors(factors: Sequence[Factor], scopes: Sequence[tuple[Variable, ...]]) -> dict[int, Floats]:
+    """Pass over the factors once, parents first, and read scopes off their own tables P(block, parents).
+
+    Where the parents of a factor are all among the variables of the factor that its latest parent is in, as
+    along a junction tree, its table is a product; where they are not, or come later, it and what leans on it
+    is missing.
+    """
+    place = {v: i for i, factor in enumerate(factors) for v in factor.block}
+    tables: list[Potential[Variable] | None] = []
+    for factor in factors:
+        own = factor.parents + factor.block
+        before = _read_off(tables, factor.parents, place) if _states(own) <= FRONTIER_LIMIT else None
+        shape = () if before is None else before.shape + (1,) * len(factor.block)
+        tables.append(None if before is None else Potential(own, before.reshape(shape) * factor.table))
+    found = ((n, _read_off(tables, over, place)) for n, over in enumerate(scopes))
+    return {n: table for n, table in found if table is not None}
+
+
+def _read_off(
+    tables: Sequence[Potential[Variable] | None], over: tuple[Variable, ...], place: Mapping[Variable, int]
+) -> Floats | None:
+    """Return the joint table of some variables if the table that the latest of them is in shows them all."""
+    if not over:
+        return np.ones(())
+    last = max(place[v] for v in over)
+    latest = tables[last] if last < len(tables) else None
+    if latest is None or not set(over) <= set(latest.scope):
+        return None
+    return _summed(latest.scope, latest.values, over)
 
 
 def _sweep(factors: Sequence[Factor], scopes: Sequence[tuple[Variable, ...]]) -> dict[int, Floats]:

@@ -17,7 +17,7 @@ import numpy as np
 from credalog.network.polytopes import Vertex
 from credalog.tables.cones import Array
 
-__all__ = ["filled", "interval_centre", "interval_vertices"]
+__all__ = ["filled", "greatest_sum", "interval_centre", "interval_vertices"]
 
 
 def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
@@ -43,6 +43,23 @@ def filled(least: Array, most: Array, score: Array) -> Array:
     theta = np.zeros(shape)
     np.put_along_axis(theta, order, given, axis=-1)
     return theta + least
+
+
+def greatest_sum(least: Array, most: Array, score: Array) -> Array:
+    """Return the greatest sum of score times theta over the last axis.
+
+    No theta is off by more than the distance of its ends, as in `filled`.
+    """
+    shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
+    score = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
+    if shape[-1] != 2:
+        return np.asarray((filled(least, most, score) * score).sum(axis=-1))
+    (l0, l1), (u0, u1) = (np.moveaxis(ends, -1, 0) for ends in (least, most))
+    first, second = score[..., 0], score[..., 1]
+    prefers = second > first
+    theta0 = np.where(prefers, np.maximum(l0, 1.0 - u1), np.minimum(u0, 1.0 - l1))
+    theta1 = np.where(prefers, np.minimum(u1, 1.0 - l0), np.maximum(l1, 1.0 - u0))
+    return np.asarray(theta0 * first + theta1 * second)
 
 
 def interval_vertices(

@@ -2,23 +2,26 @@
 
 Input: a mapping from names to elements, facts or tables; or the path of a JSON file that holds such a
 mapping, or of a CSV file named after what it extends. Output: the extended `Theory`.
+
+The first row of a CSV file may be a heading. One that names the columns after what they hold, in any
+order, says which columns are taken; any other is recognised where none of its cells is an element, nor
+nearly one.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from io import StringIO
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from credalog.errors import LanguageError, Place, UnknownName
-from credalog.network.sentences import Source
+from credalog.origins import Origin, records
 from credalog.text.statements import text_of
 from credalog.theory import (
     Declaration,
@@ -36,145 +39,263 @@ Rows: TypeAlias = Iterable[Row] | Mapping[Element, Element]
 Data: TypeAlias = Mapping[str, Rows] | str | Path | Sequence[str | Path]
 """A mapping, or the paths of JSON and CSV files."""
 
+Cells: TypeAlias = tuple[str, ...]
+
+_is_integer = re.compile(r"-?\d+").fullmatch
+
+LIKE = 0.7
+"""A cell this similar to an element is a misspelt element and not a heading."""
+
+MOST_COMPARED = 20_000
+"""With so many elements a cell is compared, to see whether it is one of them misspelt."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    """What one name is extended by, and the file and line where that begins, if it was read from a file."""
+    """What one name is extended by, and where that was read, if from a file."""
 
     name: str
     rows: Rows
-    text: str = ""
-    source: Source | None = None
-    has_heading: bool = False
-    """Whether a first row that only repeats the sorts is none of the data."""
+    origin: Origin | None = None
 
-    def place(self, row: Sequence[str] = ()) -> Place | None:
-        """Point at a row, a row of JSON or a line of CSV, or else at the beginning."""
-        if self.source is None:
-            return None
-        start = _offset(self.text, self.source.line)
-        cells = r'"?\s*[,:]\s*"?'.join(map(re.escape, row))
-        # A whole row is looked for first; in JSON one cell may stand for a row.
-        for before, after in ((r"^|\[", r"\]|$"), (r"^|[\[,{]", r"[\],}]|$")):
-            form = re.compile(rf'(?:{before})\s*"?(?P<here>{cells})"?\s*(?:{after})', re.MULTILINE)
-            if row and (found := form.search(self.text, start)):
-                return Place.within(self.text, found.start("here"), file=self.source.file)
-        return Place.within(self.text, start, file=self.source.file)
-
-
-def _offset(text: str, line: int) -> int:
-    """Return where a line begins."""
-    return sum(len(whole) + 1 for whole in text.split("\n")[: line - 1])
+    def place(self, row: Sequence[str] = (), cell: int = 0) -> Place | None:
+        return None if self.origin is None else self.origin.place(row, cell)
 
 
 def extended(theory: Theory, data: Data) -> Theory:
     """Return the theory with the data added to its domains, relations and functions."""
-    if isinstance(data, Mapping):
-        additions = [_Addition(name, rows) for name, rows in data.items()]
-    else:
-        paths = [data] if isinstance(data, str | Path) else data
-        additions = [addition for path in paths for addition in _file(Path(path))]
     declarations = {declaration.name: declaration for declaration in theory.declarations}
+    additions = list(_additions(data))
     for addition in additions:
-        if addition.name not in declarations:
-            near = get_close_matches(addition.name, list(declarations), n=1, cutoff=0.5)
-            raise UnknownName(
-                f"the data speak of {addition.name}, which is not declared",
-                place=addition.place(),
-                advice=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(declarations)}.",
-            )
-        declarations[addition.name] = _extended(declarations[addition.name], addition)
-    read = [(one.name, one.source, one.text) for one in additions if one.source is not None]
+        _check_declared(addition, declarations)
+    # Domains come first: a heading is told from a fact by the elements there are.
+    additions.sort(key=lambda addition: not isinstance(declarations[addition.name], Domain))
+    origins: list[Origin] = []
+    for addition in additions:
+        declaration = declarations[addition.name]
+        taken = _Table.of(addition, declaration, declarations).taken()
+        declarations[addition.name] = _with_rows(declaration, taken.rows)
+        origins += [taken.origin] if taken.origin is not None else []
     return replace(
         theory,
         declarations=tuple(declarations.values()),
-        texts=theory.texts + tuple({source.file: text for _, source, text in read}.items()),
-        data=theory.data + tuple((name, source) for name, source, _ in read),
+        texts=theory.texts + tuple({origin.file: origin.text for origin in origins}.items()),
+        data=theory.data + tuple(origins),
     )
 
 
-def _extended(declaration: Declaration, addition: _Addition) -> Declaration:
+def _additions(data: Data) -> Iterator[_Addition]:
+    if isinstance(data, Mapping):
+        yield from (_Addition(name, rows) for name, rows in data.items())
+        return
+    for path in [data] if isinstance(data, str | Path) else data:
+        yield from _file(Path(path))
+
+
+def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]) -> None:
+    name = addition.name
+    if name not in declarations:
+        near = get_close_matches(name, list(declarations), n=1, cutoff=0.5)
+        raise UnknownName(
+            f"the data speak of {name}, which is not declared",
+            place=addition.place(),
+            advice=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(declarations)}.",
+        )
+    if isinstance(declarations[name], Predicate | RandomFunction):
+        raise LanguageError(
+            f"the data speak of {name}, which is random",
+            place=addition.place(),
+            advice="Data extend domains, relations and functions; observations are evidence.",
+        )
+
+
+def _with_rows(declaration: Declaration, rows: list[Cells]) -> Declaration:
     match declaration:
         case Domain(name, elements):
-            added = [row[0] for row in _rows(addition, (name,))]
-            return Domain(name, tuple(dict.fromkeys((*elements, *added))))
-        case Relation(name, sorts, facts):
-            new = _rows(addition, sorts)
-            return replace(declaration, facts=tuple(dict.fromkeys((*facts, *new))))
-        case Function(name, sorts, result, known):
-            entries = [(row[:-1], row[-1]) for row in _rows(addition, (*sorts, result))]
+            return Domain(name, tuple(dict.fromkeys((*elements, *map(itemgetter(0), rows)))))
+        case Relation(facts=facts):
+            return replace(declaration, facts=tuple(dict.fromkeys((*facts, *rows))))
+        case Function(table=known):
+            entries = ((row[:-1], row[-1]) for row in rows)
             return replace(declaration, table=tuple(dict.fromkeys((*known, *entries))))
-        case Predicate(name) | RandomFunction(name):
+        case Predicate() | RandomFunction():
+            raise AssertionError("data about what is random are refused")
+
+
+# ---- rows and their heading -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What a column holds, the names that a heading may give it, and the elements there are."""
+
+    sort: str
+    names: tuple[str, ...]
+    elements: Container[str]
+    examples: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sort: str, declarations: Mapping[str, Declaration], *also: str) -> _Column:
+        domain = declarations.get(sort)
+        elements = domain.elements if isinstance(domain, Domain) else ()
+        names = tuple(name.casefold() for name in (*also, sort))
+        return cls(sort, names, frozenset(elements), elements[:MOST_COMPARED])
+
+    def has_like(self, cell: str) -> bool:
+        """Tell whether a cell is an element, or may be one misspelt; any may be before there are elements."""
+        if not self.examples or cell in self.elements:
+            return True
+        near = [e for e in self.examples if abs(len(e) - len(cell)) <= 2]
+        return bool(get_close_matches(cell, near, n=1, cutoff=LIKE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The rows that extend a declaration, and what its columns hold."""
+
+    addition: _Addition
+    columns: tuple[_Column, ...]
+    rows: list[Cells]
+    is_domain: bool
+
+    @classmethod
+    def of(cls, addition: _Addition, declaration: Declaration, known: Mapping[str, Declaration]) -> _Table:
+        sorts, also = _sorts(declaration), () if isinstance(declaration, Domain) else (declaration.name,)
+        # A function's value, and the only column of a relation, may be named after what is declared.
+        *before, last = sorts
+        is_own = isinstance(declaration, Function) or not before
+        columns = [_Column.of(sort, known) for sort in before]
+        columns.append(_Column.of(last, known, *(also if is_own else ())))
+        return cls(addition, tuple(columns), _rows(addition), isinstance(declaration, Domain))
+
+    @property
+    def sorts(self) -> Cells:
+        return tuple(column.sort for column in self.columns)
+
+    def taken(self) -> _Taken:
+        """Return the rows without a heading, a cell for each sort."""
+        name, origin, rows = self.addition.name, self.addition.origin, self.rows
+        if origin is None or origin.columns is None:
+            return _Taken(name, self._even(rows, self.sorts), origin).filled()
+        columns = self._columns()
+        if columns is None:
+            kept = rows[1:] if self._is_heading() else rows
+            return _Taken(name, self._even(kept, self.sorts), origin).filled()
+        pick = itemgetter(*columns) if len(columns) > 1 else itemgetter(slice(columns[0], columns[0] + 1))
+        picked = list(map(pick, self._even(rows[1:], rows[0])))
+        return _Taken(name, picked, replace(origin, columns=columns)).filled()
+
+    def _columns(self) -> tuple[int, ...] | None:
+        """Return which columns hold what is wanted, if the first row names them."""
+        first = [cell.casefold() for cell in self.rows[0]] if self.rows else []
+        # The name of what is declared, where it stands there, says more than that of a domain.
+        names = [next((name for name in column.names if name in first), "") for column in self.columns]
+        if all(names) and all(first.count(name) == names.count(name) for name in names):
+            if len(set(names)) == len(names):
+                return tuple(map(first.index, names))
+            return tuple(range(len(first))) if first == names else None
+        return None
+
+    def _is_heading(self) -> bool:
+        """Tell a first row that names no element from the facts below it."""
+        first, *rest = self.rows[:2] or [()]
+        if not rest or len(first) != len(self.columns) or len(set(first)) < len(first):
+            return False
+        if self.is_domain:
+            below = self.rows[1:]
+            return len(below) > 1 and not _is_integer(first[0]) and all(_is_integer(row[0]) for row in below)
+        return not any(column.has_like(cell) for column, cell in zip(self.columns, first, strict=True))
+
+    def _even(self, rows: list[Cells], columns: Cells) -> list[Cells]:
+        """Return the rows, each of which must have a cell for each column."""
+        if row := next((row for row in rows if len(row) != len(columns)), None):
+            found = f"a row of {len(row)}, not {len(columns)}: {', '.join(row)}"
             raise LanguageError(
-                f"the data speak of {name}, which is random",
-                place=addition.place(),
-                advice="Data extend domains, relations and functions; observations are evidence.",
+                f"the data for {self.addition.name} have {found}",
+                place=self.addition.place(row),
+                advice=f"A row holds {', '.join(columns)}.",
             )
+        return rows
 
 
-def _rows(addition: _Addition, sorts: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the rows, a cell for each sort; in CSV, a first row that only repeats the sorts is a heading."""
-    name, rows = addition.name, addition.rows
+class _Taken(NamedTuple):
+    """The rows of a declaration, and where they come from."""
+
+    name: str
+    rows: list[Cells]
+    origin: Origin | None
+
+    def filled(self) -> _Taken:
+        """Complain about a cell without anything in it."""
+        if row := next((row for row in self.rows if "" in row), None):
+            raise LanguageError(
+                f"the data for {self.name} contain an empty element",
+                place=self.origin.place(row, row.index("")) if self.origin else None,
+                advice="Elements are words or integers.",
+            )
+        return self
+
+
+def _sorts(declaration: Declaration) -> Cells:
+    match declaration:
+        case Domain(name):
+            return (name,)
+        case Function(_, sorts, result):
+            return (*sorts, result)
+        case _:
+            return declaration.sorts
+
+
+def _rows(addition: _Addition) -> list[Cells]:
+    """Return the rows as they are, every cell as text."""
+    rows = addition.rows
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise LanguageError(
-            f"the data for {name} are not a list",
+            f"the data for {addition.name} are not a list",
             place=addition.place(),
             advice="Give a list of elements or of rows.",
         )
-    table = [_cells(row, addition) for row in (rows.items() if isinstance(rows, Mapping) else rows)]
-    if addition.has_heading and table and table[0] == sorts:
-        table = table[1:]
-    for row in table:
-        if len(row) != len(sorts):
-            raise LanguageError(
-                f"the data for {name} have a row of {len(row)}, not {len(sorts)}: {', '.join(row)}",
-                place=addition.place(row),
-                advice=f"A row holds {', '.join(sorts)}.",
-            )
-    return table
+    if addition.origin is not None and addition.origin.columns is not None:
+        return cast("list[Cells]", rows)
+    return [_cells(row, addition) for row in (rows.items() if isinstance(rows, Mapping) else rows)]
 
 
-def _cells(row: Row, addition: _Addition) -> tuple[str, ...]:
+def _cells(row: Row, addition: _Addition) -> Cells:
     cells = (row,) if isinstance(row, str | int) or not isinstance(row, Sequence) else tuple(row)
-    strangers = [cell for cell in cells if not isinstance(cell, str | int) or isinstance(cell, bool)]
-    if strangers or "" in cells:
-        found = repr(strangers[0]) if strangers else "an empty element"
-        raise LanguageError(
-            f"the data for {addition.name} contain {found}",
-            place=addition.place([str(cell) for cell in strangers[:1] or cells]),
-            advice="Elements are words or integers.",
-        )
+    for cell in cells:
+        if not isinstance(cell, str | int) or isinstance(cell, bool):
+            raise LanguageError(
+                f"the data for {addition.name} contain {cell!r}",
+                place=addition.place([str(cell)]),
+                advice="Elements are words or integers.",
+            )
     return tuple(map(str, cells))
 
 
-def _file(path: Path) -> list[_Addition]:
+# ---- files ------------------------------------------------------------------------------------------------
+
+
+def _file(path: Path) -> Iterator[_Addition]:
     text = text_of(path)
-    source = Source(str(path), 1)
     if path.suffix.lower() == ".csv":
-        return [_Addition(path.stem, _csv(text, source), text, source, has_heading=True)]
-    loaded = _json(text, path)
-    return [
-        _Addition(name, rows, text, Source(str(path), _line(name, text))) for name, rows in loaded.items()
-    ]
+        yield _Addition(path.stem, _csv(text, str(path)), Origin(path.stem, str(path), text, columns=()))
+        return
+    for name, rows in _json(text, path).items():
+        yield _Addition(name, rows, Origin(name, str(path), text, _line(name, text)))
 
 
-def _csv(text: str, source: Source) -> list[tuple[str, ...]]:
+def _csv(text: str, file: str) -> list[Cells]:
     """Return the rows of a CSV file without blank ones."""
-    if found := re.search(r'^(?:[^"\n;]|"(?:[^"]|"")*")*(?P<here>;)', text, re.MULTILINE):
+    separator = r'^(?:[^"\n;]|"(?:[^"]|"")*")*(?P<here>;)'
+    if ";" in text and (found := re.search(separator, text, re.MULTILINE)):
         raise LanguageError(
             "a semicolon stands between the cells of a row",
-            place=Place.within(text, found.start("here"), file=source.file),
+            place=Place.within(text, found.start("here"), file=file),
             advice='Separate cells by commas; a cell that contains a semicolon stands in quotes: "a;b".',
         )
-    reader = csv.reader(StringIO(text, newline=""), strict=True)
-    try:
-        rows = [tuple(cell.strip() for cell in row) for row in reader]
-    except csv.Error as error:
-        place = Place.within(text, _offset(text, reader.line_num), file=source.file)
-        raise LanguageError(
-            f"{source.file} is not CSV: {error}", place=place, advice="Close each quote that is opened."
-        ) from None
-    return [row for row in rows if any(row)]
+    # A million rows name the same elements again and again: each is kept once.
+    kept: dict[str, str] = {}
+    return [tuple([kept.setdefault(cell, cell) for cell in cells]) for _, cells in records(text, file)]
 
 
 def _json(text: str, path: Path) -> Mapping[str, Rows]:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from lark.exceptions import UnexpectedInput
 
 from credalog.errors import CredalogError
 from credalog.garbage import uncollected
+from credalog.lines import Lines, Rules, joined
 from credalog.network.sentences import Source
 from credalog.text.actions import Actions, Fact, Include, Threshold
 from credalog.text.mistakes import explained
+from credalog.text.plain import plain_statements
 from credalog.text.statements import (
     FORMULA,
     QUESTION,
@@ -46,6 +49,9 @@ from credalog.theory import (
     Theory,
 )
 
+PLAIN_FROM = 1_000_000
+"""A text with so many characters, or more, is read all at once where it can be."""
+
 
 def read(text: str, *, onto: Theory | None = None) -> Theory:
     """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""
@@ -66,7 +72,7 @@ def _joined(theory: Theory, more: Theory) -> Theory:
     """Return both theories as one; the second has all declarations already."""
     return Theory(
         declarations=more.declarations,
-        rules=theory.rules + more.rules,
+        rules=joined(theory.rules, more.rules),
         independences=theory.independences + more.independences,
         queries=theory.queries + more.queries,
         evidence=theory.evidence + more.evidence,
@@ -130,12 +136,13 @@ class _Reader:
     labels: set[tuple[str, str]] = field(default_factory=set)
     open_files: list[Path] = field(default_factory=list)
     read_files: set[Path] = field(default_factory=set)
+    plain_from: int = PLAIN_FROM
 
     def theory(self, main_file: str) -> Theory:
         """Return all that was read."""
         return Theory(
             declarations=tuple(_completed(d, self.facts.get(n, [])) for n, d in self.declarations.items()),
-            rules=tuple(_told_apart(self.stated[Rule], main_file)),
+            rules=_rules(self.stated[Rule], main_file),
             independences=tuple(self.stated[IndependenceRule]),
             queries=tuple(self.stated[QueryRule]),
             evidence=tuple(self.stated[Evidence]),
@@ -159,8 +166,37 @@ class _Reader:
         """Read the statements of one text."""
         self.texts[file] = text
         with uncollected():
-            for statement in statements(text, file):
-                self._add(statement, folder)
+            for part in self._parts(text, file):
+                if isinstance(part, Lines):
+                    self._add_lines(part)
+                else:
+                    self._add(part, folder)
+
+    def _parts(self, text: str, file: str) -> Iterable[Lines | Statement]:
+        """Return the statements of a text; those of a long one all at once, if they are plain."""
+        if len(text) >= self.plain_from:
+            found = plain_statements(text, file, partial(self.reading.value, start=STATEMENT))
+            if found is not None:
+                return found
+        return statements(text, file)
+
+    def _add_lines(self, lines: Lines) -> None:
+        known = len(self.labels)
+        labels = [(lines.file, label) for label in lines.labels()]
+        self.labels.update(labels)
+        if len(self.labels) == known + len(labels):
+            self.stated[Rule].append(lines)
+            return
+        # Some label is used twice: the rules are filed away one by one, until that is met.
+        self.labels.difference_update(labels)
+        for i in range(len(lines)):
+            rule = lines.rule(i)
+            text = self.texts[lines.file].split("\n")[int(lines.numbers[i]) - 1]
+            statement = Statement(text, int(lines.numbers[i]), lines.file)
+            try:
+                self._file_away(rule, Path())
+            except Misstatement as error:
+                raise error.at(statement.place_of(error.lexeme)) from None
 
     def _add(self, statement: Statement, folder: Path) -> None:
         value = self.reading.value(statement, start=STATEMENT)
@@ -241,6 +277,18 @@ def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
             return replace(declaration, table=(*table, *entries))
         case _:
             return declaration
+
+
+def _rules(stated: list[Rule | Lines], main_file: str) -> Sequence[Rule]:
+    """Return rules and lines in order, with labels that tell them apart."""
+    files = {part.file for part in stated if isinstance(part, Lines)}
+    if not files:
+        return tuple(_told_apart(cast("list[Rule]", stated), main_file))
+    files |= {rule.source.file for rule in stated if isinstance(rule, Rule) and rule.source is not None}
+    if len(files) == 1 or not any(part.has_labels for part in stated if isinstance(part, Lines)):
+        return Rules(part if isinstance(part, Lines) else (part,) for part in stated)
+    rules = (Rules((part,)) if isinstance(part, Lines) else (part,) for part in stated)
+    return tuple(_told_apart([rule for part in rules for rule in part], main_file))
 
 
 def _told_apart(rules: list[Rule], main_file: str) -> Iterator[Rule]:

@@ -111,7 +111,8 @@ _LABEL_END = r"(?:\.\w+)*\[[^\]\n]*\]|(?:\.\w+)+"
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\S"
 # What begins with a digit is a number, so that a name need not look at its first letter.
-_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}(?:{_LABEL_END})?|{_STRING}|{_SYMBOL}")
+TOKEN = rf"{_NUMBER}|{_NAME}(?:{_LABEL_END})?|{_STRING}|{_SYMBOL}"
+_TOKEN = re.compile(TOKEN)
 
 _KINDS = (
     ("1", re.compile(r"\d+")),

@@ -140,15 +140,31 @@ def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
     return float(excess.max(initial=0.0))
 
 
+def _copies(distribution: Distribution, graph: DependencyGraph) -> frozenset[Variable]:
+    """Return the variables of which one is always equal to another, each being a parent of the other."""
+    found: set[Variable] = set()
+    for factor in distribution.factors:
+        if len(factor.block) == len(factor.parents) == 1:
+            (x,), (y,) = factor.block, factor.parents
+            is_copy = np.array_equal(factor.table, np.eye(len(x.values)))
+            if is_copy and y in graph.parents(x) and x in graph.parents(y):
+                found |= {x, y}
+    return frozenset(found)
+
+
 def _excused(
-    distribution: Distribution, network: Network, graph: DependencyGraph, asked: tuple[Variable, ...]
+    distribution: Distribution,
+    network: Network,
+    graph: DependencyGraph,
+    asked: tuple[Variable, ...],
+    copies: frozenset[Variable],
 ) -> frozenset[Variable]:
     """Return the members of components whose inner conditions need not hold in the distribution itself.
 
     The hypotheses of proof 9, of a component K with parents B outside: each member has a factor of its own
     with parents in K and B, no declared independence mentions K, and every scope that is demanded of K is
     closed: those of the sentences, of what is asked, and of the parents outside its own component of every
-    other factor.
+    other factor. Of copies, which their parents determine, nothing is asked (proof 15).
     """
     names = graph.variables
     components = [frozenset(names[i] for i in c) for c in graph.components() if len(c) > 1]
@@ -165,7 +181,7 @@ def _excused(
             continue
         around = component.union(*(graph.parents(x) for x in component))
         is_own_law = all(len(block) == 1 and around.issuperset(parents_of[block]) for block in own[number])
-        if is_own_law and _all_closed(shown.get(number, ()), component, graph):
+        if is_own_law and _all_closed(shown.get(number, ()), component - copies, graph):
             excused |= component
     return frozenset(excused)
 
@@ -196,22 +212,25 @@ def _local_conditions(
     """Return the conditions that do not hold by construction, among each component and its parents."""
     component_of = {graph.variables[i]: c for c in graph.components() for i in c}
     arrows = _arrows(distribution)
-    around = {c: _around(graph, c) for c in {component_of[x] for x in arrows}}
+    # By their first members: to compare components of thousands for each of them would take long.
+    around = {c[0]: _around(graph, c) for c in {component_of[x][0]: component_of[x] for x in arrows}.values()}
     # Where every factor leans on its component and the parents of that alone, one with the parents of the
     # graph satisfies its condition by construction, and others look no further (docs/proofs.md, proof 3).
-    conforms = all(around[component_of[x]].keys() >= set(arrows[x]) for x in arrows)
+    conforms = all(around[component_of[x][0]].keys() >= set(arrows[x]) for x in arrows)
+    checked = [f for f in distribution.factors if not (conforms and _is_family(f, graph, component_of))]
+    excused = frozenset[Variable]()
+    if checked and conforms:
+        excused = _excused(distribution, network, graph, asked, _copies(distribution, graph))
     children, found = _children(arrows), []
-    for factor in distribution.factors:
-        for x in () if conforms and _is_family(factor, graph, component_of) else factor.block:
-            near = around[component_of[x]] if conforms else arrows
-            connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
-            # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
-            ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
-            if any(y in near for y in connected & ndnp):
-                right = tuple(y for y in near if y in ndnp)
-                found.append(Independence((x,), right, graph.parents(x)))
-    excused = _excused(distribution, network, graph, asked) if found and conforms else frozenset[Variable]()
-    return [condition for condition in found if excused.isdisjoint(condition.left)]
+    for x in (x for factor in checked for x in factor.block if x not in excused):
+        near = around[component_of[x][0]] if conforms else arrows
+        connected = d_connected(arrows, children, x, frozenset(graph.parents(x))) - {x}
+        # Only what a path leads to can depend on x: where there is nothing, nothing need be listed.
+        ndnp = frozenset(graph.ndnp(x)) if any(y in near for y in connected) else frozenset[Variable]()
+        if any(y in near for y in connected & ndnp):
+            right = tuple(y for y in near if y in ndnp)
+            found.append(Independence((x,), right, graph.parents(x)))
+    return found
 
 
 def _is_family(
@@ -290,7 +309,10 @@ class _Components:
         self.components = [c for c in graph.components() if c[0] in self.arrows]
         self.ties = {c: Ties(graph.parent_indices, c) for c in self.components if len(c) > 1}
         self.conforms = all(self._leans_on_its_own(c) for c in self.components)
-        excused = _excused(distribution, network, graph, asked) if self.conforms else frozenset[Variable]()
+        excused = frozenset[Variable]()
+        if self.conforms:
+            # A law with copies need not factorize along the ties.
+            excused = _excused(distribution, network, graph, asked, frozenset())
         self.excused = frozenset(map(graph.index, excused))
 
     def _leans_on_its_own(self, component: tuple[int, ...]) -> bool:

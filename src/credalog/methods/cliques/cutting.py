@@ -20,7 +20,7 @@ NARROW = 1e-9
 
 def halves(encoding: Encoding, box: Box, point: Floats) -> tuple[Box, ...]:
     """Cut the ratio on which contexts disagree most, at its mean but not too near an end."""
-    values, apart = disagreement(encoding, point)
+    values, apart = disagreement(encoding.program, point)
     apart[box.upper - box.lower <= NARROW] = 0.0
     if apart.max(initial=0.0) <= AGREED:
         return ()

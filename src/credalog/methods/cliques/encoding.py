@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
+from credalog.methods.cliques.interior import interior_of
 from credalog.network.formulas import Formula, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
@@ -113,7 +114,7 @@ class Encoding:
                 if s.agreement is Agreement.DENOMINATOR:
                     held = {x: self.evidence[x] for x in clique.fixed}
                     least = self._least_likelihood(clique.block[0], held)
-                    grown = round_up(bounds[number] / least) if least > 0.0 else np.inf
+                    grown = round_up(float(bounds[number]) / least) if least > 0.0 else np.inf
                 elif clique.fixed == cliques[s.second].fixed:
                     grown = bounds[number]
                 else:
@@ -553,6 +554,7 @@ class _Encoder:
             self.numerator.matrix(self.width),
             self.denominator.matrix(self.width),
             exact if self.is_decimal else None,
+            None if self.factorization.reading is Reading.FREE else interior_of(self.problem, self.ratio_of),
         )
 
     def _is_family(self, key: RatioKey) -> bool:

@@ -24,6 +24,7 @@ import numpy as np
 from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, Progress
 from credalog.methods.cliques import loglinear, other_solvers
+from credalog.methods.cliques.copies import copying_models
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
@@ -32,6 +33,7 @@ from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Wit
 from credalog.methods.cliques.slices import RUNGS, Rung
 from credalog.methods.cliques.witness import LARGEST_SCOPE
 from credalog.network.formulas import Formula, Is, conjunction, literals_of
+from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
@@ -299,6 +301,9 @@ class Ends:
 
     def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Look for models of a simple form, which are found at any width, as far out as the bound."""
+        found = self._attained_by_copies(found, budget.share(0.5), end)
+        if found.ending is not Ending.STOPPED:
+            return found
         self.tried["models of simple forms"] = None
         network, bound = self.cliques.compiled, found.bound
         found_models = find_models(
@@ -310,6 +315,21 @@ class Ends:
                 self.models.add(self.fragment, witness.distribution)
                 found = replace(found, witness=farther_witness(found.witness, witness, end))
         return found.closed_within(self.options.tolerance)
+
+    def _attained_by_copies(self, found: Finding, budget: Budget, end: End) -> Finding:
+        """Look for models in which the variables of a query across ties have copies beside them."""
+        structure, network = self.fragment.problem.structure, self.cliques.compiled
+        if network.markov is not Markov.LOCAL or len(structure.components) > 1 or not self.asked.scope:
+            return found
+        self.tried["models with copies"] = None
+        for model in copying_models(self._said, network.graph, self.asked, end=end, budget=budget):
+            value = model.probability(self.asked.claim, self.asked.given)
+            if isfinite(value) and self._is_model(model):
+                found = replace(found, witness=farther_witness(found.witness, Witness(model, value), end))
+                found = found.closed_within(self.options.tolerance)
+            if found.ending is not Ending.STOPPED or budget.is_spent:
+                break
+        return found
 
     def _branched_slice(self, found: Finding, budget: Budget, end: End) -> Finding:
         """Go on in the largest slice that was begun, by cutting."""

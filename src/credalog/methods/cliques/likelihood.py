@@ -10,6 +10,10 @@ likelihoods. Each is chosen freely in each configuration, so the products fill a
 posterior does not change when all of them are scaled: one observed proposition, as likely as the product
 divided by its greatest value, stands for all of them. Forty features of a transaction become one, and the
 probability of the evidence, which may have been 1e-20, is ordinary again. All arithmetic is in fractions.
+
+A posterior is monotone in each likelihood, so that its extremes are at ends of all their ranges, at a corner
+(docs/proofs.md, proof 7). Where the ranges span so many orders of magnitude that solvers lose the small ones,
+each corner is asked by itself, with its own greatest likelihood scaled to one.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import inf, log, prod
 
 import numpy as np
 
@@ -26,13 +30,16 @@ from credalog.methods.answer import Answer
 from credalog.network.formulas import Is, Not, Variable, World, conjunction, literals_of, scope, truth_table
 from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.interval import Interval
+from credalog.numbers.interval import End, Endpoint, Interval, Warrant
 from credalog.tables.distribution import Distribution, Factor
 
-__all__ = ["Folded", "fold"]
+__all__ = ["Corner", "Folded", "fold", "spanned"]
 
 CONFIGURATIONS = 1 << 8
 """Observations with more configurations of parents are left alone."""
+
+CORNERS = 1 << 4
+"""With more corners than this, none is asked by itself."""
 
 HALVINGS = 60
 """How often the search for likelihoods with a given product halves its range."""
@@ -92,6 +99,18 @@ class Folded:
         )
         return replace(answer, query=asked, interval=Interval(lower, upper))
 
+    def corners(self) -> Iterator[Corner]:
+        """Yield the corners of all likelihoods; none where they are too many."""
+        ranges = [(sign, _product(leaves) or ()) for sign, leaves in self.gathered.items()]
+        choices = [sorted({*one}) for _, found in ranges for one in found]
+        if prod(map(len, choices)) > CORNERS:
+            return
+        for chosen in product(*choices):
+            left = iter(chosen)
+            values = {sign: tuple(next(left) for _ in found) for sign, found in ranges}
+            if all(map(any, values.values())):
+                yield Corner(self, values)
+
     def _restored(self, witness: Distribution | None) -> Distribution | None:
         if witness is None:
             return None
@@ -102,26 +121,92 @@ class Folded:
         return Distribution(tuple(kept))
 
 
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """Gathered observations, each as likely in each configuration of its parents as one end of its range."""
+
+    folded: Folded
+    values: Mapping[Variable, tuple[Fraction, ...]]
+
+    @property
+    def network(self) -> Network:
+        """Return the network in which the greatest likelihood of each observation is one."""
+        whole = self.folded.network
+        kept = tuple(s for s in whole.sentences if self.values.keys().isdisjoint(s.scope))
+        added = (
+            sentence
+            for sign, values in self.values.items()
+            for sentence in _sentences(
+                Is(sign), self._parents(sign), [(v / max(values), v / max(values)) for v in values]
+            )
+        )
+        return replace(whole, sentences=(*kept, *added))
+
+    def restored(self, found: Interval) -> Interval:
+        """Return an interval with its models on the scale of the gathered observations."""
+        lower, upper = (replace(e, model=self._restored(e.model)) for e in (found.lower, found.upper))
+        return Interval(lower, upper)
+
+    def _parents(self, sign: Variable) -> Family:
+        return self.folded.gathered[sign][0].parents
+
+    def _restored(self, model: Distribution | None) -> Distribution | None:
+        if model is None:
+            return None
+        return Distribution(tuple(self._scaled(factor) for factor in model.factors))
+
+    def _scaled(self, factor: Factor) -> Factor:
+        """Replace the law of what stands for observations."""
+        sign = factor.block[0]
+        if sign not in self.values:
+            return factor
+        parents = self._parents(sign)
+        seen = np.array([float(value) for value in self.values[sign]])
+        shape = tuple(len(v.values) for v in parents)
+        return Factor((sign,), parents, np.stack([1.0 - seen, seen], axis=-1).reshape(*shape, 2))
+
+
+def spanned(found: Sequence[Interval]) -> Interval:
+    """Return the interval that the intervals of all corners span."""
+    return Interval(*(_outermost([interval[end] for interval in found], end) for end in End))
+
+
+def _outermost(endpoints: Sequence[Endpoint], end: End) -> Endpoint:
+    """Return the loosest bound, on the weakest word of all, and the value that is farthest out."""
+    bound = end.opposite.tightest(endpoint.bound for endpoint in endpoints)
+    warrant = max((e.warrant for e in endpoints), key=list(Warrant).index)
+    attaining = max(endpoints, key=lambda e: -inf if e.witnessed is None else -end.sign * e.witnessed)
+    return Endpoint(bound, attaining.witnessed, warrant, attaining.model)
+
+
 def _apart(factor: Factor, leaves: Sequence[_Leaf]) -> Iterator[Factor]:
     """Find tables of the leaves whose product, scaled, is that of the proposition that stands for them."""
     order = [factor.parents.index(v) for v in leaves[0].parents]
     seen = factor.table.transpose(*order, len(order)).reshape(-1, 2)[:, 1]
-    greatest = float(_greatest(leaves))
+    greatest = _logarithm(_greatest(leaves))
     shares = [
-        _share([leaf.likelihood[c] for leaf in leaves], wanted=float(value) * greatest)
+        _share([leaf.likelihood[c] for leaf in leaves], wanted=_logarithm(float(value)) + greatest)
         for c, value in enumerate(seen)
     ]
     return (leaf.factor(shares) for leaf in leaves)
 
 
+def _logarithm(value: float | Fraction) -> float:
+    """Return a logarithm, of fractions too that are too small for floats."""
+    if not value:
+        return -inf
+    exact = Fraction(value)
+    return log(exact.numerator) - log(exact.denominator)
+
+
 def _share(ranges: Sequence[Range], wanted: float) -> float:
-    """Find how far up in all ranges at once the product of values is the one wanted."""
+    """Find how far up in all ranges at once the product of values has the logarithm wanted."""
     low, high = 0.0, 1.0
     if all(lower == upper for lower, upper in ranges):
         return low
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
-        is_below = prod(_within(one, middle) for one in ranges) < wanted
+        is_below = sum(_logarithm(_within(one, middle)) for one in ranges) < wanted
         low, high = (middle, high) if is_below else (low, middle)
     return high
 

@@ -7,24 +7,26 @@ box shrinks, so the tree closes every gap given time (docs/proofs.md, proof 6).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from math import inf
+from math import inf, nextafter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.proofs import Prover
-from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch, ratio_values
+from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
-from credalog.program.program import Box, Claim, Floats, Objective, Outcome
+from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis
+from credalog.program.surroundings import Surroundings
 from credalog.tables.distribution import Distribution
+from credalog.trusted.certify import Checker
 
 __all__ = ["Accepts", "Ending", "Finding", "Limits", "Search", "Witness", "search"]
 
@@ -43,11 +45,23 @@ CANDIDATES = 16
 PATIENCE = 4
 """How many tries without a better cut end the trying."""
 
+RELIABLE = 6
+"""After so many trials experience decides whether a ratio is tried once more."""
+
 NARROWING_SHARE = 0.2
 """The share of the time that may go into narrowing ratios before the first cut."""
 
+CLOSE = 0.1
+"""How much of the gap that may be left a part of the program may cost."""
+
+WHOLE_EVERY = 8
+"""Where a part of the program is searched, one in so many leaves is looked at in the whole."""
+
 WITNESS_SECONDS, WITNESS_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
+
+WALK_SHARE = 0.15
+"""Which share of the time one walk may take: of that left for a first witness, else of that gone by."""
 
 
 Accepts: TypeAlias = Callable[[Distribution], bool]
@@ -134,8 +148,23 @@ class Limits:
 
 
 class _Leaf(NamedTuple):
+    """A box, and which ratios lie strictly inside their ranges in it.
+
+    `open` are the ratios on which contexts disagree, each with its mean; None while that is not known.
+    """
+
     box: Box
     basis: Basis
+    inside: frozenset[int] = frozenset()
+    open: tuple[tuple[int, float], ...] | None = None
+
+
+class _Child(NamedTuple):
+    """A part of a leaf with its bound, and a point of its relaxation if that was solved."""
+
+    bound: float
+    leaf: _Leaf
+    point: Floats | None
 
 
 def search(
@@ -176,21 +205,23 @@ class Search:
         self.objective = objective
         self.limits = limits
         self.end = end
-        self.prover = Prover(encoding.program, objective, end, limits.budget)
+        self.whole = self.prover = Prover(encoding.program, objective, end, limits.budget)
         self.witnesses = WitnessSearch(encoding, objective, end, limits.budget)
         self.best = self.known = known
         self.accepts = accepts
         self.seconds_on_witnesses = 0.0
         self.root: Claim | None = None
-        self.explored = 0
+        self.explored = self.next_whole = 0
+        self.whole_basis: Basis = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
+        self.trials = np.zeros(len(encoding.program.ratios.lower), dtype=np.intp)
         known_bound = end.trivial if floor is None else floor
         self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), end.sign * known_bound)
 
     def go_on(self, budget: Budget) -> Finding:
         """Take up a search that stopped, or that saw its first leaf only, with another budget."""
         self.limits = replace(self.limits, budget=budget, root_only=False)
-        self.prover.budget = self.witnesses.budget = budget
+        self.whole.budget = self.prover.budget = self.witnesses.budget = budget
         return self.run()
 
     def run(self) -> Finding:
@@ -233,27 +264,51 @@ class Search:
         return bound >= self._enough()
 
     def _finding(self, otherwise: Ending) -> Finding:
-        bound, warrant, sign = self.tree.bound, self.prover.warrant, self.end.sign
+        bound, warrant, sign = self.tree.bound, self._warrant, self.end.sign
         if bound == inf:
             return Finding(sign * inf, None, Ending.EMPTY, warrant, self.explored, self.root)
         ending = Ending.CLOSED if self._suffices(bound) else otherwise
         return Finding(sign * bound, self.best, ending, warrant, self.explored, self.root)
 
+    @property
+    def _warrant(self) -> Warrant:
+        """Return on whose word the bounds of all leaves stand."""
+        return self.prover.warrant if self.whole.warrant is Checker.warrant else self.whole.warrant
+
     def _explore(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
-        """Bound the weakest leaf, look for a witness in it, and cut it."""
-        is_root, self.explored = self.root is None, self.explored + 1
-        claim, basis = self.prover.relax(leaf.box, leaf.basis)
+        """Cut the weakest leaf, once its relaxation is solved."""
+        self.explored += 1
+        return self._solved(known, leaf) if leaf.open is None else self._branched(known, leaf)
+
+    def _solved(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
+        """Bound a leaf and look for a witness in it."""
+        is_root, prover = self.root is None, self.prover
+        claim, basis = prover.relax(leaf.box, leaf.basis)
         self.root = self.root or claim
-        bound = self.prover.bound(claim, leaf.box, known)
+        bound = prover.bound(claim, leaf.box, known)
         if claim.outcome is Outcome.STOPPED:
-            return self._bisected(bound, leaf.box)
+            return self._bisected(bound, leaf)
+        solved = leaf._replace(basis=basis)
         if claim.outcome is Outcome.OPTIMAL and not self._suffices(bound):
-            self._look_for_witness(claim.point, bound)
+            self._look_into(_Child(bound, solved, claim.point))
         if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):
             return Explored(closed=bound)
-        if is_root:
-            return Explored(((bound, _Leaf(self._prepared(leaf.box, bound), basis)),))
-        return self._branched(bound, _Leaf(leaf.box, basis), claim.point)
+        solved = solved._replace(open=self._candidates(leaf.box, claim.point))
+        return Explored(((bound, self._begun(bound, solved) if is_root else solved),))
+
+    def _begun(self, bound: float, leaf: _Leaf) -> _Leaf:
+        """Prepare the root for the first cut, and go on with the part of the program that bears on it."""
+        leaf = leaf._replace(box=self._prepared(leaf.box, bound))
+        if self.limits.root_only or self._suffices(bound):
+            return leaf
+        near = bound - CLOSE * self.limits.gap(self.limits.tolerance, self.end.sign * bound)
+        for program, objective in Surroundings(self.program, self.objective, leaf.box).parts():
+            prover = Prover(program, objective, self.end, self.limits.budget)
+            claim, basis = prover.relax(leaf.box, None)
+            if claim.outcome is Outcome.OPTIMAL and prover.bound(claim, leaf.box, -inf) >= near:
+                self.prover, self.whole_basis = prover, leaf.basis
+                return leaf._replace(basis=basis, open=self._candidates(leaf.box, claim.point))
+        return leaf
 
     def _look_for_witness(self, point: Floats, bound: float) -> None:
         """Take a point as a witness itself; search from it only where that is not enough, and seldom."""
@@ -278,7 +333,8 @@ class Search:
         """Walk to a witness, within the time for witnesses where one is known."""
         budget = self.limits.budget
         began = budget.elapsed
-        self.witnesses.budget = budget.at_most(inf if self.best is None else self._witness_seconds())
+        longest = WALK_SHARE * (budget.remaining if self.best is None else budget.elapsed)
+        self.witnesses.budget = budget.at_most(max(WITNESS_SECONDS, longest))
         self._offer(walk())
         self.witnesses.budget = budget
         self.seconds_on_witnesses += budget.elapsed - began
@@ -295,7 +351,7 @@ class Search:
             seconds = self.limits.budget.for_solver
             center = self.prover.relaxation.center(self.objective, box, seconds)
             if center is not None:
-                self._offer(self.witnesses.from_afar(center))
+                self._spend(lambda: self.witnesses.from_afar(center))
         if self.limits.root_only or self._suffices(bound):
             return box
         return self.prover.narrowed(box, self.limits.budget.share(NARROWING_SHARE))
@@ -314,11 +370,13 @@ class Search:
 
     # ---- cutting --------------------------------------------------------------------------------------
 
-    def _branched(self, bound: float, leaf: _Leaf, point: Floats) -> Explored[_Leaf]:
-        """Cut the ratio whose two halves promise the better bounds, judged by solving or by experience."""
-        best: tuple[tuple[float, _Leaf], ...] = ()
+    def _branched(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+        """Cut the ratio whose parts promise the best bounds, judged by solving or by experience."""
+        best: tuple[_Child, ...] | None = None
         best_score, patience = -inf, PATIENCE
-        for ratio, value in self._candidates(leaf.box, point):
+        for ratio, value in leaf.open or ():
+            if best and self.trials[ratio] >= RELIABLE and self.gains[ratio] <= best_score:
+                continue
             children = self._children(bound, leaf, ratio, value)
             score = self._score(children, bound)
             if score > best_score:
@@ -326,55 +384,103 @@ class Search:
             patience -= 1
             if patience == 0 or self.limits.budget.is_spent:
                 break
-        if not best and self.limits.attains:
-            self._offer(self.witnesses.from_point(point, steps=STEPS))
-        return Explored(best) if best else Explored(closed=bound)
+        if best is None:
+            return self._uncut(bound, leaf)
+        weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
+        if weakest is not None and not self._suffices(weakest.bound):
+            self._look_into(weakest)
+        return Explored(tuple((child.bound, child.leaf) for child in best))
 
-    def _bisected(self, bound: float, box: Box) -> Explored[_Leaf]:
+    def _look_into(self, child: _Child) -> None:
+        """Look for a witness in a new leaf; a part of the program has no point of the whole."""
+        if self.prover is self.whole:
+            assert child.point is not None
+            self._look_for_witness(child.point, child.bound)
+        elif self.explored >= self.next_whole and self._may_look():
+            self.next_whole = self.explored + WHOLE_EVERY
+            self._spend(lambda: self._attained_in(child.leaf.box))
+
+    def _attained_in(self, box: Box) -> Candidate | None:
+        """Solve the whole program in a leaf of a part, and take its point as a witness."""
+        claim, basis = self.whole.relax(box, self.whole_basis)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return None
+        self.whole_basis = basis
+        return self.witnesses.from_point(claim.point, steps=1 if self.best is not None else STEPS)
+
+    def _uncut(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+        """Close a leaf in which all contexts agree, after a last look for the witness that must be in it."""
+        if self.limits.attains:
+            claim, _ = self.whole.relax(leaf.box, None)
+            bound = self.whole.bound(claim, leaf.box, bound)
+            if claim.outcome is Outcome.OPTIMAL:
+                self._offer(self.witnesses.from_point(claim.point, steps=STEPS))
+        return Explored(closed=bound)
+
+    def _bisected(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Halve the widest ratio of a leaf about which the solver says nothing."""
+        box = leaf.box
         widths = box.upper - box.lower
         ratio = int(np.argmax(widths)) if len(widths) else 0
         if not len(widths) or widths[ratio] <= NARROW:
             return Explored(closed=bound)
-        boxes = self._cut(box, ratio, float(box.lower[ratio] + widths[ratio] / 2.0))
-        return Explored(tuple((bound, _Leaf(half, None)) for half in boxes))
+        halves = box.split(ratio, float(box.lower[ratio] + widths[ratio] / 2.0))
+        return Explored(tuple((bound, _Leaf(half, None, leaf.inside)) for half in halves))
 
-    def _candidates(self, box: Box, point: Floats) -> list[tuple[int, float]]:
+    def _candidates(self, box: Box, point: Floats) -> tuple[tuple[int, float], ...]:
         """Return the ratios on which contexts disagree, with the value to cut at, most promising first."""
-        values, apart = disagreement(self.encoding, point)
+        values, apart = disagreement(self.prover.program, point)
         apart[box.upper - box.lower <= NARROW] = 0.0
         order = np.argsort(-apart * (self.gains + 1e-3), kind="stable")[:CANDIDATES]
-        return [(int(r), float(values[r])) for r in order if apart[r] > AGREED]
+        return tuple((int(r), float(values[r])) for r in order if apart[r] > AGREED)
 
-    def _children(
-        self, known: float, leaf: _Leaf, ratio: int, value: float
-    ) -> tuple[tuple[float, _Leaf], ...]:
-        children = []
-        for box in self._cut(leaf.box, ratio, value):
-            claim, basis = self.prover.relax(box, leaf.basis)
-            bound = self.prover.bound(claim, box, known)
-            children.append((bound, _Leaf(box, basis or leaf.basis)))
-        gain = min(bound for bound, _ in children) - known
+    def _children(self, known: float, leaf: _Leaf, ratio: int, value: float) -> tuple[_Child, ...]:
+        """Cut one ratio: into its two ends and what is inside, where that may be, or in two halves."""
+        interior = self.program.ratios.interior
+        if interior is None or interior.table[ratio] < 0 or ratio in leaf.inside:
+            halves = cut_inside(leaf.box, ratio, value)
+            return self._bounded(known, leaf, ratio, halves)
+        children = self._bounded(known, leaf, ratio, self._ends(leaf.box, ratio))
+        if not interior.admits(leaf.inside, ratio):
+            return children
+        within = leaf._replace(inside=leaf.inside | {ratio})
+        return *children, _Child(known, within, None)
+
+    def _ends(self, box: Box, ratio: int) -> tuple[Box, ...]:
+        """Return the box with a ratio at either end of its own range, if that is still in the box."""
+        own = self.program.ratios
+        low, high = float(own.lower[ratio]), float(own.upper[ratio])
+        ends = ((low, low),) if low == high else ((low, low), (high, high))
+        # Where bounds were narrowed, an end may be a rounding away from one of them.
+        least, most = nextafter(float(box.lower[ratio]), -inf), nextafter(float(box.upper[ratio]), inf)
+        return tuple(box.restrict(ratio, *end) for end in ends if least <= end[0] <= most)
+
+    def _bounded(self, known: float, leaf: _Leaf, ratio: int, boxes: Iterable[Box]) -> tuple[_Child, ...]:
+        children = [self._child(known, leaf, box) for box in boxes]
+        gain = min((child.bound for child in children), default=inf) - known
         self.gains[ratio] = 0.5 * self.gains[ratio] + 0.5 * min(gain, 1.0)
+        self.trials[ratio] += 1
         return tuple(children)
 
-    def _score(self, children: tuple[tuple[float, _Leaf], ...], bound: float) -> float:
-        """Weigh the worse half most: it decides the bound."""
+    def _child(self, known: float, leaf: _Leaf, box: Box) -> _Child:
+        claim, basis = self.prover.relax(box, leaf.basis)
+        bound = self.prover.bound(claim, box, known)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return _Child(bound, _Leaf(box, leaf.basis, leaf.inside), None)
+        candidates = () if self._suffices(bound) else self._candidates(box, claim.point)
+        return _Child(bound, _Leaf(box, basis, leaf.inside, candidates), claim.point)
+
+    def _score(self, children: tuple[_Child, ...], bound: float) -> float:
+        """Weigh the worse part most: it decides the bound. What is inside has not been bounded yet."""
         ceiling = self._incumbent() if self.best is not None else bound + 1.0
-        gains = sorted(min(child, ceiling) - bound for child, _ in children)
-        return 0.8 * gains[0] + 0.2 * gains[1]
-
-    def _cut(self, box: Box, ratio: int, value: float) -> tuple[Box, Box]:
-        if self.program.ratios.at_vertex[ratio]:
-            low, high = float(box.lower[ratio]), float(box.upper[ratio])
-            return box.restrict(ratio, low, low), box.restrict(ratio, high, high)
-        return cut_inside(box, ratio, value)
+        gains = sorted(min(child.bound, ceiling) - bound for child in children if child.point is not None)
+        return 0.8 * gains[0] + 0.2 * gains[-1] if gains else inf
 
 
-def disagreement(encoding: Encoding, point: Floats) -> tuple[Floats, Floats]:
+def disagreement(program: Program, point: Floats) -> tuple[Floats, Floats]:
     """Return each ratio on average over its contexts, and how far apart these are."""
-    ratios = encoding.program.ratios
-    values = ratio_values(encoding, point)
+    ratios = program.ratios
+    values = ratios.values(point)
     apart = np.abs(ratios.numerator @ point - values[ratios.of] * (ratios.denominator @ point))
     return values, np.bincount(ratios.of, apart, len(values)).astype(np.float64)
 

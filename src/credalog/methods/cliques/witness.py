@@ -7,7 +7,6 @@ statement and improving the objective.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -16,14 +15,14 @@ import numpy as np
 from credalog.errors import MissingLibrary
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Clique
-from credalog.network.polytopes import LocalPolytope, ranges, single_value_bounds, vertices
+from credalog.methods.cliques.reading import Reader, aligned, observed_part
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Floats, Objective
 from credalog.program.solvers.highs import Linearization
 from credalog.program.solvers.ipopt import improve
-from credalog.tables.distribution import Distribution, Factor
+from credalog.tables.distribution import Distribution
 
 __all__ = ["LARGEST_SCOPE", "STEPS", "Candidate", "WitnessSearch", "ratio_values"]
 
@@ -70,6 +69,7 @@ class WitnessSearch:
         self.objective = objective
         self.end = end
         self.budget = budget
+        self._reader = Reader(encoding)
         cliques = encoding.factorization.cliques
         self._has_inner_conditions = bool(encoding.problem.declared) or any(
             len(c.block) > 1 or (c.is_free and not c.conditions_hold_by_construction) for c in cliques
@@ -149,13 +149,14 @@ class WitnessSearch:
         if self._has_inner_conditions:
             held = self._linear(point, 0.0, most)
             point = point if held is None else held
-        distribution = distribution_at(self.encoding, point)
-        tables = tables_of(self.encoding, distribution)
+        theta = self._reader.theta(point)
+        tables = self._reader.tables(theta)
         mass = float(self.objective.denominator @ tables)
         if mass <= 0.0:
             return None
         value = float(self.objective.numerator @ tables) / mass
         missed = _missed(self.encoding, tables)
+        distribution = self._reader.distribution(theta)
         return Candidate(distribution, tables / mass, value, missed.max(initial=0.0), missed.sum())
 
 
@@ -177,116 +178,13 @@ def _missed(encoding: Encoding, tables: Floats) -> Floats:
 
 def ratio_values(encoding: Encoding, point: Floats) -> Floats:
     """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
-    ratios = encoding.program.ratios
-    count = len(ratios.lower)
-    part = np.bincount(ratios.of, ratios.numerator @ point, count)
-    whole = np.bincount(ratios.of, ratios.denominator @ point, count)
-    middle = (ratios.lower + ratios.upper) / 2.0
-    return np.divide(part, whole, out=middle, where=whole > 1e-300)
+    return encoding.program.ratios.values(point)
 
 
 def distribution_at(encoding: Encoding, point: Floats) -> Distribution:
     """Read P(block | parents) off the tables of a point, each pulled into its local polytope."""
-    owners: dict[tuple[int, ...], list[int]] = {}
-    for number, clique in enumerate(encoding.factorization.cliques[:-1]):
-        owners.setdefault(clique.block, []).append(number)
-    # Children are eliminated before their parents.
-    order = dict.fromkeys(clique.block for clique in reversed(encoding.factorization.cliques[:-1]))
-    return Distribution(tuple(_factor(encoding, point, block, owners[block]) for block in order))
-
-
-def _factor(encoding: Encoding, point: Floats, block: tuple[int, ...], owners: list[int]) -> Factor:
-    problem, sizes = encoding.problem, encoding.problem.structure.sizes
-    parents = _parents(encoding, block, owners)
-    shape = tuple(sizes[p] for p in parents), tuple(sizes[x] for x in block)
-    counts = np.zeros((prod(shape[0]), prod(shape[1])))
-    for number in _informative(encoding, owners):
-        _add_counts(encoding, point, number, parents, counts)
-    has_own_law = len(block) == 1 and parents == problem.structure.parents[block[0]]
-    polytopes = problem.polytopes[block[0]] if has_own_law else {}
-    for g, configuration in enumerate(np.ndindex(*shape[0])):
-        counts[g] = _conditional(counts[g], polytopes.get(configuration))
-    return Factor(
-        tuple(problem.variables[x] for x in block),
-        tuple(problem.variables[p] for p in parents),
-        counts.reshape(shape[0] + shape[1]),
-    )
-
-
-def _informative(encoding: Encoding, owners: list[int]) -> list[int]:
-    """Leave out tables that show one of many values, where others show all of them."""
-    cliques = encoding.factorization.cliques
-    whole = [n for n in owners if cliques[n].fixed.isdisjoint(cliques[n].block)]
-    two_valued = encoding.problem.structure.sizes[cliques[owners[0]].block[0]] == 2
-    return whole if whole and not two_valued else owners
-
-
-def _parents(encoding: Encoding, block: tuple[int, ...], owners: list[int]) -> tuple[int, ...]:
-    clique = encoding.factorization.cliques[owners[0]]
-    if clique.is_free:
-        return clique.rest[0] if clique.own_condition is None else clique.own_condition.given
-    found = {p for x in block for p in encoding.problem.structure.parents[x]}
-    return tuple(sorted(found - set(block)))
-
-
-def _add_counts(
-    encoding: Encoding, point: Floats, number: int, parents: tuple[int, ...], counts: Floats
-) -> None:
-    """Add the mass that one clique gives to each state of its block under each parent configuration."""
-    clique = encoding.factorization.cliques[number]
-    rows = encoding.state_numbers(parents, clique)
-    if not any(x in clique.fixed for x in clique.block):
-        columns = encoding.arranged(number, parents, clique.block)
-        counts[rows] += np.maximum(point[columns].sum(axis=2), 0.0)
-        return
-    (x,) = clique.block
-    lean = encoding.lean(number)
-    part = point[encoding.arranged(number, parents)].sum(axis=1)
-    whole = point[encoding.arranged(lean, parents)].sum(axis=1)
-    others = np.maximum(whole - part, 0.0) / (counts.shape[1] - 1)
-    added = np.repeat(others[:, None], counts.shape[1], axis=1)
-    added[:, encoding.evidence[x]] = np.maximum(part, 0.0)
-    counts[rows] += added
-
-
-def _conditional(counts: Floats, polytope: LocalPolytope | None) -> Floats:
-    """Normalize counts and pull the result into the local polytope."""
-    total = counts.sum()
-    if polytope is None:
-        return counts / total if total > 1e-300 else np.full(len(counts), 1.0 / len(counts))
-    theta = counts / total if total > 1e-300 else None
-    bounds = single_value_bounds(polytope)
-    if bounds is not None:
-        lows, highs = (np.array(ends, dtype=float) for ends in zip(*ranges(polytope), strict=True))
-        return _shifted_into((lows + highs) / 2.0 if theta is None else theta, lows, highs)
-    corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
-    if theta is None:
-        middle: Floats = corners.mean(axis=0)
-        return middle
-    from scipy.optimize import nnls
-
-    weights, _ = nnls(np.vstack([corners.T, np.full(len(corners), 10.0)]), np.append(theta, 10.0))
-    pulled: Floats = weights @ corners / weights.sum()
-    return pulled
-
-
-def _shifted_into(theta: Floats, lows: Floats, highs: Floats) -> Floats:
-    """Return the nearest distribution within bounds on each value: shifted by a constant and clipped."""
-    if len(theta) == 2:
-        first = float(np.clip(theta[0], lows[0], highs[0]))
-        return np.array([first, 1.0 - first])
-    below, above = -1.0, 1.0
-    for _ in range(60):
-        shift = (below + above) / 2.0
-        if np.clip(theta + shift, lows, highs).sum() < 1.0:
-            below = shift
-        else:
-            above = shift
-    found: Floats = np.clip(theta + above, lows, highs)
-    # What the last digits leave goes to the value with most room on that side.
-    left = 1.0 - found.sum()
-    found[int(np.argmax(highs - found if left > 0.0 else found - lows))] += left
-    return found
+    reader = Reader(encoding)
+    return reader.distribution(reader.theta(point))
 
 
 def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:
@@ -300,7 +198,7 @@ def tables_of(encoding: Encoding, distribution: Distribution) -> Floats:
         factor = factor_of[clique.block]
         table = _rest_table(encoding, point, number, clique)
         parents = [number_of[v] for v in factor.parents]
-        own = _aligned(factor.table, (*parents, *clique.block), clique, encoding.evidence)
+        own = aligned(factor.table, (*parents, *clique.block), clique, encoding.evidence)
         point[encoding.columns[number]] = table * own
     return point
 
@@ -317,13 +215,8 @@ def marginals_of(encoding: Encoding, distribution: Distribution) -> Floats | Non
     point = np.zeros(encoding.program.columns)
     tables = distribution.marginals(scopes)
     for clique, columns, table in zip(cliques, encoding.columns, tables, strict=True):
-        point[columns] = table[_observed(clique.scope, clique, encoding.evidence)]
+        point[columns] = table[observed_part(clique.scope, clique, encoding.evidence)]
     return point
-
-
-def _observed(over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]) -> tuple[int | slice, ...]:
-    """Return the part of a table in which the variables that a clique observes have their states."""
-    return tuple(evidence[x] if x in clique.fixed else slice(None) for x in over)
 
 
 def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) -> Floats:
@@ -334,13 +227,3 @@ def _rest_table(encoding: Encoding, point: Floats, number: int, clique: Clique) 
         shape = [encoding.problem.structure.sizes[x] if x in part else 1 for x in clique.shown]
         table = table * sums.reshape(shape)
     return table
-
-
-def _aligned(table: Floats, over: tuple[int, ...], clique: Clique, evidence: Mapping[int, int]) -> Floats:
-    """Bring a table over some variables of a clique into the shape of the clique's own."""
-    kept = [x for x in over if x not in clique.fixed]
-    order = sorted(range(len(kept)), key=lambda axis: clique.shown.index(kept[axis]))
-    picked = table[_observed(over, clique, evidence)].transpose(order)
-    sizes = iter(picked.shape)
-    aligned: Floats = picked.reshape([next(sizes) if x in over else 1 for x in clique.shown])
-    return aligned

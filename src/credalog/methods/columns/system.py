@@ -75,7 +75,7 @@ def system_of(network: Network, *interesting: Formula) -> System:
     k, j, factors = (np.array(part) for part in zip(*entries, strict=True)) if entries else (EMPTY,) * 3
     matrix = sp.csr_array(sp.coo_array((factors, (k, j)), shape=(len(rows), len(place)), dtype=np.float64))
     is_equality = np.array([row.is_equality for row in rows], dtype=np.bool_)
-    return System(Events(network.variables, tuple(place), certain), rows, matrix, is_equality, place)
+    return System(Events(tuple(network.variables), tuple(place), certain), rows, matrix, is_equality, place)
 
 
 def _place(formula: Formula, place: dict[Formula, int]) -> int:

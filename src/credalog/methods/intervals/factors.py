@@ -11,7 +11,7 @@ keeps its sentences as rows over its own worlds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -76,6 +76,33 @@ class Arrays(NamedTuple):
     coefficient: Floats
     product: NDArray[np.bool_]
 
+    @classmethod
+    def of(
+        cls,
+        kind: NDArray[np.int8],
+        edge_start: Indices,
+        edge_variable: Indices,
+        size: Indices,
+        table_start: Indices,
+        coefficient: Floats,
+    ) -> Arrays:
+        """Derive the rest from the factors' neighbours and numbers; nobody is taken to be independent."""
+        slots = np.where(size == 2, 1, size)
+        return cls(
+            kind=kind,
+            edge_start=edge_start,
+            edge_variable=edge_variable,
+            edge_slot=starts(slots[edge_variable]),
+            edge_factor=np.repeat(np.arange(len(kind)), np.diff(edge_start)),
+            size=size,
+            variable_slot=starts(slots),
+            variable_start=starts(np.bincount(edge_variable, minlength=len(size))),
+            variable_edge=np.argsort(edge_variable, kind="stable"),
+            table_start=table_start,
+            coefficient=coefficient,
+            product=np.zeros(len(edge_variable), dtype=np.bool_),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Factor:
@@ -93,7 +120,7 @@ class FactorGraph:
     """The factors of a network, and their arrays."""
 
     network: Network
-    factors: tuple[Factor, ...]
+    factors: Sequence[Factor]
     arrays: Arrays = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +178,8 @@ class _Reading(NamedTuple):
     given: Formula
     lower: float
     upper: float
+    second: bool
+    """Whether the sentence itself bounds the second value; otherwise the bounds are exchanged."""
 
 
 def factor_graph(
@@ -165,23 +194,23 @@ def factor_graph(
     index = {v: i for i, v in enumerate(network.variables)}
     groups: dict[tuple[int, ...], list[tuple[int, _Reading | None]]] = {}
     for i, sentence in enumerate(network.sentences):
-        if silent and _is_late(i, budget):
+        if silent and is_late(i, budget):
             break
-        reading = _read(sentence)
+        reading = read(sentence)
         key = tuple(sorted(index[v] for v in _scope(sentence, reading)))
         if key:
             groups.setdefault(key, []).append((i, reading))
         else:
-            _check_constant(sentence)
+            check_constant(sentence)
     encoded = []
     for i, (key, group) in enumerate(groups.items()):
-        if silent and _is_late(i, budget):
+        if silent and is_late(i, budget):
             break
-        encoded.append(_encode(network, index, key, group, families=families or len(key) < 3, silent=silent))
+        encoded.append(encode(network, index, key, group, families=families or len(key) < 3, silent=silent))
     return assemble(network, encoded)
 
 
-def _is_late(number: int, budget: Budget | None) -> bool:
+def is_late(number: int, budget: Budget | None) -> bool:
     """Look at the clock now and then."""
     return budget is not None and number % 256 == 255 and budget.is_spent
 
@@ -198,7 +227,7 @@ def _scope(sentence: Sentence, reading: _Reading | None) -> tuple[Variable, ...]
     return (reading.head, *reading.condition)
 
 
-def _read(sentence: Sentence) -> _Reading | None:
+def read(sentence: Sentence) -> _Reading | None:
     """Read a sentence that bounds a two-valued variable, given two-valued others."""
     if sentence.is_linear:
         return None
@@ -217,10 +246,10 @@ def _read(sentence: Sentence) -> _Reading | None:
         return None
     condition = None if literals is None else {v: v.values.index(value) for v, value in literals.items()}
     lower, upper = (sentence.lower, sentence.upper) if second else (1 - sentence.upper, 1 - sentence.lower)
-    return _Reading(head, condition, sentence.given, _down(lower), _up(upper))
+    return _Reading(head, condition, sentence.given, down(lower), up(upper), second)
 
 
-def _check_constant(sentence: Sentence) -> None:
+def check_constant(sentence: Sentence) -> None:
     """Refuse a sentence over no variable at all, unless it is true."""
     given = bool(truth_table(sentence.given, ()))
     total = sum((w for w, claim in sentence.claims if truth_table(claim, ())), Fraction(0))
@@ -230,7 +259,7 @@ def _check_constant(sentence: Sentence) -> None:
         )
 
 
-def _encode(
+def encode(
     network: Network,
     index: dict[Variable, int],
     key: tuple[int, ...],
@@ -239,6 +268,7 @@ def _encode(
     families: bool,
     silent: bool,
 ) -> Encoded:
+    """Encode the factor of the sentences over some variables, given by number."""
     members = tuple(i for i, _ in group)
     if prod(len(network.variables[v].values) for v in key) > MOST_WORLDS:
         return _too_large(network, key, members, silent=silent)
@@ -294,12 +324,14 @@ def _worlds(reading: _Reading, parents: tuple[Variable, ...]) -> tuple[int, ...]
     return (number,)
 
 
-def _down(value: Fraction) -> float:
+def down(value: Fraction) -> float:
+    """Return a float that is not above a fraction."""
     nearest = value.numerator / value.denominator
     return nearest if value.denominator == 1 else round_down(nearest)
 
 
-def _up(value: Fraction) -> float:
+def up(value: Fraction) -> float:
+    """Return a float that is not below a fraction."""
     nearest = value.numerator / value.denominator
     return nearest if value.denominator == 1 else round_up(nearest)
 
@@ -330,34 +362,23 @@ def _rows(sentence: Sentence, scope: tuple[Variable, ...]) -> Iterator[Floats]:
     ]
     for sign, bound in ((1, sentence.upper), (-1, sentence.lower)):
         row = np.zeros(len(given))
-        row[given] = np.array([_down(sign * (total - bound)) for total in totals])[kind.ravel()]
+        row[given] = np.array([down(sign * (total - bound)) for total in totals])[kind.ravel()]
         if (row > 0.0).any():
             yield row
 
 
 def _arrays(network: Network, encoded: list[Encoded]) -> Arrays:
-    size = np.array([len(v.values) for v in network.variables], dtype=np.int64)
-    slots = np.where(size == 2, 1, size)
-    degree = np.array([len(e.factor.scope) for e in encoded], dtype=np.int64)
-    edge_variable = np.array([v for e in encoded for v in e.factor.scope], dtype=np.int64)
-    lengths = np.array([e.rows.size for e in encoded], dtype=np.int64)
     blocks = [e.rows.ravel() for e in encoded]
-    return Arrays(
-        kind=np.array([e.factor.kind for e in encoded], dtype=np.int8),
-        edge_start=_starts(degree),
-        edge_variable=edge_variable,
-        edge_slot=_starts(slots[edge_variable]),
-        edge_factor=np.repeat(np.arange(len(encoded)), degree),
-        size=size,
-        variable_slot=_starts(slots),
-        variable_start=_starts(np.bincount(edge_variable, minlength=len(size))),
-        variable_edge=np.argsort(edge_variable, kind="stable"),
-        table_start=_starts(lengths),
-        coefficient=np.concatenate(blocks) if blocks else np.empty(0),
-        product=np.zeros(len(edge_variable), dtype=np.bool_),
+    return Arrays.of(
+        np.array([e.factor.kind for e in encoded], dtype=np.int8),
+        starts(np.array([len(e.factor.scope) for e in encoded], dtype=np.int64)),
+        np.array([v for e in encoded for v in e.factor.scope], dtype=np.int64),
+        np.array([len(v.values) for v in network.variables], dtype=np.int64),
+        starts(np.array([e.rows.size for e in encoded], dtype=np.int64)),
+        np.concatenate(blocks) if blocks else np.empty(0),
     )
 
 
-def _starts(lengths: NDArray[np.int64]) -> Indices:
+def starts(lengths: NDArray[np.int64]) -> Indices:
     """Return where consecutive blocks of these lengths start, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])

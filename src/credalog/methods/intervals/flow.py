@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
 from credalog.garbage import uncollected
+from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.methods.intervals.evidence import posterior
-from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind, factor_graph
+from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind
 from credalog.methods.intervals.result import Propagation, Round, Variant
 from credalog.methods.intervals.rounds import (
     Messages,
@@ -36,8 +37,10 @@ from credalog.methods.intervals.rounds import (
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
 from credalog.methods.intervals.wide import wide_messages
 from credalog.methods.intervals.windows import Surroundings, widen
+from credalog.network.columns import columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, conjunction, literals_of
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
+from credalog.network.parents import Parents, parents_of
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget
 from credalog.numbers.jit import interpreted, is_ready
@@ -92,10 +95,16 @@ class _Plan:
     budget: Budget
     report: Report | None
     markov: Markov
-    dependencies: DependencyGraph
+    dependencies: DependencyGraph | Parents
     wide: int = WIDE
     at_once: int = AT_ONCE
     compiles: bool = True
+
+    @property
+    def whole(self) -> DependencyGraph:
+        """The dependency graph, where windows or evidence need it."""
+        assert isinstance(self.dependencies, DependencyGraph)
+        return self.dependencies
 
     @property
     def sound(self) -> bool:
@@ -142,12 +151,13 @@ def propagate(
         raise CredalogError(f"a window cannot reach {window} steps", advice="Give 0, 1, 2 or a little more.")
     which, order = _chosen(Variant, variant), _chosen(Schedule, schedule)
     budget = Budget.of(timeout)
-    around = dependency_graph(network) if dependencies is None else dependencies
-    plan = _Plan(which, order, tolerance, max_iterations, budget, report, markov, around)
     observed = _observed(network, evidence)
-    is_printed = plan.variant is Variant.PRINTED
+    is_printed = which is Variant.PRINTED
     families = not is_printed or bool(observed)
-    graph = factor_graph(network, families=families, silent=plan.sound, budget=budget)
+    graph = factors_of(network, families=families, silent=which is Variant.SOUND, budget=budget)
+    grows = bool(window) or (window is None and len(graph.factors) <= MOST_WINDOWED)
+    around = _around(network, is_whole=grows or bool(observed)) if dependencies is None else dependencies
+    plan = _Plan(which, order, tolerance, max_iterations, budget, report, markov, around)
     plan = _paced(graph, plan, window or 0)
     with nullcontext() if plan.compiles else interpreted():
         if plan.sound:
@@ -156,6 +166,12 @@ def propagate(
             return _belief_posterior(graph, plan, observed)
         graph = graph if is_printed else mark_parents(graph)
         return _propagation(graph, plan, _resumed(graph, plan, start))
+
+
+def _around(network: Network, *, is_whole: bool) -> DependencyGraph | Parents:
+    """Return the dependency graph; of a large network only the parents, unless the whole is needed."""
+    is_large = columns_of(network) is not None
+    return parents_of(network) if is_large and not is_whole else dependency_graph(network)
 
 
 def _paced(graph: FactorGraph, plan: _Plan, window: int) -> _Plan:
@@ -195,7 +211,7 @@ def _sound(
     if not observed:
         return found
     implied = plan.markov is not Markov.NONE
-    around = Surroundings.of(found.graph, plan.dependencies, MOST_OBSERVED_WORLDS, implied=implied)
+    around = Surroundings.of(found.graph, plan.whole, MOST_OBSERVED_WORLDS, implied=implied)
     given = sound_posterior(
         around, found.lower, found.upper, observed, asked=asked, implied=implied, budget=plan.budget
     )
@@ -274,7 +290,7 @@ def _marked(graph: FactorGraph, window: int, plan: _Plan) -> FactorGraph:
     # To mark nothing is sound as well.
     implied = plan.markov is not Markov.NONE and not plan.budget.is_spent
     if window:
-        graph = widen(graph, plan.dependencies, window, implied=implied, budget=plan.budget)
+        graph = widen(graph, plan.whole, window, implied=implied, budget=plan.budget)
     if implied:
         graph = mark_independent(graph, plan.dependencies)
     return mark_declared(graph)
@@ -284,7 +300,7 @@ def _belief_posterior(graph: FactorGraph, plan: _Plan, observed: World) -> Propa
     """Propagate evidence by the messages of 2U."""
     found = posterior(
         graph,
-        plan.dependencies,
+        plan.whole,
         observed,
         tolerance=plan.tolerance,
         max_iterations=plan.max_iterations,

@@ -149,14 +149,15 @@ class Propagation(Printed):
         Where messages contradict each other nothing is known: every interval is then that between 0 and 1.
         """
         with uncollected():
-            return tuple(self._answers())
+            return tuple(self.stream())
 
     def answer(self, atom: Is, asked: Query) -> Answer:
         """Return the answer to one query, whose claim says the same as an atom."""
         found = self._answer(self._number(atom.variable), atom.variable.values.index(atom.value))
         return replace(found, query=asked)
 
-    def _answers(self) -> Iterator[Answer]:
+    def stream(self) -> Iterator[Answer]:
+        """Yield the same answers one by one, none of which is kept."""
         for v, variable in enumerate(self.graph.network.variables):
             for i, value in enumerate(variable.values):
                 if value != "false" or not variable.is_proposition:

@@ -18,10 +18,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind
 from credalog.network.graph import DependencyGraph
+from credalog.network.parents import Parents
 from credalog.numbers.jit import compiled
 
 __all__ = ["Ancestry", "mark_declared", "mark_independent", "mark_parents"]
@@ -32,10 +35,11 @@ MOST_ANCESTORS = 1000
 Flags = NDArray[np.bool_]
 
 
-def mark_independent(graph: FactorGraph, dependencies: DependencyGraph) -> FactorGraph:
+def mark_independent(graph: FactorGraph, dependencies: DependencyGraph | Parents) -> FactorGraph:
     """Mark, in every factor, a set of neighbours that are mutually independent in every model."""
-    start, parents = _compressed(dependencies.parent_indices)
-    cyclic, component = _cyclic_ancestry(dependencies)
+    rows = _rows(dependencies)
+    start, parents = rows.start, rows.flat
+    cyclic, component = _cyclic_ancestry(rows)
     bridge = _bridges(start, parents)
     product = graph.arrays.product.copy()
     visited = np.full(len(cyclic), -1)
@@ -48,7 +52,7 @@ class Ancestry:
 
     def __init__(self, dependencies: DependencyGraph) -> None:
         self._parents = dependencies.parent_indices
-        self.cyclic, self.component = _cyclic_ancestry(dependencies)
+        self.cyclic, self.component = _cyclic_ancestry(_rows(dependencies))
         self._known: dict[int, frozenset[int] | None] = {}
 
     def of(self, v: int) -> frozenset[int] | None:
@@ -104,6 +108,8 @@ def mark_declared(graph: FactorGraph) -> FactorGraph:
         for a in declared.left
         for b in declared.right
     ]
+    if not pairs:
+        return graph
     product = graph.arrays.product.copy()
     for f, factor in enumerate(graph.factors):
         # Of a family only the parents are candidates: its local program speaks of them alone.
@@ -117,30 +123,41 @@ def mark_declared(graph: FactorGraph) -> FactorGraph:
 def mark_parents(graph: FactorGraph) -> FactorGraph:
     """Mark the parents in every table that speaks of one variable given others, as a polytree has them."""
     product = graph.arrays.product.copy()
-    for f, factor in enumerate(graph.factors):
-        if factor.kind is Kind.TABLE:
-            sentences = [graph.network.sentences[i] for i in factor.sentences]
-            heads = {v for s in sentences for v in s.claim_scope}
-            if len(heads) == 1 and not any(heads & set(s.given_scope) for s in sentences):
-                product[graph.edges(f)] = [graph.network.variables[v] not in heads for v in factor.scope]
+    for f in np.flatnonzero(graph.arrays.kind == Kind.TABLE).tolist():
+        factor = graph.factors[f]
+        sentences = [graph.network.sentences[i] for i in factor.sentences]
+        heads = {v for s in sentences for v in s.claim_scope}
+        if len(heads) == 1 and not any(heads & set(s.given_scope) for s in sentences):
+            product[graph.edges(f)] = [graph.network.variables[v] not in heads for v in factor.scope]
     return replace(graph, arrays=graph.arrays._replace(product=product))
 
 
-def _compressed(rows: tuple[tuple[int, ...], ...]) -> tuple[Indices, Indices]:
-    start = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=start[1:])
-    return start, np.array([y for row in rows for y in row], dtype=np.int64)
+def _rows(dependencies: DependencyGraph | Parents) -> Parents:
+    if isinstance(dependencies, Parents):
+        return dependencies
+    return Parents.of_rows(dependencies.parent_indices)
 
 
-def _cyclic_ancestry(dependencies: DependencyGraph) -> tuple[Flags, Indices]:
+def _cyclic_ancestry(rows: Parents) -> tuple[Flags, Indices]:
     """Flag the variables with a cycle among themselves and their ancestors; number the components."""
-    cyclic = np.zeros(len(dependencies.variables), dtype=np.bool_)
-    number = np.empty(len(cyclic), dtype=np.int64)
-    for i, members in enumerate(dependencies.components()):
-        inherited = any(cyclic[y] for x in members for y in dependencies.parent_indices[x])
-        cyclic[list(members)] = len(members) > 1 or inherited
-        number[list(members)] = i
-    return cyclic, number
+    count = len(rows.start) - 1
+    edges = (np.ones(len(rows.flat), dtype=np.int8), rows.flat, rows.start)
+    above = sp.csr_array(edges, shape=(count, count))
+    _, component = connected_components(above, directed=True, connection="strong")
+    tied = np.bincount(component, minlength=1)[component] > 1
+    # One more node stands above all that lie on cycles: what is below it has a cycle among its ancestors.
+    seeds = np.flatnonzero(tied)
+    if not len(seeds):
+        return tied, component.astype(np.int64)
+    child = np.repeat(np.arange(count), np.diff(rows.start))
+    source = np.concatenate([rows.flat, np.full(len(seeds), count)])
+    target = np.concatenate([child, seeds])
+    ones = np.ones(len(source), dtype=np.int8)
+    below = sp.csr_array((ones, (source, target)), shape=(count + 1, count + 1))
+    reached = breadth_first_order(below, count, return_predecessors=False)
+    cyclic = np.zeros(count + 1, dtype=np.bool_)
+    cyclic[reached] = True
+    return cyclic[:-1], component.astype(np.int64)
 
 
 def _bridges(start: Indices, parents: Indices) -> Flags:

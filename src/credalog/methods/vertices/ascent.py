@@ -1,15 +1,17 @@
-"""A model with a great posterior, found without vertices, one family after the other.
+"""A model with a great posterior, found without vertices.
 
 Input: a credal network and a query about one variable given literals. Output: conditional tables inside the
 intervals of all values, and the posterior that they attain, in floats: a witness to be checked.
 
-With all other families fixed, P(event, evidence) and P(evidence) are linear in the blocks of one family, so
-that a step of Dinkelbach's iteration is a continuous knapsack in each block, and no step makes things worse.
+P(event, evidence) - t P(evidence) is linear in the table of each family, and its slopes in all of them come
+from one elimination and its way back (`Product`; Darwiche, 2003). At the posterior t of the model so far,
+each block moves to the best distribution for its slopes, a continuous knapsack (Dinkelbach, 1967). One family
+that moves alone never makes things worse; as many move together as gain from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -20,19 +22,29 @@ from credalog.network.relevance import Relevance, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Question
-from credalog.tables.elimination import Potential, eliminate, restricted
+from credalog.tables.elimination import Potential, restricted
 from credalog.tables.interval_sets import filled
+from credalog.tables.slopes import Product
 
 __all__ = ["climb"]
 
 MAX_CELLS = 1 << 23
-"""The largest table on the way to what a family weighs."""
+"""The largest table on the way."""
 
-SWEEPS = 6
-"""How often all families are gone through at most."""
+STARTS = 4
+"""From how many models the climb begins: the centre, then distributions drawn at random."""
 
-GAIN = 1e-9
-"""A sweep that gains less is the last."""
+MORE_STARTS = 0.25
+"""The share of the time for all starts but the first."""
+
+STEPS = 60
+"""How often tables are moved at most from one start."""
+
+GAIN = 1e-10
+"""A move that gains less is the last."""
+
+FEWER = 4
+"""Where many families that move together gain nothing, so many times fewer are tried."""
 
 
 def climb(
@@ -40,18 +52,26 @@ def climb(
 ) -> Mapping[int, Array] | None:
     """Return the tables of all relevant families; None where nothing is attained in time."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
-    climber = _Climber(credal, asked, event, relevant, {})
-    for x in relevant.families:
-        climber.tables[x] = _centre(*credal.ranges(x, {}))
-    reached = -1.0
+    best: tuple[float, Mapping[int, Array] | None] = (-1.0, None)
     with suppress(OutOfTime, ProblemTooLarge):
-        for _ in range(SWEEPS):
-            before = reached
-            for x in relevant.families:
-                reached = climber.improve(x, max(reached, 0.0), budget)
-            if reached <= before + GAIN:
+        climber = _Climber.of(credal, asked, event, relevant)
+        for number, tables in enumerate(_starts(credal, relevant)):
+            if number == 1:
+                budget = budget.share(MORE_STARTS)
+            found = climber.run(tables, budget)
+            best = max(best, found, key=lambda reached: reached[0])
+            if budget.is_spent:
                 break
-    return None if reached < 0.0 else climber.tables
+    return best[1]
+
+
+def _starts(credal: CredalNetwork, relevant: Relevance) -> Iterator[dict[int, Array]]:
+    """Yield tables at the centre of their intervals, then at vertices drawn at random."""
+    ranges = {x: credal.ranges(x, {}) for x in relevant.families}
+    yield {x: _centre(*ends) for x, ends in ranges.items()}
+    luck = np.random.default_rng(0)
+    for _ in range(STARTS - 1):
+        yield {x: filled(*ends, luck.random(ends[0].shape)) for x, ends in ranges.items()}
 
 
 def _centre(least: Array, most: Array) -> Array:
@@ -64,45 +84,79 @@ def _centre(least: Array, most: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Climber:
-    """The tables so far, which are changed in place."""
+    """A question, and the order in which all variables are summed out of its tables."""
 
     credal: CredalNetwork
     asked: Question
     event: Array
-    relevant: Relevance
-    tables: dict[int, Array]
+    families: tuple[int, ...]
+    product: Product
 
-    def improve(self, x: int, trial: float, budget: Budget) -> float:
-        """Make one family the best it can be for passing a trial value; return what is attained."""
-        inside, total = self._weights(x, budget)
+    @classmethod
+    def of(cls, credal: CredalNetwork, asked: Question, event: Array, relevant: Relevance) -> _Climber:
+        """Plan the elimination; the query's own values are the last of the tables that are multiplied."""
+        scopes = [
+            tuple(y for y in (*credal.parents[x], x) if y not in asked.observed) for x in relevant.families
+        ]
+        product = Product.of([*scopes, (asked.target,)], credal.sizes, most=MAX_CELLS)
+        return cls(credal, asked, event, relevant.families, product)
+
+    def run(self, tables: dict[int, Array], budget: Budget) -> tuple[float, Mapping[int, Array] | None]:
+        """Move tables while that gains something; return what is attained, -1 where the evidence is not."""
+        value = self._posterior(tables, budget)
+        with suppress(OutOfTime):
+            for _ in range(STEPS):
+                before = value
+                tables, value = self._moved(tables, value, budget)
+                if value <= before + GAIN:
+                    break
+        return value, None if value < 0.0 else tables
+
+    def _posterior(self, tables: Mapping[int, Array], budget: Budget) -> float:
+        """Return the posterior of the event; -1 where the evidence has no probability."""
+        parts = (self._total(tables, event, budget) for event in (self.event, 1.0 - self.event))
+        (inside, shift), (outside, other) = parts
+        scale = max(shift, other)
+        inside, outside = np.ldexp(inside, shift - scale), np.ldexp(outside, other - scale)
+        return float(inside / (inside + outside)) if inside + outside > 0.0 else -1.0
+
+    def _total(self, tables: Mapping[int, Array], values: Array, budget: Budget) -> tuple[float, int]:
+        return self.product.total(self._shown(tables, values), budget)
+
+    def _shown(self, tables: Mapping[int, Array], values: Array) -> list[Array]:
+        """Return all tables at what is observed, then values of the query's variable."""
+        return [*(self._at_observed(x, tables[x]) for x in self.families), values]
+
+    def _at_observed(self, x: int, table: Array) -> Array:
+        return restricted(Potential((*self.credal.parents[x], x), table), self.asked.observed).values
+
+    def _moved(
+        self, tables: dict[int, Array], value: float, budget: Budget
+    ) -> tuple[dict[int, Array], float]:
+        """Move the families that gain most, as many as gain together."""
+        slopes = self.product.slopes(self._shown(tables, self.event - max(value, 0.0)), budget)
+        better, gains = {}, {}
+        for x, slope in zip(self.families, slopes, strict=False):
+            better[x], gains[x] = self._best(x, tables[x], slope)
+        movers = sorted((x for x in gains if gains[x] > 0.0), key=lambda x: -gains[x])
+        while movers:
+            trial = {**tables, **{x: better[x] for x in movers}}
+            reached = self._posterior(trial, budget)
+            if reached > value + GAIN:
+                return trial, reached
+            movers = movers[: len(movers) // FEWER or int(len(movers) > 1)]
+        return tables, value
+
+    def _best(self, x: int, table: Array, slope: Array) -> tuple[Array, float]:
+        """Return the best table of one family for its slopes, and what it gains."""
         least, most = self.credal.ranges(x, self.asked.observed)
         state = self.asked.observed.get(x)
         if state is not None:
-            shown = np.arange(self.credal.sizes[x]) == state
-            inside, total = inside[..., None] * shown, total[..., None] * shown
-        theta = filled(least, most, inside - trial * total)
-        scope = (*self.credal.parents[x], x)
-        own = {p: self.asked.observed[p] for p in self.credal.parents[x] if p in self.asked.observed}
-        restricted(Potential(scope, self.tables[x]), own).values[...] = theta
-        mass = float((theta * total).sum())
-        return float((theta * inside).sum()) / mass if mass > 0.0 else -1.0
-
-    def _weights(self, x: int, budget: Budget) -> tuple[Array, Array]:
-        """Return how P(event, evidence) and P(evidence) depend on the table of one family."""
-        observed = self.asked.observed
-        others = [
-            restricted(Potential((*self.credal.parents[y], y), self.tables[y]), observed)
-            for y in self.relevant.families
-            if y != x
-        ]
-        free = (*self.relevant.parents[x], *(() if x in observed else (x,)))
-        target = self.asked.target
-        keep = free if target in free else (*free, target)
-        ones = Potential(keep, np.ones([self.credal.sizes[y] for y in keep]))
-        joint, _ = eliminate([ones, *others], keep, most=MAX_CELLS, budget=budget)
-        joint = np.broadcast_to(joint, ones.values.shape)
-        shape = [len(self.event) if y == target else 1 for y in keep]
-        inside = joint * self.event.reshape(shape)
-        if target in free:
-            return np.asarray(inside), np.asarray(joint)
-        return np.asarray(inside.sum(axis=-1)), np.asarray(joint.sum(axis=-1))
+            slope = slope[..., None] * (np.arange(self.credal.sizes[x]) == state)
+        theta = filled(least, most, slope)
+        new = table.copy()
+        own = {p: s for p, s in self.asked.observed.items() if p in self.credal.parents[x]}
+        part = restricted(Potential((*self.credal.parents[x], x), new), own).values
+        gain = float(((theta - part) * slope).sum())
+        part[...] = theta
+        return new, gain

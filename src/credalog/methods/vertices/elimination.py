@@ -25,9 +25,11 @@ from credalog.tables.cones import Array
 from credalog.tables.credal import Choice, Question, Table
 from credalog.tables.elimination import MAX_CELLS
 
-__all__ = ["Bools", "Entry", "Family", "Leaf", "Plan", "Step", "clusters", "plan"]
+__all__ = ["Bools", "Clusters", "Entry", "Family", "Leaf", "Plan", "Step", "clusters", "plan"]
 
 Bools: TypeAlias = NDArray[np.bool_]
+Clusters: TypeAlias = dict[int, set[int]]
+"""Variables in the order in which they go, each with what it meets when it goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +139,11 @@ class Plan:
         return [choice for family in self.families for choice in family.choices(chosen)]
 
 
-def plan(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> Plan:
+def plan(
+    tables: Mapping[int, Table], asked: Question, sizes: Sequence[int], order: Clusters | None = None
+) -> Plan:
     """Lay out the elimination of all unobserved variables of the relevant families."""
-    found = clusters({x: table.parents for x, table in tables.items()}, asked.observed, sizes)
+    found = order or clusters({x: table.parents for x, table in tables.items()}, asked.observed, sizes)
     rank = {x: -position for position, x in enumerate(found)}
     builder = _Builder(asked, sizes, rank)
     for x, table in tables.items():
@@ -152,7 +156,7 @@ def plan(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int]) -> 
 
 def clusters(
     parents: Mapping[int, Sequence[int]], observed: Container[int], sizes: Sequence[int]
-) -> dict[int, set[int]]:
+) -> Clusters:
     """Choose an order of elimination, children first; return what each variable meets when it goes.
 
     `tables.elimination` would choose smaller tables, but not an order in which each is that of a family.

@@ -14,7 +14,9 @@ and P(complement, evidence) are then bounded each for itself, where nothing is n
 
 The error. Messages that do not involve the query are kept as bounds, moved outwards at every step. Of the one
 that does, inside and outside of the event are sums of non-negative terms; `size` bounds their sum for any
-theta, so that all roundings together are a share of the size that comes out.
+theta, `error` what all roundings so far have taken from the best score. What a knapsack gives to a value is
+the difference of numbers near one: it is off by `DRIFT`, which is no share of a small theta, but not by
+more than the value's room.
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ from math import prod
 
 import numpy as np
 
-from credalog.methods.vertices.elimination import clusters
+from credalog.methods.vertices.elimination import Clusters, clusters
 from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Question
 from credalog.tables.elimination import Potential, combined
-from credalog.tables.interval_sets import filled
+from credalog.tables.interval_sets import filled, greatest_sum
 from credalog.trusted.rounding import enclosed, relative_error
 
 __all__ = ["bounded"]
@@ -55,6 +57,9 @@ ERROR = relative_error(8.0)
 
 ROUNDING = relative_error(64.0)
 """What the roundings of one step amount to at most, per value of its variable."""
+
+DRIFT = relative_error(8.0)
+"""How far what a knapsack gives to one value may be off, per value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +88,23 @@ class _Range:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The message that involves the query: inside and outside of the event, and a bound on their size."""
+    """The message that involves the query: inside and outside of the event, their size, and the error."""
 
     scope: tuple[int, ...]
     inside: Array
     outside: Array
     size: Array
+    error: Array
 
 
-def bounded(credal: CredalNetwork, asked: Question, *, budget: Budget) -> tuple[Endpoint, Endpoint]:
+def bounded(
+    credal: CredalNetwork, asked: Question, *, budget: Budget, order: Clusters | None = None
+) -> tuple[Endpoint, Endpoint]:
     """Bound the posterior of an event; what is not found in time is trivial."""
     lower, upper = Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
     event = np.array(asked.event, dtype=np.float64)
     with suppress(OutOfTime):
-        network = _Network.of(credal, asked, budget)
+        network = _Network.of(credal, asked, budget, order)
         if network.widest > SPLIT_CELLS:
             lower, upper = network.sides(event, budget)
         if network.widest <= MAX_CELLS:
@@ -119,10 +127,12 @@ class _Network:
     """The largest product of messages, if none is split."""
 
     @classmethod
-    def of(cls, credal: CredalNetwork, asked: Question, budget: Budget) -> _Network:
+    def of(
+        cls, credal: CredalNetwork, asked: Question, budget: Budget, order: Clusters | None = None
+    ) -> _Network:
         """Lay out what bears on a query."""
         relevant = relevance(credal.parents, [asked.target], asked.observed)
-        order = clusters(relevant.parents, asked.observed, credal.sizes)
+        order = order or clusters(relevant.parents, asked.observed, credal.sizes)
         leaves = []
         for x in relevant.families:
             budget.require_time()
@@ -140,8 +150,8 @@ class _Network:
         trial = 0.0
         for _ in range(ROUNDS):
             pair = self._pass(event, trial, budget)
-            inside, total, size = (float(a) for a in (pair.inside, pair.inside + pair.outside, pair.size))
-            error = ROUNDING * len(self.families) * max(self.sizes) * size + VANISHING
+            inside, total = float(pair.inside), float(pair.inside + pair.outside)
+            error = float(pair.error) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
             if inside - trial * total + error <= 0.0:
                 return trial
             # A little beyond the quotient found, so that the next pass comes to rest.
@@ -153,7 +163,7 @@ class _Network:
     def _pass(self, event: Array, trial: float, budget: Budget) -> _Pair:
         """Sum out all variables for one trial value."""
         waiting = list(self.leaves)
-        pair = _Pair((self.target,), event, 1.0 - event, np.ones(len(event)))
+        pair = _Pair((self.target,), event, 1.0 - event, np.ones(len(event)), np.zeros(len(event)))
         for family in self.families:
             budget.require_time()
             x = family.scope[-1]
@@ -215,11 +225,14 @@ def _sum_range(family: _Family, messages: Sequence[_Range]) -> _Range:
     least = combined([Potential(m.scope, m.least) for m in messages], scope)
     most = combined([Potential(m.scope, m.most) for m in messages], scope)
     low, high = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
-    lower = (filled(low, high, -least) * least).sum(axis=-1)
-    upper = (filled(low, high, most) * most).sum(axis=-1)
-    slack = ROUNDING * family.least.shape[-1]
-    upper = (1.0 + slack) * upper + VANISHING
-    return _Range(scope[:-1], np.maximum(lower - slack * upper, 0.0), upper)
+    lower, upper = -greatest_sum(low, high, -least), greatest_sum(low, high, most)
+    slack = ROUNDING * family.least.shape[-1] * upper + _drift(low, high, most) + VANISHING
+    return _Range(scope[:-1], np.maximum(lower - slack, 0.0), upper + slack)
+
+
+def _drift(low: Array, high: Array, weights: Array) -> Array:
+    """Bound what the errors of a knapsack amount to, where values weigh no more than these."""
+    return np.asarray((np.minimum(DRIFT * low.shape[-1], high - low) * weights).sum(axis=-1))
 
 
 def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: float) -> _Pair:
@@ -228,17 +241,20 @@ def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: f
     A cell with a positive score wants the greatest values of the other messages, any other the least.
     """
     scope = _joint_scope(family, [pair.scope, *(message.scope for message in messages)])
-    inside, outside, size = (
-        combined([Potential(pair.scope, a)], scope) for a in (pair.inside, pair.outside, pair.size)
+    inside, outside, size, error = (
+        combined([Potential(pair.scope, a)], scope)
+        for a in (pair.inside, pair.outside, pair.size, pair.error)
     )
     high = (1.0 - trial) * inside >= trial * outside
     for message in messages:
         least, most = (combined([Potential(message.scope, a)], scope) for a in (message.least, message.most))
         wanted = np.where(high, most, least)
-        inside, outside, size = inside * wanted, outside * wanted, size * most
+        inside, outside, size, error = inside * wanted, outside * wanted, size * most, error * most
     low, top = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
     theta = filled(low, top, (1.0 - trial) * inside - trial * outside)
     inside, outside = (theta * inside).sum(axis=-1), (theta * outside).sum(axis=-1)
-    size = (filled(low, top, size) * size).sum(axis=-1)
-    scale = np.ldexp(1.0, -int(np.frexp(size.max(initial=0.0))[1]))
-    return _Pair(scope[:-1], scale * inside, scale * outside, scale * size)
+    total = greatest_sum(low, top, size)
+    error = greatest_sum(low, top, error) + _drift(low, top, size + error)
+    error += ROUNDING * theta.shape[-1] * (total + error) + VANISHING
+    scale = np.ldexp(1.0, -int(np.frexp(total.max(initial=0.0))[1]))
+    return _Pair(scope[:-1], *(scale * a for a in (inside, outside, total, error)))

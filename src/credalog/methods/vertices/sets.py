@@ -42,6 +42,7 @@ from credalog.methods.vertices.messages import (
     multiplied,
     weighted,
 )
+from credalog.methods.vertices.orders import Interior, better_order, end_scores
 from credalog.methods.vertices.tree import Tree
 from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.relevance import ancestors, is_polytree, relevance
@@ -77,6 +78,15 @@ LONG_LINE = 1 << 12
 
 GREEDY = 0.4
 """The share of the time for bounds without vertices: they may be the only ones."""
+
+ORDERING = 0.2
+"""The share of the time left for bounds without vertices in a better order."""
+
+MOST_ORDERS = 20
+"""How many orders are tried where a network is too wide to be searched."""
+
+LEAST_SECONDS = 0.5
+"""The least that one of these is given."""
 
 CLIMBING = 0.3
 """The share of the time left that one end may take for a model without vertices."""
@@ -303,17 +313,49 @@ def _stages(
     """Propagate sets in a polytree; where there are loops, bound without vertices, then search over them."""
     if (certain := _certain(asked)) is not None:
         yield certain
-    elif is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+        return
+    if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
             yield reached.extremes(asked.event)
+    first = _loose(credal, asked, budget)
+    yield first
+    near = _near(first)
+    yield _ordered(credal, asked, near, budget.share(ORDERING))
+    try:
+        yield extremes(credal, asked, tolerance=tolerance, budget=budget, near=near)
+    except (OutOfTime, ProblemTooLarge):
+        # What is too wide to search is split, and where depends on the order: the best of several is kept.
+        for seed in range(1, MOST_ORDERS):
+            if budget.is_spent:
+                break
+            yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
+
+
+def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
+    """Bound without vertices in the first order that comes to mind, and look for models close to the ends."""
     lower, upper = bounded(credal, asked, budget=budget.share(GREEDY))
-    yield (
+    return (
         _climbed(credal, asked, lower, End.LOWER, budget),
         _climbed(credal, asked, upper, End.UPPER, budget),
     )
-    with suppress(OutOfTime, ProblemTooLarge):
-        yield extremes(credal, asked, tolerance=tolerance, budget=budget)
+
+
+def _ordered(
+    credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget, seed: int = 0
+) -> tuple[Extreme, Extreme]:
+    """Bound without vertices in a better order."""
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    scores = end_scores(np.array(asked.event, dtype=np.float64), near)
+    interior = Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
+    order = better_order(interior, seed=seed, budget=budget.share(0.5))
+    lower, upper = bounded(credal, asked, budget=budget, order=order)
+    return Extreme(lower, None), Extreme(upper, None)
+
+
+def _near(found: tuple[Extreme, Extreme]) -> tuple[float, float]:
+    return found[0].endpoint.bound, found[1].endpoint.bound
 
 
 def _climbed(credal: CredalNetwork, asked: Question, proved: Endpoint, end: End, budget: Budget) -> Extreme:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 
 __all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for"]
@@ -23,11 +24,20 @@ __all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
 
+MOST_CHANGED, MOST_COEFFICIENTS = 20, 0.01
+"""If more ratios, or a larger share of all nonzeros, get other coefficients, the model is written anew."""
+
 TOLERANCE = 1e-9
 """How far a row or a reduced cost may be violated."""
 
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """HiGHS's numbers for its two simplex methods; the first is its default."""
+
+SMALLEST = 1e-150
+"""Columns with a smaller bound are scaled by this: the reciprocal of some floats is none."""
+
+INTERIOR = 1 << 13
+"""With more columns, and no basis to start from, interior points are quicker than the simplex method."""
 
 _CONCLUSIVE = (
     highspy.HighsModelStatus.kOptimal,
@@ -58,11 +68,11 @@ class _Scaling:
     @classmethod
     def of(cls, matrix: _Rows, bounds: Floats) -> _Scaling:
         """Scale each column by its bound, then each row to a greatest entry of one."""
-        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), bounds, 1.0)
+        columns = np.where(np.isfinite(bounds) & (bounds > 0.0), np.maximum(bounds, SMALLEST), 1.0)
         sizes = np.append(np.abs(matrix.data) * columns[matrix.indices], 0.0)
         # The last entry is there for empty rows at the end; what an empty row finds is another's.
         largest = np.maximum.reduceat(sizes, matrix.indptr[:-1])
-        largest[(np.diff(matrix.indptr) == 0) | (largest <= 0.0)] = 1.0
+        largest[(np.diff(matrix.indptr) == 0) | (largest < SMALLEST * SMALLEST)] = 1.0
         return cls(columns, 1.0 / largest)
 
     def applied(self, matrix: _Rows) -> _Rows:
@@ -71,8 +81,27 @@ class _Scaling:
         return matrix._replace(data=matrix.data * self.columns[matrix.indices] * by_row)
 
 
+@dataclass(slots=True)
+class _Loaded:
+    """What the solver's model holds: a question, the ratios' bounds in its coefficients, its rows' bounds."""
+
+    end: End
+    objective: Objective
+    scaling: _Scaling
+    box: Box
+    row_bounds: tuple[Floats, Floats]
+
+    def serves(self, end: End, objective: Objective) -> bool:
+        """Tell whether another box of the same question is a few changes away."""
+        return self.end is end and self.objective is objective
+
+
 class Relaxation:
-    """The linear relaxation of one program, kept ready for many boxes and objectives."""
+    """The linear relaxation of one program, kept ready for many boxes and objectives.
+
+    The solver's model is changed in place from box to box. A ratio that is fixed at an end of its range makes
+    its row an equality: no coefficient changes, and the basis of a wider box stays dual feasible.
+    """
 
     def __init__(self, program: Program, *, tolerance: float = TOLERANCE) -> None:
         self.program = program
@@ -80,7 +109,9 @@ class Relaxation:
         # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
         contexts = sp.csr_array(ratios.numerator + 1j * ratios.denominator)
         self._part, self._whole = contexts.data.real, contexts.data.imag
-        self._context_of = np.repeat(ratios.of, np.diff(contexts.indptr))
+        self._column_of = contexts.indices
+        self._row_of = np.repeat(np.arange(len(ratios.of)), np.diff(contexts.indptr))
+        self._context_of = ratios.of[self._row_of]
         shape = sp.csr_array((self._whole, contexts.indices, contexts.indptr), shape=contexts.shape)
         self._matrix = sp.csr_array(
             sp.vstack([program.inequalities, shape, shape, program.equalities], format="csr")
@@ -88,18 +119,19 @@ class Relaxation:
         self._first = program.inequalities.nnz
         self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
         self._highs = quiet_highs(tolerance)
+        self._loaded: _Loaded | None = None
 
     def minimize(
         self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
     ) -> tuple[Claim, Basis]:
         """Minimize the ratio over the relaxed box."""
-        return self._solve(objective.numerator, objective, box, basis, timeout)
+        return self._solve(End.LOWER, objective, box, basis, timeout)
 
     def maximize(
         self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
     ) -> tuple[Claim, Basis]:
         """Maximize the ratio over the relaxed box."""
-        claim, found = self._solve(-objective.numerator, objective, box, basis, timeout)
+        claim, found = self._solve(End.UPPER, objective, box, basis, timeout)
         return Claim(claim.outcome, -claim.value, claim.point, claim.multipliers), found
 
     def center(self, objective: Objective, box: Box, timeout: float) -> Floats | None:
@@ -107,7 +139,7 @@ class Relaxation:
         highs = quiet_highs()
         highs.setOptionValue("solver", "ipm")
         highs.setOptionValue("run_crossover", "off")
-        model, scaling = self._model(np.zeros(self.program.columns), objective, box)
+        model, scaling, _ = self._model(np.zeros(self.program.columns), objective, box)
         highs.passModel(model)
         run_for(highs, timeout)
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -116,48 +148,138 @@ class Relaxation:
         return found
 
     def _solve(
-        self, cost: Floats, objective: Objective, box: Box, basis: Basis, timeout: float
+        self, end: End, objective: Objective, box: Box, basis: Basis, timeout: float
     ) -> tuple[Claim, Basis]:
         highs = self._highs
-        model, scaling = self._model(cost, objective, box)
-        highs.passModel(model)
-        if basis is None:
-            highs.setOptionValue("presolve", "choose")
-        else:
-            highs.setOptionValue("presolve", "off")
-            highs.setBasis(basis)
+        loaded = self._load(end, objective, box)
+        is_large = basis is None and self.program.columns > INTERIOR
+        highs.setOptionValue("solver", "ipm" if is_large else "simplex")
+        highs.setOptionValue("presolve", "choose" if basis is None else "off")
+        if basis is not None:
+            highs.setBasis(self._swapped(basis, loaded, box))
         budget = Budget.of(timeout)
         run_for(highs, budget.remaining)
         if highs.getModelStatus() not in _CONCLUSIVE:
             self._run_primal(budget)
         if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-            return self._infeasible(scaling, budget), None
+            return self._infeasible(loaded, box, budget), None
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return _nothing(self.program.columns, highs.getNumRow()), None
         solution = highs.getSolution()
         claim = Claim(
             Outcome.OPTIMAL,
             highs.getInfo().objective_function_value,
-            np.array(solution.col_value) * scaling.columns,
-            np.array(solution.row_dual) * scaling.rows,
+            np.array(solution.col_value) * loaded.scaling.columns,
+            self._multipliers(np.array(solution.row_dual) * loaded.scaling.rows, box),
         )
         return claim, highs.getBasis()
+
+    def _multipliers(self, duals: Floats, box: Box) -> Floats:
+        """Return the multipliers of a box's rows, given those of the model's.
+
+        In a fixed ratio's equality a multiplier may have either sign; a negative one belongs to the same row
+        turned around, which is the ratio's other row.
+        """
+        first, contexts = self.program.inequalities.shape[0], len(self.program.ratios.of)
+        low, high = slice(first, first + contexts), slice(first + contexts, first + 2 * contexts)
+        fixed = (box.lower == box.upper)[self.program.ratios.of]
+        turned = (
+            np.where(fixed, np.minimum(duals[low], 0.0), 0.0),
+            np.where(fixed, np.minimum(duals[high], 0.0), 0.0),
+        )
+        duals[low] -= turned[0] + turned[1]
+        duals[high] -= turned[0] + turned[1]
+        return duals
+
+    def _swapped(self, basis: Basis, loaded: _Loaded, box: Box) -> Basis:
+        """Let a basis of a wider box have the equalities of fixed ratios active instead of their other rows.
+
+        Where a ratio was at one end and is now fixed at the other, that is all that has to change.
+        """
+        of, first = self.program.ratios.of, self.program.inequalities.shape[0]
+        fixed = np.flatnonzero((box.lower == box.upper)[of])
+        at_low = (box.lower == loaded.box.lower)[of[fixed]]
+        low, high = first + fixed, first + len(of) + fixed
+        rows, basic = basis.row_status, highspy.HighsBasisStatus.kBasic
+        pairs = zip(np.where(at_low, low, high).tolist(), np.where(at_low, high, low).tolist(), strict=True)
+        wrong = [(equal, other) for equal, other in pairs if rows[equal] == basic and rows[other] != basic]
+        if not wrong:
+            return basis
+        for equal, other in wrong:
+            rows[equal], rows[other] = highspy.HighsBasisStatus.kLower, basic
+        swapped = highspy.HighsBasis()
+        swapped.valid, swapped.alien = True, False
+        swapped.col_status, swapped.row_status = basis.col_status, rows
+        return swapped
+
+    # ---- the solver's model ---------------------------------------------------------------------------
+
+    def _load(self, end: End, objective: Objective, box: Box) -> _Loaded:
+        """Bring the solver's model to a box: by a few changes where that will do."""
+        loaded = self._loaded
+        if loaded is not None and loaded.serves(end, objective) and self._recoefficient(loaded, box):
+            self._rebound(loaded, box)
+            return loaded
+        model, scaling, rows = self._model(end.sign * objective.numerator, objective, box)
+        self._highs.passModel(model)
+        self._loaded = _Loaded(end, objective, scaling, Box(box.lower.copy(), box.upper.copy()), rows)
+        return self._loaded
+
+    def _recoefficient(self, loaded: _Loaded, box: Box) -> bool:
+        """Change the coefficients of the ratios whose bounds are new numbers, unless these are many."""
+        fixed = box.lower == box.upper
+        is_low = (box.lower == loaded.box.lower) | (~fixed & (box.lower <= 0.0))
+        is_high = (box.upper == loaded.box.upper) | (~fixed & (box.upper >= 1.0))
+        at_end = fixed & ((box.lower == loaded.box.lower) | (box.upper == loaded.box.upper))
+        stale = np.flatnonzero(~at_end & ~(is_low & is_high))
+        if len(stale) > MOST_CHANGED:
+            return False
+        places = np.flatnonzero(np.isin(self._context_of, stale)) if len(stale) else stale
+        if len(places) > MOST_COEFFICIENTS * self._matrix.nnz:
+            return False
+        loaded.box.lower[stale], loaded.box.upper[stale] = box.lower[stale], box.upper[stale]
+        self._change(loaded, places)
+        return True
+
+    def _change(self, loaded: _Loaded, places: NDArray[np.intp]) -> None:
+        """Write the coefficients of some nonzeros of the contexts into both of their rows."""
+        ratio, columns = self._context_of[places], self._column_of[places]
+        part, whole = self._part[places], self._whole[places]
+        first, contexts = self.program.inequalities.shape[0], len(self.program.ratios.of)
+        for rows, values in (
+            (first + self._row_of[places], part - loaded.box.lower[ratio] * whole),
+            (first + contexts + self._row_of[places], loaded.box.upper[ratio] * whole - part),
+        ):
+            scaled = values * loaded.scaling.columns[columns] * loaded.scaling.rows[rows]
+            for row, column, value in zip(rows.tolist(), columns.tolist(), scaled.tolist(), strict=True):
+                self._highs.changeCoeff(row, column, value)
+
+    def _rebound(self, loaded: _Loaded, box: Box) -> None:
+        """Change the bounds of those rows of the model that differ."""
+        rows = self._row_bounds(box, loaded.box)
+        changed = np.flatnonzero((rows[0] != loaded.row_bounds[0]) | (rows[1] != loaded.row_bounds[1]))
+        self._highs.changeRowsBounds(
+            len(changed), changed.astype(np.int32), rows[0][changed], rows[1][changed]
+        )
+        loaded.row_bounds = rows
 
     def _run_primal(self, budget: Budget) -> None:
         """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
         highs = self._highs
         highs.clearSolver()
+        highs.setOptionValue("solver", "simplex")
         highs.setOptionValue("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
         run_for(highs, budget.for_solver)
         highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
 
-    def _infeasible(self, scaling: _Scaling, budget: Budget) -> Claim:
+    def _infeasible(self, loaded: _Loaded, box: Box, budget: Budget) -> Claim:
         """Fetch the Farkas ray, which presolve does not leave behind."""
         highs = self._highs
         _, exists = highs.getDualRayExist()
         if not exists:
             highs.clearSolver()
+            highs.setOptionValue("solver", "simplex")
             highs.setOptionValue("presolve", "off")
             # A proof is worth a little more than what is left.
             proving = Budget.of(max(budget.remaining, RAY_SECONDS))
@@ -167,16 +289,20 @@ class Relaxation:
         _, exists, ray = highs.getDualRay()
         if not exists:
             return _nothing(self.program.columns, highs.getNumRow())
-        return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), np.array(ray) * scaling.rows)
+        multipliers = self._multipliers(np.array(ray) * loaded.scaling.rows, box)
+        return Claim(Outcome.INFEASIBLE, np.inf, np.zeros(0), multipliers)
 
-    def _model(self, cost: Floats, objective: Objective, box: Box) -> tuple[highspy.HighsLp, _Scaling]:
-        matrix, rows = self._rows(objective, box), self._row_bounds(box)
+    def _model(
+        self, cost: Floats, objective: Objective, box: Box
+    ) -> tuple[highspy.HighsLp, _Scaling, tuple[Floats, Floats]]:
+        matrix, rows = self._rows(objective, box), self._row_bounds(box, box)
         columns = np.zeros(self.program.columns), np.full(self.program.columns, np.inf)
         if objective.column_bounds is None:
-            return linear_model(cost, columns, matrix, rows), self._unscaled
+            return linear_model(cost, columns, matrix, rows), self._unscaled, rows
         scaling = _Scaling.of(matrix, objective.column_bounds)
-        rows = rows[0] * scaling.rows, rows[1] * scaling.rows
-        return linear_model(cost * scaling.columns, columns, scaling.applied(matrix), rows), scaling
+        scaled = rows[0] * scaling.rows, rows[1] * scaling.rows
+        model = linear_model(cost * scaling.columns, columns, scaling.applied(matrix), scaled)
+        return model, scaling, rows
 
     def _rows(self, objective: Objective, box: Box) -> _Rows:
         """Fill in the box rows, whose nonzeros are always in the same places, and add the normalization."""
@@ -188,18 +314,32 @@ class Relaxation:
         indices = np.concatenate([self._matrix.indices, norm])
         return _Rows(data, indices, np.append(self._matrix.indptr, len(data)))
 
-    def _row_bounds(self, box: Box) -> tuple[Floats, Floats]:
-        of = self.program.ratios.of
+    def _row_bounds(self, box: Box, written: Box) -> tuple[Floats, Floats]:
+        """Bound the rows for a box, of whose ratios other bounds may be written in the coefficients.
+
+        A fixed ratio has the one of its rows as an equality in which its value is written.
+        """
+        of, fixed = self.program.ratios.of, box.lower == box.upper
         stated, equal = self.program.inequalities.shape[0], self.program.equalities.shape[0]
+        at_low = fixed & (box.lower == written.lower)
+        at_high = fixed & ~at_low
         # A box row at 0 or 1 follows from x >= 0: left free, it costs the simplex method nothing.
+        is_low = at_low | (np.where(fixed, written.lower, box.lower) > 0.0)
+        is_high = at_high | (np.where(fixed, written.upper, box.upper) < 1.0)
         lower = [
             np.zeros(stated),
-            np.where(box.lower[of] > 0.0, 0.0, -np.inf),
-            np.where(box.upper[of] < 1.0, 0.0, -np.inf),
+            np.where(is_low, 0.0, -np.inf)[of],
+            np.where(is_high, 0.0, -np.inf)[of],
             np.zeros(equal),
             np.ones(1),
         ]
-        upper = [np.full(stated + 2 * len(of), np.inf), np.zeros(equal), np.ones(1)]
+        upper = [
+            np.full(stated, np.inf),
+            np.where(at_low, 0.0, np.inf)[of],
+            np.where(at_high, 0.0, np.inf)[of],
+            np.zeros(equal),
+            np.ones(1),
+        ]
         return np.concatenate(lower), np.concatenate(upper)
 
 
@@ -260,6 +400,7 @@ class Linearization:
         self._give = _unit_columns(program.inequalities.shape[0], stated)
         self._swing = _unit_columns(program.equalities.shape[0], equal)
         self._sway = _unit_columns(contexts, missed)
+        self._basis: Basis = None
         self._slack = len(stated) + 2 * len(equal) + 2 * len(missed)
 
     def step(
@@ -288,9 +429,14 @@ class Linearization:
         price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
         self._highs.passModel(linear_model(price, columns, matrix, rows))
+        if self._basis is not None:
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.setBasis(self._basis)
         run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
+        # The next step is solved near this one.
+        self._basis = self._highs.getBasis()
         found: Floats = np.array(self._highs.getSolution().col_value)[: self.program.columns]
         return found
 

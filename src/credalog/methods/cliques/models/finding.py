@@ -52,6 +52,9 @@ FORMS = (
 What products miss tells which ties are worth keeping.
 """
 
+MANY = 100
+"""Among more variables products are tried first: copies of thousands take long, and rarely are a model."""
+
 FEW = 8
 """Among so few variables each in turn is the first of its component."""
 
@@ -176,6 +179,8 @@ class _Search:
         worth: dict[frozenset[int], float] = {}
         tried: list[tuple[Arcs, Start]] = []
         forms = [(width, asked.scope, start) for width, start in FORMS]
+        if len(rest.variables) > MANY:
+            forms.sort(key=lambda form: form[0] > 0)
         if len(rest.variables) <= FEW:
             forms += [(WIDEST, (x,), start) for x in rest.variables for start in Start]
         for width, first, start in forms:
