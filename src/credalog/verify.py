@@ -67,7 +67,7 @@ def number(text: Any) -> Fraction:
 
 
 def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
-    """Return the vertices of P(x | given), if some optimum has it at one of them (proof 7)."""
+    """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 20)."""
     is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
     require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
     bears = any(x in meaning.ancestors(frozenset(chain(*sides))) for sides in meaning.declared)
@@ -240,8 +240,7 @@ class Model:
         parts = [(f.over, f.table) for f in factors]
         hidden = {x for f in factors for x in f.over}.difference(shown)
         while hidden:
-            x = min(hidden, key=lambda y: (len(_around(y, parts)), y))
-            hidden.discard(x)
+            hidden.remove(x := min(hidden, key=lambda y: (len(_around(y, parts)), y)))
             made = self._product([p for p in parts if x in p[0]], tuple(_around(x, parts) - {x}), (x,), known)
             parts = [*(p for p in parts if x not in p[0]), made]
         _, whole = self._product(parts, shown, (), known)
@@ -254,8 +253,7 @@ class Model:
         found: dict[Column, int] = {}
         for world in self.meaning.worlds((*over, *out), known):
             states = tuple(world[x] for x in over)
-            value = prod(table[tuple(world[x] for x in own)] for own, table in parts)
-            found[states] = found.get(states, 0) + value
+            found[states] = found.get(states, 0) + prod(t[tuple(world[x] for x in own)] for own, t in parts)
         return over, found
 
     def value(self, asked: Query) -> Fraction:
