@@ -312,9 +312,10 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
     is_named = head.get("markov") in [m.value for m in Markov]
     if not is_named or (head.get("format"), head.get("version")) != (FORMAT, VERSION):
         raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice=ANEW)
-    if head.get("network") != network.digest or markov not in (None, head["markov"]):
-        what = "it is about another network, or another Markov condition"
-        raise CredalogError(what, advice="Name the files, data and --markov that it was written for.")
+    is_other = head.get("network") != network.digest
+    if is_other or markov not in (None, head["markov"]):
+        what = "it is about another " + ("network" if is_other else f"Markov condition, {head['markov']}")
+        raise CredalogError(what, advice="Name the files, the data and --markov that it was written for.")
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
     meaning = Meaning(network, Markov(head["markov"]))
     under = "" if meaning.markov is Markov.LOCAL else f"under --markov {meaning.markov.value}, "

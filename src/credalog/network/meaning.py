@@ -28,8 +28,8 @@ Range: TypeAlias = tuple[Fraction, Fraction]
 Key: TypeAlias = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
 """The name of P(left | given)."""
 
-WIDEST = 8
-"""In formulas about more variables than this, a single state is recognised only where it is spelt out."""
+WIDEST = 1 << 12
+"""In formulas with more states than this, a single one is recognised only where it is spelt out."""
 
 MOST_STATES = 1 << 20
 """More states than this are not gone through one by one."""
@@ -110,9 +110,10 @@ class Meaning(MarkovCondition):
         literals = literals_of(formula)
         if literals is not None:
             return {self.number[v]: v.values.index(value) for v, value in literals.items()}
-        if len(scope(formula)) > WIDEST:
+        over = sorted(self.numbers(scope(formula)))
+        if prod(self.sizes[x] for x in over) > WIDEST:
             return None
-        states = [e for e in self.worlds(sorted(self.numbers(scope(formula))), {}) if self.holds(formula, e)]
+        states = [e for e in self.worlds(over, {}) if self.holds(formula, e)]
         return states[0] if len(states) == 1 else None
 
     def states(self, given: Formula, over: Iterable[Variable]) -> Iterator[Event]:
