@@ -17,9 +17,9 @@ from credalog.cli import main
 from credalog.network.formulas import TRUE
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
-from credalog.network.meaning import Meaning
+from credalog.network.meaning import Meaning, key
 from credalog.network.sentences import Network, Query
-from credalog.verify import Model, Refused, lines_of, verify
+from credalog.verify import Box, Model, Proof, Refused, ends, lines_of, verify
 from credalog.verify import main as verify_alone
 
 NAMES = "abcd"
@@ -151,11 +151,14 @@ def test_the_verifier_alone_says_what_it_needs(tmp_path, capsys):
 
 
 def random_network(rng: Random) -> Network:
-    """Draw arrows and ties by sentences that say nothing else."""
+    """Draw arrows and ties by sentences that say nothing else, and sometimes an independence."""
     lines = [f"0 <= P({x}) <= 1" for x in NAMES]
     for x, y in combinations(NAMES, 2):
         word = rng.choice(["", "", "", "{x} | {y}", "{y} | {x}", "{x} and {y}", "{x} xor {y}"])
         lines += [f"0 <= P({word.format(x=x, y=y)}) <= 1"] if word else []
+    x, y, *others = rng.sample(NAMES, SIZE)
+    declared = (f"independent {x}, {y}", f"independent {x}, {y} {others[0]} | {others[1]}")
+    lines += rng.choice([[], [rng.choice(declared)]])
     return parse("\n".join(lines)).ground()
 
 
@@ -179,7 +182,9 @@ def dependence(joint: np.ndarray, left: Any, right: Any, given: Any) -> float:
 
 
 def is_literal_model(condition: MarkovCondition, joint: np.ndarray) -> bool:
-    return all(dependence(joint, {x}, condition.ndnp(x), condition.parents[x]) < 1e-12 for x in range(SIZE))
+    said = [({x}, condition.ndnp(x), condition.parents[x]) for x in range(SIZE)]
+    local = said if condition.markov is not Markov.NONE else []
+    return all(dependence(joint, *sides) < 1e-12 for sides in (*local, *condition.declared))
 
 
 def uniform_on(space: frozenset[int]) -> np.ndarray:
@@ -191,8 +196,8 @@ def uniform_on(space: frozenset[int]) -> np.ndarray:
 def test_independences_that_are_claimed_hold_in_every_linear_law_that_is_a_literal_model():
     """Copies and parities are where the literal local condition says less than a graph seems to."""
     rng, laws, checked = Random(3), [uniform_on(space) for space in linear_spaces()], 0
-    for _ in range(40):
-        condition = MarkovCondition(random_network(rng), Markov.LOCAL)
+    for _ in range(100):
+        condition = MarkovCondition(random_network(rng), rng.choice([Markov.LOCAL, Markov.NONE]))
         models = [law for law in laws if is_literal_model(condition, law)]
         for roles in product(range(4), repeat=SIZE):
             sides = [frozenset(x for x in range(SIZE) if roles[x] == role) for role in range(3)]
@@ -200,6 +205,37 @@ def test_independences_that_are_claimed_hold_in_every_linear_law_that_is_a_liter
                 checked += 1
                 assert all(dependence(law, *sides) < 1e-12 for law in models)
     assert checked > 100
+
+
+def test_two_pairs_that_share_nothing_are_independent_under_the_global_condition_alone():
+    """Four copies of one coin satisfy every local condition (proof 10)."""
+    network = parse("0 <= P(a and b) <= 1\n0 <= P(c and d) <= 1").ground()
+    sides = frozenset((0, 1)), frozenset((2, 3)), frozenset[int]()
+    copies = uniform_on(frozenset((0, 15)))
+    assert is_literal_model(MarkovCondition(network, Markov.LOCAL), copies)
+    assert not MarkovCondition(network, Markov.LOCAL).independent(*sides)
+    assert MarkovCondition(network, Markov.GLOBAL).independent(*sides)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("0 <= P(a) <= 1\n0.4 <= P(a and b) <= 0.6 ; tau=False", "sentence 1 is about one family"),
+        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(b) = 0.3", "sentence 3 is about one family"),
+        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(c | a) = 0.9\nindependent b, c", "nothing declared"),
+        ("0 <= P(a) <= 1\nP(a and b) <= 0.6", "outside the core"),
+        ("P(a) <= 0.2\nP(a) >= 0.4", "is not empty"),
+    ],
+)
+def test_a_family_that_something_else_restricts_is_not_taken_at_its_ends(text, why):
+    with pytest.raises(Refused, match=why):
+        ends(Meaning(parse(text).ground(), Markov.LOCAL), 0, {})
+
+
+def test_a_family_above_an_impossible_one_is_taken_at_its_ends():
+    """P(a) = 0 in every model, since nothing satisfies what is said of b given a: an end of [0, 0.5]."""
+    network = parse("0 <= P(a) <= 0.5\nP(b | a) <= 0.2\nP(b | a) >= 0.3\nP(b | !a) = 0.7").ground()
+    assert ends(Meaning(network, Markov.LOCAL), 0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
 
 
 def random_factors(rng: Random) -> tuple[list[Any], np.ndarray]:
@@ -284,3 +320,80 @@ def test_a_condition_on_many_values_costs_no_other_claim_its_certificate():
     network = parse(text).ground()
     b = [v.name for v in network.variables].index("b")
     assert claimed(text, {**query, "tables": [[[b], []]]}) == ["every model has P(b) >= 0.000000000"]
+
+
+def random_model(rng: Random) -> tuple[Network, dict[tuple[int, ...], Fraction]]:
+    """Draw a product of tables on a chain, and sentences that hold in it: each row, more or less exactly."""
+    lines, joint = list[str](), {(): Fraction(1)}
+    for place, x in enumerate(NAMES):
+        before = NAMES[place - 1 : place] if place else ""
+        truth = {state: Fraction(rng.choice([0, 1, 2, 5, 10]), 10) for state in (0, 1)}
+        for state in (0, 1) if before else (1,):
+            condition = f" | {'' if state else '!'}{before}" if before else ""
+            near = Fraction(rng.choice([0, 0, 1, 3]), 10)
+            lines.append(
+                f"{float(max(truth[state] - near, 0))} <= P({x}{condition}) <= {float(truth[state])}"
+            )
+        joint = {
+            (*world, value): p * (q if value else 1 - q)
+            for world, p in joint.items()
+            for q in (truth[world[-1] if world else 1],)
+            for value in (0, 1)
+        }
+    return parse("\n".join(lines)).ground(), joint
+
+
+def probability(joint: dict[tuple[int, ...], Fraction], event: dict[int, int]) -> Fraction:
+    inside = (p for world, p in joint.items() if all(world[x] == state for x, state in event.items()))
+    return sum(inside, start=Fraction(0))
+
+
+def random_reason(rng: Random, sentences: int) -> list[Any]:
+    """Draw a reason for a row, right or wrong."""
+    variables = rng.sample(range(SIZE), rng.randint(1, SIZE))
+    event = [[x, rng.choice([0, 1])] for x in variables]
+    first, second = sorted(rng.randint(0, len(event)) for _ in range(2))
+    end, t, u = rng.choice(["lower", "upper"]), rng.randrange(3), rng.randrange(3)
+    return rng.choice(
+        [
+            ["part", t, event, u, event[:second]],
+            ["sentence", rng.randrange(sentences), end, t, rng.choice([event[:first], []])],
+            ["ratio", end, event[: max(first, 1)], event[max(first, 1) : second], event[second:], t, u],
+        ]
+    )
+
+
+def test_rows_that_are_rebuilt_hold_in_a_model_and_in_its_boxes():
+    rng, held = Random(11), {True: 0, False: 0}
+    for _ in range(60):
+        network, joint = random_model(rng)
+        meaning = Meaning(network, Markov.LOCAL)
+        tables = [[[0, 1, 2, 3], []], [[1, 2], []], [[0, 2], [[3, 1]]]]
+        proof = Proof(meaning, {"tables": tables, "rows": [], "nodes": []})
+        for reason in (random_reason(rng, len(network.sentences)) for _ in range(40)):
+            try:
+                form, is_equation = proof.row(reason, box_around(reason, joint, rng))
+            except Refused:
+                continue
+            held[is_equation] += 1
+            value = sum(c * probability(joint, shown(proof, column)) for column, c in form)
+            assert value == 0 if is_equation else value >= 0
+    assert min(held.values()) > 100
+
+
+def box_around(reason: list[Any], joint: dict[tuple[int, ...], Fraction], rng: Random) -> Box:
+    """Return a range of the ratio of a reason, or of its complement, that contains its value."""
+    if reason[0] != "ratio" or rng.random() < 0.3:
+        return {}
+    left, given = (dict(map(tuple, event)) for event in reason[2:4])
+    mass = probability(joint, given)
+    ratio = probability(joint, {**left, **given}) / mass if mass else Fraction(1, 3)
+    near = Fraction(rng.choice([0, 0, 1, 2]), 10)
+    if len(left) == 1 and rng.random() < 0.5:
+        left, ratio = {x: 1 - state for x, state in left.items()}, 1 - ratio
+    return {key(left, given): (ratio - near, ratio + near)}
+
+
+def shown(proof: Proof, column: tuple[int, ...]) -> dict[int, int]:
+    over, fixed = proof.tables[column[0]]
+    return {**fixed, **dict(zip(over, column[1:], strict=True))}
