@@ -67,7 +67,7 @@ def number(text: Any) -> Fraction:
 
 
 def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
-    """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 20)."""
+    """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 21)."""
     is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
     require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
     bears = any(x in meaning.ancestors(frozenset(chain(*sides))) for sides in meaning.declared)
@@ -147,8 +147,7 @@ class Proof:
         left, given, right = events
         everything = {**left, **given, **right}
         require(len(everything) == sum(map(len, events)), "three events are about different variables")
-        names = frozenset(left), frozenset(right), frozenset(given)
-        require(self.meaning.independent(*names), "left and right are independent given the rest")
+        require(self.meaning.independent(*map(frozenset, (left, right, given))), "two events are independent")
         low, high = self.range(left, given, box)
         sign, bound = (1, low) if end == "lower" else (-1, high)
         part = [(column, Fraction(sign)) for column in self.cells(tables[0], everything)]
@@ -322,7 +321,9 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
     for n, line in enumerate(rest, start=2):
         claim = _read(n, line)
         try:
-            (asked,) = names.ground_queries(read_query(claim["query"]), claim["query"])
+            require(not network.contrasts, "sentences across conditions can be verified yet")
+            found = names.ground_queries(read_query(claim["query"]), claim["query"])
+            (asked,) = (one for one in found if isinstance(one, Query))
             yield under + (_attained if claim["claim"] == "model" else _bounded)(meaning, asked, claim)
         except (CredalogError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             why = error.message if isinstance(error, CredalogError) else f"{type(error).__name__} {error}"

@@ -201,8 +201,8 @@ class Around:
         nested = (a for o in atoms.occurrences for a in o.arguments if not isinstance(a, Name))
         if any(free & set(names_in(argument)) for argument in nested):
             return True
-        claims = (claim for _, claim in atoms.rule.assessment.claims)
-        patterns = (*claims, atoms.rule.assessment.given)
+        claims = (claim for _, claim in atoms.rule.plain.claims)
+        patterns = (*claims, atoms.rule.plain.given)
         return any(self._has_fact_of(pattern, free) for pattern in patterns)
 
     def _has_fact_of(self, pattern: Pattern, free: frozenset[str]) -> bool:
@@ -345,8 +345,8 @@ class Around:
 
     def _atoms_of(self, number: int, rule: Rule) -> RuleAtoms:
         sorts = {name: binder.sort for binder in rule.prefix.binders for name in binder.names}
-        claims = [claim for _, claim in rule.assessment.claims]
-        given = rule.assessment.given
+        claims = [claim for _, claim in rule.plain.claims]
+        given = rule.plain.given
         claimed = [Occurrence(*a, True) for claim in claims for a in self._random_atoms(claim)]
         conditions = [Occurrence(*a, False) for a in self._random_atoms(given)]
         has_facts = any(self._mentions_facts(pattern) for pattern in (*claims, given) if pattern != YES)
@@ -503,8 +503,8 @@ class _Count:
 
 def _bound_names(rule: Rule) -> Iterator[str]:
     """Yield the logical variables of a rule, those of its inner quantifiers included."""
-    patterns: list[Pattern] = [claim for _, claim in rule.assessment.claims]
-    patterns += [rule.assessment.given, rule.prefix.guard]
+    patterns: list[Pattern] = [claim for _, claim in rule.plain.claims]
+    patterns += [rule.plain.given, rule.prefix.guard]
     prefixes = [rule.prefix]
     while patterns:
         match patterns.pop():

@@ -37,7 +37,7 @@ class Profiles:
             for d in around.theory.declarations
             if isinstance(d, Relation) and len(d.sorts) == 1
         }
-        named = (n for rule in around.theory.rules for n in _names_of_rule(rule.assessment, rule.prefix))
+        named = (n for rule in around.theory.rules for n in _names_of_rule(rule.plain, rule.prefix))
         self._named = frozenset(n for n in named if around.is_constant(n))
 
     def of(self, element: str) -> Profile:

@@ -70,7 +70,7 @@ class RuleAtoms:
     @property
     def is_atomic(self) -> bool:
         """Tell whether every instance claims one atom or its negation."""
-        claims = self.rule.assessment.claims
+        claims = self.rule.plain.claims
         claimed = [o for o in self.occurrences if o.is_claimed]
         is_single = len(claims) == len(claimed) == 1
         return is_single and not self.has_facts and is_literal(claims[0][1])
@@ -78,8 +78,8 @@ class RuleAtoms:
     @property
     def is_opaque(self) -> bool:
         """Tell whether a formula has a quantifier."""
-        claims = [claim for _, claim in self.rule.assessment.claims]
-        return any(_has_quantifier(pattern) for pattern in (*claims, self.rule.assessment.given))
+        claims = [claim for _, claim in self.rule.plain.claims]
+        return any(_has_quantifier(pattern) for pattern in (*claims, self.rule.plain.given))
 
 
 def atom_of(variable: Variable) -> GroundAtom:

@@ -74,4 +74,4 @@ def _entangled(rules: tuple[RuleAtoms, ...]) -> frozenset[str]:
 
 def _has_literal_condition(atoms: RuleAtoms) -> bool:
     conditions = [o for o in atoms.occurrences if not o.is_claimed]
-    return len(conditions) <= 1 and is_literal(atoms.rule.assessment.given)
+    return len(conditions) <= 1 and is_literal(atoms.rule.plain.given)

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_ne
 from credalog.errors import UnknownName
 from credalog.theory import (
     Application,
+    Constant,
     Declaration,
     Domain,
     Function,
     Misstatement,
     Name,
+    NumberFunction,
     Predicate,
     RandomFunction,
     Relation,
@@ -107,7 +109,7 @@ class Signature:
 
     def check(self, declaration: Declaration) -> None:
         """Complain about a declaration whose sorts, facts or values do not fit."""
-        if isinstance(declaration, Domain):
+        if isinstance(declaration, Domain | Constant):
             return
         for sort in declaration.sorts:
             self.ranks(sort)
@@ -122,6 +124,11 @@ class Signature:
                 self.facts(name)
             case Function(name, sorts, result, table):
                 self._check_table(name, (*sorts, result), table)
+            case NumberFunction(name, sorts, table):
+                arguments = tuple(elements for elements, _ in table)
+                for count in set(map(len, arguments)):
+                    self.arity(name, sorts, count)
+                self._check_rows(sorts, arguments)
             case _:
                 pass
 

@@ -21,6 +21,7 @@ from credalog.methods.gates import gated
 from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
+from credalog.network.expressions import Question
 from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
@@ -131,8 +132,8 @@ class Engine:
         seconds = budget.elapsed / len(atoms)
         return {atom: Answer(Query(atom), i, Status.EXACT, "auto", seconds) for atom, i in closed.items()}
 
-    def part(self, asked: Query) -> Fragment:
-        """Return what bears on a query."""
+    def part(self, asked: Question) -> Fragment:
+        """Return what bears on a question."""
         return self.cliques.fragment(asked)
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget | None = None) -> bool | None:

@@ -176,7 +176,8 @@ class Block:
         if self.naming is not None:
             label, source = self.naming.of(row)
         claims = tuple([(weight, filled(claim, standing)) for weight, claim in template.claims])
-        return Sentence(claims, filled(template.given, standing), lower, upper, template.tau, label, source)
+        given, learned = filled(template.given, standing), template.learned
+        return Sentence(claims, given, lower, upper, template.tau, label, source, learned)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

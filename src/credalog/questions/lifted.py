@@ -116,7 +116,7 @@ def explain(lifted: Lifted, asked: Query, options: Options, *, most: int = MOST)
     """Find the sentences of a slice that hold the ends: without them some model of the rest passes."""
     budget = Budget.of(options.timeout)
     answer = lifted.query(asked, _within(options, budget.share(FIRST_SHARE)))
-    *_, stage = _until(lifted, answer, budget)
+    *_, stage = _until(lifted, asked, answer, budget)
     sentences = stage.slice.network.sentences
     influences: list[Influence] = []
     for tried, sentence in enumerate(sentences[:most]):
@@ -129,10 +129,10 @@ def explain(lifted: Lifted, asked: Query, options: Options, *, most: int = MOST)
     return Explanation(answer, tuple(influences), (), tuple(sentences[len(influences) :]))
 
 
-def _until(lifted: Lifted, answer: Answer, budget: Budget) -> Iterator[Stage]:
+def _until(lifted: Lifted, query: Query, answer: Answer, budget: Budget) -> Iterator[Stage]:
     """Yield the stages that an answer took."""
     taken = sum(step.startswith("a slice of") for step in answer.tried)
-    for number, stage in enumerate(lifted.stages(answer.query, budget), 1):
+    for number, stage in enumerate(lifted.stages(query, budget), 1):
         yield stage
         if number >= taken:
             return
@@ -140,15 +140,16 @@ def _until(lifted: Lifted, answer: Answer, budget: Budget) -> Iterator[Stage]:
 
 def _without(lifted: Lifted, stage: Stage, sentence: Sentence, answer: Answer, options: Options) -> Answer:
     """Bound the query without a sentence: by the slice from outside, by models of the rest from inside."""
-    budget = Budget.of(options.timeout)
+    budget, asked = Budget.of(options.timeout), answer.query
+    assert isinstance(asked, Query)
     spared = replace(stage.slice, network=_silent(stage.slice.network, sentence))
     frame = stage.slice.frame or stage.slice.network
     bounding = Engine(spared.network, lifted.engine(stage.slice).markov, frame)
-    interval = _bounds(bounding.query(answer.query, _within(options, budget.share(0.5))).interval)
-    for residue in lifted.residues(stage, answer.query, budget):
+    interval = _bounds(bounding.query(asked, _within(options, budget.share(0.5))).interval)
+    for residue in lifted.residues(stage, asked, budget):
         with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
             engine = Engine(_silent(residue.network, sentence), lifted.markov, residue.frame)
-            found = engine.query(answer.query, _within(options, budget.share(0.5)))
+            found = engine.query(asked, _within(options, budget.share(0.5)))
             interval = interval.joined(_attained(found.interval))
         if interval.status(options.tolerance) is Status.EXACT:
             break

@@ -8,6 +8,7 @@ statement and improving the objective.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -69,12 +70,16 @@ class WitnessSearch:
         self.objective = objective
         self.end = end
         self.budget = budget
-        self._reader = Reader(encoding)
         cliques = encoding.factorization.cliques
         self._has_inner_conditions = bool(encoding.problem.declared) or any(
             len(c.block) > 1 or (c.is_free and not c.conditions_hold_by_construction) for c in cliques
         )
         self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        # A slice, which lacks variables, has bounds alone: nothing is read off its points.
+        return Reader(self.encoding)
 
     def from_afar(self, center: Floats) -> Candidate | None:
         """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.

@@ -60,7 +60,7 @@ def _candidates(around: Around, name: str) -> Iterator[Fraction]:
     """Yield probabilities to try: the bounds of rules, their middle, and a few others."""
     for atoms in around.rules:
         if name in atoms.claimed:
-            low, high = atoms.rule.assessment.lower, atoms.rule.assessment.upper
+            low, high = atoms.rule.plain.lower, atoms.rule.plain.upper
             yield from (p for p in (low, (low + high) / 2, high) if 0 <= p <= 1)
     yield from (Fraction(n, 10) for n in (1, 3, 5, 7, 9))
 

@@ -79,7 +79,7 @@ class Rest:
         is_cyclic = self.schema.is_cyclic(name) and not descends(self.around, self.schema, name)
         if is_cyclic or self.around.values(name) != BOOLEAN:
             return False
-        if not all(atoms.is_atomic and _is_plain(atoms.rule.assessment.claims[0][1]) for atoms in claiming):
+        if not all(atoms.is_atomic and _is_plain(atoms.rule.plain.claims[0][1]) for atoms in claiming):
             return False
         try:
             return all(self._agree(*pair) for pair in combinations_with_replacement(claiming, 2))
@@ -114,7 +114,7 @@ class Rest:
             return all(
                 evaluator.truth(pattern, guess)
                 for evaluator, atoms in zip(evaluators, (one, other), strict=True)
-                for pattern in (atoms.rule.prefix.guard, atoms.rule.assessment.given)
+                for pattern in (atoms.rule.prefix.guard, atoms.rule.plain.given)
             )
 
         return any(outcomes(both))
@@ -226,7 +226,7 @@ class _Check:
     def passes(self, cells: Cells) -> bool:
         """Tell whether the rule holds for every law of what is not certain."""
         evaluator = Evaluator(self.rest.around, _Typed(self, cells, self.bound))
-        assessment = self.atoms.rule.assessment
+        assessment = self.atoms.rule.plain
 
         def value(guess: Mapping[Hashable, bool]) -> Fraction | None:
             if not evaluator.truth(self.atoms.rule.prefix.guard, guess):
@@ -396,7 +396,7 @@ class _Side:
 
 def _interval(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
     """Return the bounds of a rule on the probability of its atom, which may be negated in the claim."""
-    assessment = atoms.rule.assessment
+    assessment = atoms.rule.plain
     ((_, claim),) = assessment.claims
     if _is_negated(claim):
         return 1 - assessment.upper, 1 - assessment.lower

@@ -104,6 +104,9 @@ def certify_consistency(engine: Engine, options: Options = Options()) -> Certifi
 
 def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
     """Yield both ends of an answer; a bound that is only claimed has no proof."""
+    if not isinstance(answer.query, Query):
+        missing.append(f"{answer.query} is not one probability: it has no certificate yet")
+        return
     for end in End:
         endpoint: Endpoint = answer.interval[end]
         bound = endpoint.bound if end.is_tighter(endpoint.bound, end.trivial) else None
@@ -117,6 +120,8 @@ def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
 
 def _of_decision(decision: Decision) -> Iterator[Wanted]:
     """Yield what a verdict rests on: a bound at the threshold, or models on both sides of it."""
+    if not isinstance(decision.query, Query):
+        return
     towards = End.LOWER if decision.relation is Relation.AT_LEAST else End.UPPER
     if decision.verdict is Verdict.CERTAIN:
         yield Wanted(decision.query, towards, decision.threshold, None)
