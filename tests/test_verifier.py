@@ -14,7 +14,7 @@ import pytest
 
 from credalog import CredalogError, parse
 from credalog.cli import main
-from credalog.network.formulas import TRUE
+from credalog.network.formulas import TRUE, conjunction
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
 from credalog.network.meaning import Meaning, key
@@ -25,7 +25,10 @@ from credalog.verify import main as verify_alone
 NAMES = "abcd"
 SIZE = len(NAMES)
 MODEL = {"claim": "model", "query": "P(a)", "value": "0.4", "within": "0", "residual": "0"}
-SIXTHS = {2: [(0, 6), (6, 0), (3, 3), (1, 5)], 3: [(6, 0, 0), (0, 3, 3), (2, 1, 3), (0, 0, 6), (1, 4, 1)]}
+SIXTHS: dict[int, list[tuple[int, ...]]] = {
+    2: [(0, 6), (6, 0), (3, 3), (1, 5)],
+    3: [(6, 0, 0), (0, 3, 3), (2, 1, 3), (0, 0, 6), (1, 4, 1)],
+}
 """Rows of tables, in sixths, by the number of values."""
 
 BOUND = {"claim": "lower", "table": 0, "tables": [[[0], []]], "rows": [], "nodes": [["leaf", "1", "0", []]]}
@@ -256,7 +259,7 @@ def test_a_distribution_is_called_a_model_if_and_only_if_it_satisfies_the_litera
     rng, told = Random(5), {True: 0, False: 0}
     for _ in range(120):
         network = random_network(rng)
-        meaning, asked = Meaning(network, Markov.LOCAL), parse_query(network)
+        meaning, asked = Meaning(network, Markov.LOCAL), about_all(network)
         for factors, joint in (random_factors(rng) for _ in range(4)):
             is_model = is_literal_model(meaning, joint)
             told[is_model] += 1
@@ -264,17 +267,14 @@ def test_a_distribution_is_called_a_model_if_and_only_if_it_satisfies_the_litera
     assert min(told.values()) > 10
 
 
-def parse_query(network: Network) -> Query:
-    first, *others = (v.is_("true") for v in network.variables)
-    claim = first
-    for other in others:
-        claim = claim & other
-    return Query(claim)
+def about_all(network: Network) -> Query:
+    return Query(conjunction(v.is_("true") for v in network.variables))
 
 
 def random_formula(rng: Random) -> str:
     atoms = [rng.choice(["", "!"]) + rng.choice([*NAMES[1:], "C = red", "C = green"]) for _ in range(2)]
-    return rng.choice([atoms[0], f" {rng.choice(['and', 'or', 'xor'])} ".join(atoms)])
+    word = rng.choice(["", " and ", " or ", " xor "])
+    return word.join(atoms) if word else atoms[0]
 
 
 def test_sentences_are_measured_as_in_the_table_of_all_worlds():
@@ -324,16 +324,14 @@ def test_a_condition_on_many_values_costs_no_other_claim_its_certificate():
 
 def random_model(rng: Random) -> tuple[Network, dict[tuple[int, ...], Fraction]]:
     """Draw a product of tables on a chain, and sentences that hold in it: each row, more or less exactly."""
-    lines, joint = list[str](), {(): Fraction(1)}
+    lines, joint = list[str](), dict[tuple[int, ...], Fraction]({(): Fraction(1)})
     for place, x in enumerate(NAMES):
         before = NAMES[place - 1 : place] if place else ""
         truth = {state: Fraction(rng.choice([0, 1, 2, 5, 10]), 10) for state in (0, 1)}
         for state in (0, 1) if before else (1,):
             condition = f" | {'' if state else '!'}{before}" if before else ""
-            near = Fraction(rng.choice([0, 0, 1, 3]), 10)
-            lines.append(
-                f"{float(max(truth[state] - near, 0))} <= P({x}{condition}) <= {float(truth[state])}"
-            )
+            low = max(truth[state] - Fraction(rng.choice([0, 0, 1, 3]), 10), Fraction(0))
+            lines.append(f"{float(low)} <= P({x}{condition}) <= {float(truth[state])}")
         joint = {
             (*world, value): p * (q if value else 1 - q)
             for world, p in joint.items()
