@@ -56,6 +56,8 @@ def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) 
         note(f"{arguments.certificate} is not complete: {missing}.")
     if len(found.missing) > MOST_MISSING:
         note(f"and {len(found.missing) - MOST_MISSING:,} more.")
+    if found.is_interrupted:
+        raise KeyboardInterrupt
 
 
 def verify(arguments: Namespace) -> int:

@@ -10,7 +10,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, log10
 from pathlib import Path
@@ -48,10 +48,11 @@ PLACES = 12
 
 @dataclass(frozen=True)
 class Certificate:
-    """The lines that were proved, and in words what was not."""
+    """The lines that were proved, and in words what was not; Ctrl-C leaves what was proved before it."""
 
     lines: tuple[dict[str, Any], ...]
     missing: tuple[str, ...]
+    is_interrupted: bool = False
 
     @property
     def text(self) -> str:
@@ -87,10 +88,12 @@ def certify(
 ) -> Certificate:
     """Write down proofs of the bounds that results rest on, and the models that attain them."""
     writing = _Writing(engine, options.timeout)
-    for result in results:
-        ends = _of_decision(result) if isinstance(result, Decision) else _of_answer(result, writing.missing)
-        for wanted in ends:
+    try:
+        for wanted in _wanted(results, writing.missing):
             writing.certify(wanted)
+    except KeyboardInterrupt:
+        writing.missing.append("it was interrupted")
+        return replace(writing.certificate, is_interrupted=True)
     return writing.certificate
 
 
@@ -100,6 +103,12 @@ def certify_consistency(engine: Engine, options: Options = Options()) -> Certifi
     if not writing.write_model(Query(TRUE), None) and not writing.refute():
         writing.missing.append("neither a model nor a contradiction could be certified")
     return writing.certificate
+
+
+def _wanted(results: Iterable[Answer | Decision], missing: list[str]) -> Iterator[Wanted]:
+    """Yield the ends of results."""
+    for result in results:
+        yield from _of_decision(result) if isinstance(result, Decision) else _of_answer(result, missing)
 
 
 def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
