@@ -51,7 +51,7 @@ def dependence(table: np.ndarray, x: int, parents: tuple[int, ...]) -> float:
 
 
 def asked_of(model: LCN, question: str) -> tuple[Query, DependencyGraph]:
-    return parse(model.unparse() + f"\nquery {question}").queries[0], dependency_graph(model.ground())
+    return model.question(question), dependency_graph(model.ground())
 
 
 @pytest.mark.parametrize("seed", range(2))

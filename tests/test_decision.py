@@ -181,7 +181,7 @@ def test_at_most_shows_the_interval_of_what_was_asked() -> None:
         ("P(a) = 0.5", 6),
         ("P(a -> b)", 10),
         ("1.2.3 <= P(a)", 4),
-        ("P(a) >= P(b)", 6),
+        ("P(a) / P(b) >= P(c)", 13),
         ("0.1 <= P(a) <= 0.2", 13),
         ("", 1),
     ],

@@ -13,7 +13,8 @@ import credalog
 from conftest import PROJECT
 from credalog.cli import main
 
-PAGES = (PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md")), PROJECT / "examples" / "README.md")
+EXAMPLES = sorted((PROJECT / "examples").rglob("README.md"))
+PAGES = (PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md")), *EXAMPLES)
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?P<words>credalog .*)\n(?P<output>(?:(?!\$ |credalog ).*\n)*)", re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`(?P<words>credalog [^`]* examples/[^`]*)`")
@@ -26,13 +27,17 @@ def blocks(page: Path, language: str) -> list[str]:
     return [block["body"] for block in found if block["language"] == language]
 
 
+def _named(page: Path) -> str:
+    return page.parent.name if page in EXAMPLES else page.stem
+
+
 def commands() -> Iterator[object]:
     for page in PAGES:
         shown = [(one["words"], one["output"]) for b in blocks(page, "") for one in COMMAND.finditer(b)]
         inline = [(one["words"], "") for one in INLINE.finditer(page.read_text(encoding="utf-8"))]
         for words, output in shown + inline:
             if MISTAKEN not in words:
-                yield pytest.param(words, output, id=f"{page.stem}: {words}")
+                yield pytest.param(words, output, id=f"{_named(page)}: {words}")
 
 
 def timeless(text: str) -> list[str]:
@@ -52,7 +57,7 @@ def test_a_command_writes_what_is_shown(
     assert not output.strip() or timeless(written) == timeless(output)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=_named)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     names: dict[str, object] = {}
@@ -70,7 +75,34 @@ def test_the_network_of_the_front_page_is_the_example() -> None:
     assert credalog.parse(shown).sentences == shipped.sentences
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_named)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("section", ["Name a number", "Rows and tables of distributions"])
+def test_the_guide_to_data_shows_the_language(section: str) -> None:
+    guide = (PROJECT / "docs" / "data.md").read_text(encoding="utf-8")
+    (text, *_) = BLOCK.findall(guide.partition(f"## {section}")[2])
+    assert credalog.parse(text[1]).sentences
+
+
+def test_the_guide_to_data_shows_the_examples() -> None:
+    guide = (PROJECT / "docs" / "data.md").read_text(encoding="utf-8")
+    assert (PROJECT / "examples" / "links" / "model.lcn").read_text(encoding="utf-8") in guide
+
+
+def test_the_examples_are_what_their_pages_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT / "examples")
+    sensors = credalog.load("sensors/fusion.lcn").learn(
+        "sensors/labelled.csv", method="clopper_pearson", columns={"State": "True state"}
+    )
+    assert sensors.sentences == credalog.load("sensors/learned.lcn").sentences
+    rules = Path("fact_checking/rules.lcn").read_text(encoding="utf-8")
+    trusting = credalog.parse(rules.replace("trust = 0.3", "trust = 0.8"), data="fact_checking")
+    assert "contradiction.csv:" in str(trusting.diagnose().to_dict())
+    alerts = Path("alerts/rules.lcn").read_text(encoding="utf-8")
+    with pytest.raises(credalog.CredalogError, match="least has no number for ftp"):
+        text = alerts.replace('domain Service from "services.csv"', "domain Service = {http, smb, sql, ftp}")
+        credalog.parse(f"{text}\nUses(mail, db, ftp)", data="alerts").ground()

@@ -128,6 +128,7 @@ def test_all_marginals_come_from_one_pass(seed: int) -> None:
     answers = engine.at_once(atoms, given, Options())
     assert set(answers) == set(atoms)
     for answer in answers.values():
+        assert isinstance(answer.query, Query)
         truth = _truth(tables, answer.query)
         assert truth is not None
         assert Fraction(answer.lower) <= truth <= Fraction(answer.upper) <= truth + Fraction(1, 10**12)

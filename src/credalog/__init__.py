@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from credalog.network.graph import DependencyGraph, Markov
     from credalog.network.sentences import Independence, Network, Query, Sentence
     from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
+    from credalog.questions.comparing import JointDecision
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Influence, Measurement
     from credalog.questions.map import BestAssignments, RankedAssignment
+    from credalog.questions.mending import Repairs
+    from credalog.questions.ranking import Ranking
     from credalog.tables.distribution import Distribution
-    from credalog.text.builder import P
+    from credalog.text.builder import E, P
 
 __all__ = [
     "LCN",
@@ -42,6 +45,7 @@ __all__ = [
     "DependencyGraph",
     "Diagnosis",
     "Distribution",
+    "E",
     "Endpoint",
     "Explanation",
     "GroundingTooLarge",
@@ -50,6 +54,7 @@ __all__ = [
     "Independence",
     "Influence",
     "Interval",
+    "JointDecision",
     "LanguageError",
     "Marginals",
     "Markov",
@@ -62,8 +67,10 @@ __all__ = [
     "Propagation",
     "Query",
     "RankedAssignment",
+    "Ranking",
     "Remedy",
     "Repair",
+    "Repairs",
     "Sentence",
     "Status",
     "UnknownName",
@@ -86,13 +93,16 @@ _MODULES = {
     "network.graph": "DependencyGraph Markov",
     "network.sentences": "Independence Network Query Sentence",
     "numbers.interval": "Endpoint Interval Status Warrant",
+    "questions.comparing": "JointDecision",
     "questions.decide": "Decision",
     "questions.diagnose": "Conflict Diagnosis Repair",
     "questions.entropy": "MaximumEntropy",
     "questions.influence": "Explanation Influence Measurement",
     "questions.map": "BestAssignments RankedAssignment",
+    "questions.mending": "Repairs",
+    "questions.ranking": "Ranking",
     "tables.distribution": "Distribution",
-    "text.builder": "P",
+    "text.builder": "E P",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -13,7 +13,18 @@ VariantName: TypeAlias = Literal["bp", "printed", "sound"]
 EndName: TypeAlias = Literal["lower", "upper"]
 ScheduleName: TypeAlias = Literal["residual", "synchronous"]
 MethodName: TypeAlias = Literal[
-    "auto", "points", "factorized", "sets", "joint", "nilsson", "scip", "ipopt", "sound", "bp", "printed"
+    "auto",
+    "points",
+    "factorized",
+    "sets",
+    "joint",
+    "lifted",
+    "nilsson",
+    "scip",
+    "ipopt",
+    "sound",
+    "bp",
+    "printed",
 ]
 
 METHODS: tuple[str, ...] = get_args(MethodName)

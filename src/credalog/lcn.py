@@ -29,17 +29,19 @@ from credalog.choices import (
     ScheduleName,
     VariantName,
 )
-from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
+from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, Option, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
-from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
+from credalog.network.sentences import Contrast, Independence, Network, Number, Query, Sentence, exact
 from credalog.numbers.budget import Budget
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text.builder import (
     Expression,
     Given,
+    Ratio,
     Stated,
     check_depth,
     condition,
@@ -47,32 +49,44 @@ from credalog.text.builder import (
     query_of,
     sentence_of,
 )
-from credalog.text.data import Data, extended
+from credalog.text.data import Data, extended, library_of
 from credalog.text.lifting import declarations_of, theory_of, with_rules
 from credalog.text.parse import read, read_file, read_formula, read_query, read_threshold
+from credalog.text.sheets import NOWHERE, Frame, Library, sheet_of
 from credalog.text.unparse import unparse, unparse_formula
-from credalog.theory import Evidence, Order, QueryRule, Theory, lifted, written
+from credalog.theory import AskedRule, Evidence, Order, Theory, is_wanted, lifted, written
 
 if TYPE_CHECKING:
     from credalog.methods.answer import Answer, Marginals, Options, Report
     from credalog.methods.automatic import Engine
     from credalog.methods.cliques.models import Explicit
     from credalog.methods.intervals import Propagation, Round
+    from credalog.methods.lifted.answering import Lifted
     from credalog.questions.certificates import Certificate
+    from credalog.questions.comparing import JointDecision, Statement
     from credalog.questions.decide import Decision
-    from credalog.questions.diagnose import Diagnosis
+    from credalog.questions.diagnose import Diagnosis, Repair
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Measurement
     from credalog.questions.map import BestAssignments, Criterion
+    from credalog.questions.mending import Repairs
+    from credalog.questions.ranking import Ranking
 
 
-Asked: TypeAlias = str | Query | Expression | Formula
-"""A question: text such as "P(a | b)", a query, `P(a, given=b)`, or a formula whose probability is meant."""
+Asked: TypeAlias = str | Question | Expression | Ratio | Formula
+"""A question: text such as "P(a | b)" or "P(a) - P(b)", a query, `P(a, given=b)`, or a formula whose
+probability is meant."""
 
 GivenHere: TypeAlias = str | Given
 """What is given: a formula, text such as "a and not b", or {"a": True, "Color": "red"}."""
 
 OTHER_FORMATS = (".uai", ".bif")
+
+FEW_INSTANCES = 500
+"""A theory with more instances of rules is first asked around the atoms of a question."""
+
+MANY_INSTANCES = 50_000
+"""A theory with more instances of rules is not grounded whole for a question."""
 
 PROPAGATION_TOLERANCE = 1e-7
 """Messages that change by less than this have converged."""
@@ -84,7 +98,8 @@ def parse(text: str, *, data: Data | None = None) -> LCN:
         raise LanguageError(
             f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
         )
-    return _complete(read(text), data)
+    library = library_of(data)
+    return _complete(read(text, library=library), data, library)
 
 
 def load(path: str | Path, *, data: Data | None = None) -> LCN:
@@ -95,11 +110,12 @@ def load(path: str | Path, *, data: Data | None = None) -> LCN:
         from credalog.text import readers
 
         return LCN.from_network(readers.read(path))
-    return _complete(read_file(path), data)
+    library = library_of(data)
+    return _complete(read_file(path, library=library), data, library)
 
 
-def _complete(theory: Theory, data: Data | None) -> LCN:
-    lcn = LCN(theory if data is None else extended(theory, data))
+def _complete(theory: Theory, data: Data | None, library: Library = NOWHERE) -> LCN:
+    lcn = LCN(theory if data is None else extended(theory, data, library=library))
     lcn.check()
     return lcn
 
@@ -126,18 +142,25 @@ class LCN:
     # ---- making one -----------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, *sentences: Sentence | Stated | str) -> LCN:
+    def of(cls, *sentences: Sentence | Contrast | Stated | str) -> LCN:
         """Build an LCN from sentences: LCN.of(P(a) >= 0.3, P(b, given=a).between(0.1, 0.2))."""
         return cls(Theory()).with_sentences(*sentences)
+
+    @classmethod
+    def structure(cls, parents: Mapping[str, Sequence[str]], data: Frame) -> LCN:
+        """Hold a structure that wants its numbers: the parents of each variable, values from a table."""
+        from credalog.learning.structure import structure_of_parents
+
+        return cls(structure_of_parents(parents, sheet_of(data)))
 
     @classmethod
     def from_network(cls, network: Network) -> LCN:
         """Hold a ground network."""
         return cls(network)
 
-    def with_sentences(self, *sentences: Sentence | Stated | str) -> LCN:
+    def with_sentences(self, *sentences: Sentence | Contrast | Stated | str) -> LCN:
         """Return this LCN with more sentences, or more text in the .lcn language."""
-        theory, pending = self.theory, list[Sentence]()
+        theory, pending = self.theory, list[Sentence | Contrast]()
         for added in sentences:
             if isinstance(added, str):
                 theory, pending = read(added, onto=with_rules(theory, pending)), []
@@ -193,7 +216,7 @@ class LCN:
         return self.ground().sentences
 
     @cached_property
-    def queries(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[Question, ...]:
         """Return the queries that the text asks."""
         return self._grounder.queries()
 
@@ -249,28 +272,105 @@ class LCN:
             return LCN(network)
         return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
 
+    # ---- numbers from data ----------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> int:
+        """Return how many statements still want their numbers from data."""
+        if isinstance(self.stated, Network):
+            return 0
+        return sum(is_wanted(rule) for rule in self.stated.rules)
+
+    def learn(
+        self,
+        data: Frame,
+        *,
+        method: str = "dirichlet",
+        s: Number | None = None,
+        confidence: Number | None = None,
+        simultaneous: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        missing: Iterable[str] = (),
+        report: Callable[[str], None] | None = None,
+    ) -> LCN:
+        """Return this LCN with an interval for every `?`, learned from a table of observations.
+
+        Of a network read from a .bif or .uai file only the structure counts. `columns` names the columns of
+        variables that have another heading, `missing` more words for a missing value; `report` is told where
+        the data say little.
+        """
+        from credalog.learning.counting import Observations
+        from credalog.learning.filling import learned
+        from credalog.learning.intervals import Recipe
+        from credalog.learning.structure import structure_of_network
+
+        recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
+        theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)
+        observations = Observations(sheet_of(data), dict(columns or {}), tuple(missing))
+        found = learned(theory, observations, recipe)
+        if report is not None:
+            for note in found.notes:
+                report(note)
+        return _complete(found.theory, None)
+
+    def written(self, form: str = "lcn") -> str:
+        """Return this LCN as text: "lcn", or "v-credal", "h-credal", "bayes" or "bif" of a credal network."""
+        if form == "lcn":
+            return self.unparse()
+        from credalog.show.formats import FORMS, formatted
+
+        return formatted(self.ground(), _named(form, FORMS, "form"))
+
     # ---- what can be asked ----------------------------------------------------------------------------
     #
     # A new kind of question is one more method here: it makes the options and the ground query, and
     # hands both to the module of credalog.questions or credalog.methods that answers it.
 
-    def question(self, asked: Asked) -> Query:
-        """Return the ground query that is asked, conditioned on the evidence."""
+    def asked(self, asked: Asked) -> Question:
+        """Return the ground question that is asked, conditioned on the evidence: a probability or more."""
         if isinstance(asked, str):
             return self._ground_query(read_query(asked), asked)
-        query = query_of(asked)
-        return Query(self._resolved(query.claim), self._observed(query.given))
+        return self._in_this_network(query_of(asked))
 
-    def statement(self, text: str) -> tuple[Query, Order, Fraction]:
-        """Return what a statement such as P(a | b) >= 0.5 compares: the ground query, and with what."""
+    def question(self, asked: Asked) -> Query:
+        """Return the ground query that is asked, conditioned on the evidence; refuse what is not one."""
+        question = self.asked(asked)
+        if not isinstance(question, Query):
+            raise CredalogError(
+                f"{question} is not one probability", advice="Ask for the probabilities one by one: P(a | b)."
+            )
+        return question
+
+    def _in_this_network(self, question: Question) -> Question:
+        """Return a question built in Python, over the variables of this network."""
+        match question:
+            case Query(claim, given):
+                return Query(self._resolved(claim), self._observed(given))
+            case Quotient(over, under):
+                return Quotient(self._summed(over), self._summed(under))
+            case Linear():
+                return self._summed(question)
+
+    def _summed(self, asked: Linear) -> Linear:
+        return replace(asked, terms=tuple(map(self._summand, asked.terms)))
+
+    def _summand(self, term: Summand) -> Summand:
+        claim = Mean(self.variable(term.claim.variable)) if isinstance(term.claim, Mean) else term.claim
+        resolved = claim if isinstance(claim, Mean) else self._resolved(claim)
+        return Summand(term.weight, resolved, self._observed(term.given))
+
+    def statement(self, text: str) -> tuple[Question, Order, Fraction]:
+        """Return what a statement such as P(a | b) >= 0.5 compares: the ground question, and with what."""
         read = read_threshold(text)
         return self._ground_query(read.asked, text), read.order, read.number
 
-    def _ground_query(self, rule: QueryRule, text: str) -> Query:
-        """Return the ground query that a text asks, conditioned on the evidence."""
+    def _ground_query(self, rule: AskedRule, text: str) -> Question:
+        """Return the ground question that a text asks, conditioned on the evidence."""
         with self._lock:
             (query,) = self._grounder.ground_queries(rule, text)
-        return replace(query, given=self._with_evidence(query.given))
+        if isinstance(query, Query):
+            return replace(query, given=self._with_evidence(query.given))
+        return query.observing(self.evidence)
 
     def _resolved(self, formula: Formula) -> Formula:
         """Return a formula built in Python, over the variables of this network.
@@ -279,7 +379,7 @@ class LCN:
         atom, has to be looked up.
         """
         check_depth(formula)
-        if self._mentioned.issuperset(scope(formula)):
+        if not self._is_large and self._mentioned.issuperset(scope(formula)):
             return formula
         with self._lock:
             return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
@@ -297,7 +397,7 @@ class LCN:
     def _seen(self, named: str | Variable, value: str | bool) -> Formula:
         """Return one observation; the variable must be declared, but no sentence need mention it."""
         name = str(named)
-        if name.replace(" ", "") in self._by_name:
+        if not self._is_large and name.replace(" ", "") in self._by_name:
             return literal(self.variable(name), value)
         if not isinstance(value, bool):
             return self.formula(f"{name} = {written(str(value))}")
@@ -318,21 +418,60 @@ class LCN:
         markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
     ) -> Answer:
-        """Bound one probability over all models, given what the question and the evidence say."""
+        """Bound one probability, a sum of probabilities or a quotient of sums over all models.
+
+        What is given joins the conditions of the question and the evidence.
+        """
         options = _options(timeout, tolerance, markov, method=method, report=report)
-        query = self.question(asked)
+        query = self.asked(asked)
         if given is not None:
-            both = conjunction((query.given, self._observed(given)))
-            query = replace(query, given=_each_once(both))
-        answer = self._engine(options.markov, query).query(query, options)
-        return replace(answer, origin=partial(self.certificate, markov=options.markov))
+            query = observing(query, self._observed(given))
+        if not isinstance(query, Query):
+            from credalog.questions.combined import answer as combined
+
+            engine = self._engine(options.markov, query)
+            return self._restored(engine, combined(engine, query, options))
+        answer = self._answer(query, options)
+        # What was never grounded whole has no certificate, nor have sentences across conditions.
+        is_certain = not self._is_large and not self.ground().contrasts
+        return replace(
+            answer, origin=partial(self.certificate, markov=options.markov) if is_certain else None
+        )
+
+    def _answer(self, query: Query, options: Options) -> Answer:
+        """Answer around the question where rules have many instances, and else by the whole network."""
+        is_lifted = options.method == "lifted" and isinstance(self.stated, Theory)
+        if is_lifted and not all(rule.is_plain for rule in self.theory.rules):
+            raise CredalogError(
+                "lifted questions need rules whose numbers stand in the text, under one condition each",
+                advice="Use {}.",
+                remedies=(Option("method", "auto"),),
+            )
+        if not is_lifted and not (options.method == "auto" and self._is_first_order):
+            engine = self._engine(options.markov, query)
+            return self._restored(engine, engine.query(query, options))
+        from credalog.questions.lifted import query as query_around
+
+        whole = None if self._is_large else partial(self._engine, options.markov, query)
+        return query_around(self._around(options.markov), query, options, whole)
+
+    def _restored(self, engine: Engine, answer: Answer) -> Answer:
+        """Return an answer without the variables that stand for comparisons across conditions."""
+        network = self.ground()
+        if not network.contrasts:
+            return answer
+        from credalog.methods.reduction import Plain
+
+        added = frozenset(engine.network.variables) - self._mentioned - frozenset(answer.query.scope)
+        return Plain(engine.network, added).restored(answer, replace(network, sentences=(), independences=()))
 
     def reasons(
         self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
     ) -> tuple[str, ...]:
         """Say why an answer is no narrower than [0, 1], where a reason can be found."""
         options = _options(timeout, TOLERANCE, markov)
-        if answer.lower > TOLERANCE or answer.upper < 1.0 - TOLERANCE:
+        is_vacuous = answer.lower <= TOLERANCE and answer.upper >= 1.0 - TOLERANCE
+        if not isinstance(answer.query, Query) or not is_vacuous or self._is_large:
             return ()
         from credalog.questions.vacuous import reasons
 
@@ -361,7 +500,7 @@ class LCN:
         witness = answer.upper_witness if is_upper else answer.lower_witness
         if witness is None:
             raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
-        network = self._ground_with(answer.query)
+        network = self._solvable(Markov.LOCAL, answer.query)
         said = network.about(v for factor in witness.factors for v in factor.block)
         options = _options(timeout, TOLERANCE, markov)
         return explicit_model(
@@ -384,6 +523,12 @@ class LCN:
         from credalog.questions.certificates import certify, certify_consistency
 
         options = _options(timeout, TOLERANCE, markov)
+        sums = next((result.query for result in results if not isinstance(result.query, Query)), None)
+        if sums is not None or self.ground().contrasts:
+            raise CredalogError(
+                f"there are no certificates of {sums or 'sentences across conditions'} yet",
+                advice="Certify answers for single probabilities, in a network without such sentences.",
+            )
         engine = self._engine(options.markov, *(result.query for result in results))
         if engine.network is not self.ground():
             raise CredalogError(
@@ -425,7 +570,7 @@ class LCN:
         asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         left = [query for query in asked if query not in at_once]
         if count > 1 and left:
-            shared = _shared_out(self._ground_with(*left), left, options, count)
+            shared = _shared_out(self._solvable(options.markov, *left), left, options, count)
             at_once = {**at_once, **dict(zip(left, shared, strict=True))}
         answers = _until_interrupted(partial(self._engine, options.markov, *asked), asked, options, at_once)
         return Marginals(tuple(answers))
@@ -442,14 +587,15 @@ class LCN:
         return self._at_once(self._observed(None), _options(timeout, tolerance, markov, method=method))
 
     def _at_once(self, observed: Formula, options: Options) -> Mapping[Query, Answer]:
-        pointwise = self._pointwise(observed, options)
-        if pointwise is not None:
-            return {answer.query: answer for answer in pointwise}
         from credalog.methods.answer import marginal_atoms
 
+        atoms, pointwise = marginal_atoms(self.ground()), self._pointwise(observed, options)
+        if pointwise is not None:
+            return {Query(a, observed): answer for a, answer in zip(atoms, pointwise, strict=False)}
+
         engine = self._engine(options.markov, Query(TRUE, observed))
-        found = engine.at_once(marginal_atoms(self.ground()), observed, options)
-        return {answer.query: answer for answer in found.values()}
+        found = engine.at_once(atoms, observed, options)
+        return {Query(atom, observed): answer for atom, answer in found.items()}
 
     def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
         """Find all marginals at once, without importing what only intervals need."""
@@ -459,7 +605,7 @@ class LCN:
         from credalog.methods.compiled import Compiled
         from credalog.methods.points import answers as points
 
-        compiled = Compiled(self._ground_with(Query(TRUE, observed)), options.markov)
+        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
         if compiled.credal is None or options.method not in ("auto", "points"):
             return None
         return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
@@ -499,7 +645,7 @@ class LCN:
             _count(window, "window")
         observed = self._observed(given)
         return propagate(
-            self._ground_with(Query(TRUE, observed)),
+            self._solvable(options.markov, Query(TRUE, observed)),
             variant=variant,
             window=window,
             evidence=observed,
@@ -537,7 +683,7 @@ class LCN:
 
     def decide(
         self,
-        statement: str | Stated,
+        statement: str | Sentence | Contrast | Stated,
         *,
         timeout: float = 30.0,
         tolerance: float = TOLERANCE,
@@ -545,17 +691,66 @@ class LCN:
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.questions.decide import Relation, decide, statement_of
+        from credalog.questions.comparing import decided
 
         options = _options(timeout, tolerance, markov, report=report)
+        compared = self._compared(statement)
+        if self._is_first_order and isinstance(compared.asked, Query):
+            return self._decided_around(compared, options)
+        return decided(self._engine(options.markov, compared.asked), compared, options)
+
+    def _decided_around(self, compared: Statement, options: Options) -> Decision:
+        from credalog.questions.lifted import decide as decide_around
+
+        asked, relation, threshold = compared.asked, compared.relation, compared.threshold
+        assert isinstance(asked, Query)
+        whole = None if self._is_large else partial(self._engine, options.markov, asked)
+        lifted = self._around(options.markov)
+        return decide_around(lifted, asked, threshold, options, relation=relation, whole=whole)
+
+    def decide_together(
+        self,
+        *statements: str | Sentence | Contrast | Stated,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> JointDecision:
+        """Decide several statements one by one, and whether all of them hold at once."""
+        from credalog.questions.comparing import decide_together
+
+        options = _options(timeout, tolerance, markov)
+        compared = [self._compared(statement) for statement in statements]
+        if not compared:
+            raise CredalogError("there is nothing to decide", advice='Give statements: "P(a) >= 0.5".')
+        engine = self._engine(options.markov, *(one.asked for one in compared))
+        return decide_together(engine, compared, options)
+
+    def hold_together(
+        self,
+        decisions: Sequence[Decision],
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> JointDecision:
+        """Tell whether statements that are decided one by one hold at once."""
+        from credalog.questions.comparing import Statement, joined
+
+        options = _options(timeout, tolerance, markov)
+        engine = self._engine(options.markov, *(one.query for one in decisions))
+        compared = [Statement(one.query, one.relation, one.threshold) for one in decisions]
+        return joined(engine, compared, decisions, options)
+
+    def _compared(self, statement: str | Sentence | Contrast | Stated) -> Statement:
+        """Return a statement over the variables of this network."""
+        from credalog.questions.comparing import Statement
+        from credalog.questions.decide import Relation, statement_of
+
         if isinstance(statement, str):
             query, order, number = self.statement(statement)
-            relation, threshold = Relation(order.value), number
-        else:
-            asked, relation, threshold = statement_of(sentence_of(statement))
-            query = self.question(asked)
-        engine = self._engine(options.markov, query)
-        return decide(engine, query, threshold, options, relation=relation)
+            return Statement(query, Relation(order.value), number)
+        asked, relation, threshold = statement_of(sentence_of(statement))
+        return Statement(self.asked(asked), relation, threshold)
 
     def diagnose(
         self,
@@ -574,7 +769,41 @@ class LCN:
         if weights is not None and not isinstance(weights, Mapping):
             raise CredalogError(f"{weights} are no weights", advice='Give them by name: {"expert 1": 2.0}.')
         options = _options(timeout, tolerance, markov)
-        return diagnose(self.ground(), options, weights=weights)
+        return diagnose(self._solvable(options.markov), options, weights=weights)
+
+    def repairs(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        weights: Mapping[str, float] | None = None,
+        most: int = 3,
+    ) -> Repairs:
+        """Find the cheapest repair of a contradiction, and runners-up to choose from."""
+        from credalog.questions.mending import repairs
+
+        options = _options(timeout, tolerance, markov)
+        _count(most, "most")
+        return repairs(self._solvable(options.markov), options, weights=weights, most=most)
+
+    def mended(self, chosen: Repair) -> LCN:
+        """Return this LCN with the bounds of a repair: ground, with its evidence and its queries."""
+        from credalog.questions.mending import mended
+
+        network = mended(self.ground(), chosen)
+        return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
+
+    def mended_text(self, chosen: Repair) -> str:
+        """Return the text with the bounds of a repair: line by line as it was, where that is possible."""
+        from credalog.questions.mending import mended, with_changes_in
+
+        if len(self.theory.texts) == 1:
+            ((file, text),) = self.theory.texts
+            changed = with_changes_in(text, chosen.changes, file)
+            if changed is not None and _grounds_to(changed, mended(self.ground(), chosen)):
+                return changed
+        return self.mended(chosen).unparse()
 
     def explain(
         self,
@@ -590,8 +819,12 @@ class LCN:
 
         options = _options(timeout, tolerance, markov)
         _count(most, "most")
-        query = self.question(asked)
-        return explain(self._ground_with(query), query, options, most=most)
+        query = self.asked(asked)
+        if self._is_large and isinstance(query, Query):
+            from credalog.questions.lifted import explain as explain_around
+
+            return explain_around(self._around(options.markov), query, options, most=most)
+        return explain(self._solvable(options.markov, query), query, options, most=most)
 
     def measure(
         self,
@@ -607,11 +840,27 @@ class LCN:
         from credalog.questions.influence import measure
 
         options = _options(timeout, tolerance, markov)
-        query, target = self.question(asked), self.question(measured)
-        precision = exact(within)
-        if not 0 < precision <= 1:
-            raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
-        return measure(self._ground_with(query, target), query, target, precision, options)
+        query, target = self.asked(asked), self.question(measured)
+        precision = _precision(within)
+        return measure(self._solvable(options.markov, query, target), query, target, precision, options)
+
+    def rank(
+        self,
+        asked: Asked,
+        *,
+        within: Number = Fraction(1, 100),
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        most: int = 20,
+    ) -> Ranking:
+        """Rank what sentences bound by what measuring it would be worth to a question."""
+        from credalog.questions.ranking import rank
+
+        options = _options(timeout, tolerance, markov)
+        _count(most, "most")
+        query = self.asked(asked)
+        return rank(self._solvable(options.markov, query), query, _precision(within), options, most=most)
 
     def maxent(
         self,
@@ -623,7 +872,8 @@ class LCN:
         """Find the model of greatest entropy."""
         from credalog.questions.entropy import maximum_entropy
 
-        return maximum_entropy(self.ground(), _options(timeout, tolerance, markov))
+        options = _options(timeout, tolerance, markov)
+        return maximum_entropy(self._solvable(options.markov), options)
 
     # ---- kept between questions -----------------------------------------------------------------------
 
@@ -643,17 +893,55 @@ class LCN:
     def _engines(self) -> dict[Markov, Engine]:
         return {}
 
-    def _engine(self, markov: Markov, *queries: Query) -> Engine:
+    @cached_property
+    def _lifted(self) -> dict[Markov, Lifted]:
+        return {}
+
+    def _around(self, markov: Markov) -> Lifted:
+        """Return the theory made ready for questions about a few of its atoms."""
+        from credalog.methods.lifted.answering import Lifted
+
+        with self._lock:
+            return self._lifted.setdefault(markov, Lifted(self._grounder, markov))
+
+    @cached_property
+    def _is_first_order(self) -> bool:
+        """Tell whether rules may have so many instances that a question is asked around its atoms first."""
+        return isinstance(self.stated, Theory) and self._instances > FEW_INSTANCES
+
+    @cached_property
+    def _is_large(self) -> bool:
+        """Tell whether the theory is not grounded whole for one question."""
+        return isinstance(self.stated, Theory) and self._instances > MANY_INSTANCES
+
+    @cached_property
+    def _instances(self) -> int:
+        """Return at most how many instances the rules with logical variables have."""
+        if not isinstance(self.stated, Theory) or not all(rule.is_plain for rule in self.stated.rules):
+            return 0
+        return self._grounder.estimate if any(rule.prefix.binders for rule in self.stated.rules) else 0
+
+    def _engine(self, markov: Markov, *queries: Question) -> Engine:
         """Return the engine of the network; variables that only the queries mention join it."""
         from credalog.methods.automatic import Engine
 
-        network = self._ground_with(*queries)
-        if network is not self.ground():
-            return Engine(network, markov)
+        if self._ground_with(*queries) is not self.ground():
+            return Engine(self._solvable(markov, *queries), markov)
         with self._lock:
-            return self._engines.setdefault(markov, Engine(network, markov))
+            if markov not in self._engines:
+                self._engines[markov] = Engine(self._solvable(markov), markov)
+            return self._engines[markov]
 
-    def _ground_with(self, *queries: Query) -> Network:
+    def _solvable(self, markov: Markov, *queries: Question) -> Network:
+        """Return the ground network with queries, its comparisons across conditions put under single ones."""
+        network = self._ground_with(*queries)
+        if not network.contrasts:
+            return network
+        from credalog.methods.reduction import plain
+
+        return plain(network, markov).network
+
+    def _ground_with(self, *queries: Question) -> Network:
         """Return the ground network, joined by variables that only queries mention."""
         network = self.ground()
         asked = dict.fromkeys(variable for query in queries for variable in query.scope)
@@ -693,6 +981,21 @@ class LCN:
     def __reduce__(self) -> tuple[type[LCN], tuple[Theory | Network]]:
         # What is kept between questions does not travel to other processes.
         return (LCN, (self.stated,))
+
+
+def _precision(within: Number) -> Fraction:
+    precision = exact(within)
+    if not 0 < precision <= 1:
+        raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
+    return precision
+
+
+def _grounds_to(text: str, network: Network) -> bool:
+    """Tell whether a text says what a ground network does."""
+    try:
+        return parse(text).ground() == network
+    except CredalogError:
+        return False
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:

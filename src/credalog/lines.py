@@ -11,18 +11,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from credalog.network.columns import Lazy
 from credalog.network.sentences import Source
-from credalog.theory import Compound, Name, Pattern, Rule
+from credalog.theory import Assessment, Compound, Name, Pattern, Rule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Form", "Lines", "Rules", "Words", "joined"]
 
-Places: TypeAlias = NDArray[np.int32]
+Places: TypeAlias = "NDArray[np.int32]"
 
 NONE = -1
 """Stands where a form has its own bound, or no label."""
@@ -50,9 +51,16 @@ class Form:
     where: NDArray[np.int64]
     """The places of the lines among all lines."""
 
+    @property
+    def said(self) -> Assessment:
+        """Return what a line of this form says, over placeholders."""
+        said = self.rule.assessment
+        assert isinstance(said, Assessment), "a plain sentence has its numbers"
+        return said
+
     def within(self, first: int, last: int) -> Form:
         """Keep the lines between two places."""
-        start, stop = np.searchsorted(self.where, (first, last))
+        start, stop = self.where.searchsorted((first, last))
         found = self.taken(slice(start, stop))
         return replace(found, where=found.where - first)
 
@@ -84,6 +92,9 @@ class Lines:
     @classmethod
     def of(cls, file: str, numbers: NDArray[np.int64], words: Words, forms: Iterable[Form]) -> Lines:
         """Sort out which line is of which form."""
+        # Lines are only made of long texts; whoever reads a short one needs no arrays.
+        import numpy as np
+
         kept = tuple(form for form in forms if len(form.where))
         form_of, row_of = (np.zeros(len(numbers), dtype=np.int32) for _ in range(2))
         for i, form in enumerate(kept):
@@ -97,10 +108,8 @@ class Lines:
     @property
     def names(self) -> Iterable[str]:
         """Yield every name that occurs, once."""
-        is_name = np.zeros(len(self.words.spelt), dtype=np.bool_)
-        for form in self.forms:
-            is_name[form.columns] = True
-        return (self.words.spelt[i] for i in np.flatnonzero(is_name).tolist())
+        numbers = {number for form in self.forms for number in form.columns.ravel().tolist()}
+        return (self.words.spelt[i] for i in sorted(numbers))
 
     @property
     def has_labels(self) -> bool:
@@ -123,7 +132,7 @@ class Lines:
         form, row = self.forms[self.form_of[i]], int(self.row_of[i])
         spelt = self.words.spelt
         standing = dict(zip(form.names, (spelt[w] for w in form.columns[row].tolist()), strict=True))
-        said = form.rule.assessment
+        said = form.said
         ((weight, claim),) = said.claims
         assessment = replace(
             said,

@@ -20,14 +20,15 @@ from typing import TypeAlias, TypeVar, assert_never
 
 from credalog.errors import CredalogError, LanguageError, Place
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Xor
-from credalog.network.sentences import Source
+from credalog.network.sentences import Estimate, Source
 from credalog.origins import Origin
 
 # fmt: off
 RESERVED = frozenset((
-    "P", "and", "distinct", "domain", "evidence", "exists", "false", "False", "forall", "function",
-    "iff", "implies", "in", "include", "independent", "nand", "not", "or", "predicate", "proposition",
-    "query", "relation", "symmetric", "tau", "true", "True", "variable", "where", "xor",
+    "P", "and", "column", "columns", "distinct", "domain", "evidence", "exists", "false", "False", "forall",
+    "from", "function", "iff", "implies", "in", "include", "independent", "learned", "let", "nand", "not",
+    "number", "of", "or", "predicate", "proposition", "query", "relation", "rest", "sql", "symmetric",
+    "table", "tau", "true", "True", "variable", "where", "xor",
 ))
 # fmt: on
 """The words of the language; as names they are written in quotes."""
@@ -297,7 +298,57 @@ class Function:
     table: tuple[tuple[tuple[str, ...], str], ...] = ()
 
 
-Declaration: TypeAlias = Domain | Predicate | RandomFunction | Relation | Function
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two amounts joined by one of the operations + - * /."""
+
+    operation: str
+    left: Amount
+    right: Amount
+
+
+Amount: TypeAlias = Fraction | Name | Application | Arithmetic
+"""A number, a named constant, a number that a table gives to elements, or what is computed from these."""
+
+
+def arithmetic(operation: str, left: Fraction, right: Fraction, *, lexeme: str = "") -> Fraction:
+    """Join two numbers by an operation; `lexeme` is how the second was written."""
+    match operation:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case _ if right:
+            return left / right
+        case _:
+            raise Misstatement(
+                "a number is divided by zero",
+                lexeme=lexeme or "/",
+                advice="Correct what stands below the line.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number with a name."""
+
+    name: str
+    value: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFunction:
+    """A number for each tuple of elements in a table; `rows` says where each line of it was read."""
+
+    name: str
+    sorts: tuple[str, ...]
+    table: tuple[tuple[tuple[str, ...], Fraction], ...] = ()
+    rows: tuple[Source, ...] = field(default=(), compare=False)
+
+
+Declaration: TypeAlias = Domain | Predicate | RandomFunction | Relation | Function | Constant | NumberFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +359,101 @@ class Assessment:
     given: Pattern
     lower: Fraction
     upper: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """From where to where a number lies; one that `is_about` a middle is cut off at what is possible."""
+
+    lower: Amount
+    upper: Amount
+    is_about: bool = False
+
+
+class Gap(Enum):
+    """What may stand for a number: what the others leave, or what data are to tell."""
+
+    REST = "rest"
+    WANTED = "?"
+
+
+Entry: TypeAlias = Spread | Gap
+Entries: TypeAlias = tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The body of a rule whose numbers depend on constants or tables; a bound may be missing.
+
+    Across conditions, `givens` has one for each claim.
+    """
+
+    claims: tuple[tuple[Amount, Pattern], ...]
+    given: Pattern
+    lower: Amount | None
+    upper: Amount | None
+    is_about: bool = False
+    givens: tuple[Pattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The body `P(variable | given) = (...)` of a rule: an entry for each value, in their order."""
+
+    claim: Term
+    given: Pattern
+    entries: Entries
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyTable:
+    """The body of a rule that tells a variable's distribution for each configuration of its parents.
+
+    A line has the parents' values and an entry for each value of the variable, or one that is wanted for all.
+    `otherwise` is said of the configurations without a line; `rows` tells where lines were read.
+    """
+
+    claim: Term
+    parents: tuple[Term, ...]
+    lines: tuple[tuple[tuple[str, ...], Entries], ...]
+    otherwise: Entries = ()
+    rows: tuple[Source, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected value of a random term whose values are integers."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One weighted probability, or expected value, under a condition of its own."""
+
+    weight: Fraction
+    claim: Pattern | Expected
+    given: Pattern = YES
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Weighted probabilities, each under its condition, and a constant."""
+
+    terms: tuple[Weighed, ...]
+    constant: Fraction = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastAssessment:
+    """The body of a rule that compares across conditions: `lower <= sum <= upper`."""
+
+    terms: tuple[Weighed, ...]
+    lower: Fraction
+    upper: Fraction
+
+
+Body: TypeAlias = Assessment | ContrastAssessment | Computed | Row | FamilyTable
 
 
 Claim = TypeVar("Claim", bound=Hashable)
@@ -322,11 +468,12 @@ def span(claims: Claims[Claim]) -> tuple[Fraction, Fraction]:
 
 
 def normal_form(
-    terms: Claims[Claim], lower: Fraction | None, upper: Fraction | None
+    terms: Claims[Claim], lower: Fraction | None, upper: Fraction | None, *, is_about: bool = False
 ) -> tuple[Claims[Claim], Fraction, Fraction]:
     """Return claims without repetition, a single one with weight 1, and both bounds on their sum.
 
-    A bound that is missing is the widest possible. Text and Python build sentences through here.
+    A bound that is missing is the widest possible; one that is give or take may lie beyond it. Text and
+    Python build sentences through here.
     """
     claims = terms if len(terms) == 1 and terms[0][0] else _added(terms)
     if len(claims) > 1:
@@ -339,6 +486,8 @@ def normal_form(
         claims, least, greatest = ((_ONE, claim),), _ZERO, _ONE
     low = least if lower is None else lower
     high = greatest if upper is None else upper
+    if is_about and low <= greatest and high >= least:
+        low, high = max(low, least), min(high, greatest)
     if len(claims) == 1 and (wrong := next((bound for bound in (low, high) if not 0 <= bound <= 1), None)):
         per_cent = f" For per cent, write {_shown(wrong)}%." if 1 < wrong <= 100 else ""
         advice = f"A probability lies between 0 and 1.{per_cent}"
@@ -355,6 +504,23 @@ def normal_form(
             advice="Exchange the two bounds, or correct one of them.",
         )
     return claims, low, high
+
+
+def settled_body(
+    claims: Claims[Pattern],
+    givens: tuple[Pattern, ...],
+    lower: Fraction | None,
+    upper: Fraction | None,
+    *,
+    is_about: bool = False,
+) -> Assessment | ContrastAssessment:
+    """Return the body of a rule with known numbers, under one condition or across several."""
+    if len(givens) == 1 or len(set(givens)) == 1:
+        terms, low, high = normal_form(claims, lower, upper, is_about=is_about)
+        return Assessment(terms, givens[0], low, high)
+    across = tuple((weight, (claim, own)) for (weight, claim), own in zip(claims, givens, strict=True))
+    weighed, low, high = normal_form(across, lower, upper, is_about=is_about)
+    return ContrastAssessment(tuple(Weighed(weight, *one) for weight, one in weighed), low, high)
 
 
 def _added(terms: Claims[Claim]) -> Claims[Claim]:
@@ -376,13 +542,40 @@ def _shown(number: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A sentence stated for every instance of its prefix."""
+    """A sentence stated for every instance of its prefix.
 
-    assessment: Assessment
+    One that is wanted says nothing until it is learned from data; `learned` tells how it was.
+    """
+
+    assessment: Body
     prefix: Prefix = Prefix()
     tau: bool = True
     label: str = ""
     source: Source | None = field(default=None, compare=False)
+    wanted: bool = False
+    learned: Estimate | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether the rule bounds probabilities under one condition by numbers of its own."""
+        return isinstance(self.assessment, Assessment)
+
+    @property
+    def plain(self) -> Assessment:
+        """Return what a plain rule says."""
+        assert isinstance(self.assessment, Assessment)
+        return self.assessment
+
+
+def is_wanted(rule: Rule) -> bool:
+    """Tell whether a rule still wants a number from data."""
+    match rule.assessment:
+        case Row(entries=entries):
+            return Gap.WANTED in entries
+        case FamilyTable(lines=lines, otherwise=otherwise):
+            return Gap.WANTED in otherwise or any(Gap.WANTED in entries for _, entries in lines)
+        case _:
+            return rule.wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +600,19 @@ class QueryRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CombinedRule:
+    """The question for a sum of probabilities, or one sum divided by another, for every instance."""
+
+    over: Sum
+    under: Sum | None = None
+    prefix: Prefix = Prefix()
+    source: Source | None = field(default=None, compare=False)
+
+
+AskedRule: TypeAlias = QueryRule | CombinedRule
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A formula observed to be true."""
 
@@ -425,7 +631,7 @@ class Theory:
     declarations: tuple[Declaration, ...] = ()
     rules: Sequence[Rule] = ()
     independences: tuple[IndependenceRule, ...] = ()
-    queries: tuple[QueryRule, ...] = ()
+    queries: tuple[AskedRule, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     data: tuple[Origin, ...] = field(default=(), compare=False)
@@ -453,7 +659,7 @@ class Theory:
         for origin in self.data:
             if origin.name == name and error.row and (place := origin.find(error.row, error.cell)):
                 return place
-        words = "domain|predicate|proposition|variable|relation|function"
+        words = "domain|predicate|proposition|variable|relation|function|number|let"
         declares = re.compile(rf"^[ \t]*(?:{words})\b.*?(?<!\w){re.escape(name)}(?!\w)", re.MULTILINE)
         for file, text in self.texts:
             if found := declares.search(text):

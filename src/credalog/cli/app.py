@@ -21,12 +21,20 @@ from credalog.cli.ask import ASKING
 from credalog.cli.certify import CERTIFYING
 from credalog.cli.check import CHECKING
 from credalog.cli.command import INTERRUPTED, Command, complain
+from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
 from credalog.cli.output import times_written, write_json
 from credalog.errors import CredalogError
 
-COMMANDS: tuple[Command, ...] = (*CHECKING, *DESCRIBING, *ASKING, *EXPLAINING, *CERTIFYING)
+COMMANDS: tuple[Command, ...] = (
+    *CHECKING,
+    *DESCRIBING,
+    *ASKING,
+    *EXPLAINING,
+    *CERTIFYING,
+    *CONVERTING,
+)
 
 BAD_INPUT = CredalogError.exit_code
 READER_LEFT = 141

@@ -40,6 +40,7 @@ from credalog.cli.output import (
     UPPER,
     Column,
     attained,
+    write,
     write_json,
     write_json_rows,
     write_rows,
@@ -53,12 +54,14 @@ if TYPE_CHECKING:
     from credalog.lcn import LCN
     from credalog.methods.answer import Answer, Report
     from credalog.methods.intervals import Propagation
+    from credalog.network.expressions import Question
     from credalog.network.formulas import Formula, Variable
     from credalog.network.sentences import Query
     from credalog.questions.decide import Decision
 
     Result: TypeAlias = Answer | Decision | CredalogError
     Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Result]]]
+    Closing: TypeAlias = Callable[[Sequence[Any]], dict[str, Any] | None]
 
 MOST_REASONS = 3
 """So many answers that say nothing are explained."""
@@ -79,7 +82,9 @@ def _gap(found: Mapping[str, Any]) -> str:
     """Say how far the bounds may be from the truth; an estimate says nothing of it."""
     lower, upper = found["lower"], found["upper"]
     if (values := attained(found)) is not None:
-        return f"{max(values[0] - lower, upper - values[1], 0.0):.0e}"
+        # Both may be infinite.
+        gaps = [a - b for a, b in ((values[0], lower), (upper, values[1])) if a != b]
+        return f"{max([0.0, *gaps]):.0e}"
     is_bound = "HEURISTIC" not in (found["lower_warrant"], found["upper_warrant"])
     return f"≤{upper - lower:.0e}" if is_bound else "?"
 
@@ -121,7 +126,7 @@ VERDICTS = (
 def query(arguments: Namespace) -> int:
     """Answer the queries given on the command line, once all of them are understood."""
     model = _model(arguments)
-    queries = [model.question(text) for text in arguments.query]
+    queries = [model.asked(text) for text in arguments.query]
     return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
@@ -133,7 +138,7 @@ def run(arguments: Namespace) -> int:
             f"{arguments.file} asks nothing",
             advice="Add a line such as `query P(a | b)`, or use `credalog query FILE 'P(a | b)'`.",
         )
-    queries = [model.question(one) for one in model.queries]
+    queries = [model.asked(one) for one in model.queries]
     return _answer(model, arguments, lambda watch: _asked(model, queries, arguments, watch))
 
 
@@ -160,7 +165,26 @@ def decide(arguments: Namespace) -> int:
     model = load_model(arguments)
     for statement in arguments.statement:
         model.statement(statement)
-    return _answer(model, arguments, lambda watch: _decided(model, arguments, watch), VERDICTS)
+    together = (lambda found: _together(model, found, arguments)) if arguments.together else None
+    return _answer(model, arguments, lambda watch: _decided(model, arguments, watch), VERDICTS, together)
+
+
+def _together(model: LCN, decisions: Sequence[Any], arguments: Namespace) -> dict[str, Any] | None:
+    """Judge all statements at once, if each was decided."""
+    if len(decisions) < len(arguments.statement):
+        return None
+    found = model.hold_together(decisions, **effort(arguments))
+    return {"statement": "all together", "verdict": found.together.name, "stage": found.stage}
+
+
+def _closing(found: Mapping[str, Any]) -> str:
+    sentences = {
+        "CERTAIN": "All together hold in every model",
+        "EXCLUDED": "They hold together in no model",
+        "UNDETERMINED": "They hold together in some models and not in others",
+        "UNDECIDED": "Whether they hold together was not settled",
+    }
+    return f"\n{sentences[found['verdict']]} ({found['stage']}).\n"
 
 
 def _model(arguments: Namespace) -> LCN:
@@ -172,7 +196,7 @@ def _model(arguments: Namespace) -> LCN:
 
 
 def _asked(
-    model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
+    model: LCN, queries: Sequence[Question], arguments: Namespace, watch: Watch
 ) -> Iterator[tuple[str, Answer | CredalogError]]:
     """Answer one question after the other, or several at once if there are processes to do it."""
     # More processes than processors, or than questions, help nobody.
@@ -196,12 +220,15 @@ def _asked(
         yield from zip(map(str, queries), answers, strict=True)
 
 
-def _not_asked(asked: Query) -> Answer:
+def _not_asked(asked: Question) -> Answer:
     """Return what is known of a question for which there was no time."""
     from credalog.methods.answer import Answer
-    from credalog.numbers.interval import VACUOUS, Status
+    from credalog.methods.reduction import scale_of
+    from credalog.network.sentences import Query
+    from credalog.numbers.interval import VACUOUS, Status, vacuous
 
-    return Answer(asked, VACUOUS, Status.UNDECIDED, "time was up", 0.0)
+    interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
+    return Answer(asked, interval, Status.UNDECIDED, "time was up", 0.0)
 
 
 def _all_asked(
@@ -245,7 +272,7 @@ def _within(
 
 
 def _tried(
-    model: LCN, asked: Query, limits: dict[str, Any], report: Report | None = None
+    model: LCN, asked: Question, limits: dict[str, Any], report: Report | None = None
 ) -> Answer | CredalogError:
     """Return the answer, or why there is none: the other questions are answered all the same."""
     try:
@@ -336,8 +363,17 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
 # ---- writing the answers ------------------------------------------------------------------------------
 
 
-def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[Column] = ANSWERS) -> int:
-    """Collect the answers and write them, even where a question fails or the user has had enough."""
+def _answer(
+    model: LCN,
+    arguments: Namespace,
+    asking: Asking,
+    columns: Sequence[Column] = ANSWERS,
+    closing: Closing | None = None,
+) -> int:
+    """Collect the answers and write them, even where a question fails or the user has had enough.
+
+    `closing` says something of all of them.
+    """
     reserve(arguments)
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
@@ -358,10 +394,13 @@ def _answer(model: LCN, arguments: Namespace, asking: Asking, columns: Sequence[
             watch.is_interrupted = True
             found += [_interrupted(watch)] if columns is ANSWERS else []
     # The line that shows the progress is gone by now.
+    last = None if closing is None or watch.is_interrupted else closing(answers)
     if arguments.json:
-        write_json(found)
+        write_json(found if last is None else [*found, last])
     elif found:
         write_table(columns, found)
+        if last is not None:
+            write(_closing(last))
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)
@@ -448,6 +487,8 @@ WINDOW = Argument(
 )
 STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 
+TOGETHER = Argument("--together", "also tell whether all statements hold in one model", action="store_true")
+
 ASKING = (
     Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
     Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
@@ -455,7 +496,7 @@ ASKING = (
     Command(
         "decide",
         "compare probabilities with thresholds",
-        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS),
+        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS, TOGETHER),
         decide,
     ),
 )

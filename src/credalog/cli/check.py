@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
@@ -19,6 +19,7 @@ from credalog.cli.command import (
     JSON,
     MARKOV,
     MODEL,
+    OUTPUT,
     SECONDS,
     SHORTEST,
     UNDECIDED,
@@ -28,8 +29,8 @@ from credalog.cli.command import (
     positive,
     time_left,
 )
-from credalog.cli.output import write, write_json
-from credalog.errors import InconsistentNetwork
+from credalog.cli.output import check_target, write, write_json
+from credalog.errors import CredalogError, InconsistentNetwork
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from credalog.network.sentences import Sentence
     from credalog.network.summary import Summary
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
+    from credalog.questions.mending import Repairs
 
 LARGE = 2_000
 """With more variables a contradiction is looked for only where a timeout is given."""
@@ -56,12 +58,12 @@ def check(arguments: Namespace) -> int:
     if not arguments.json:
         # What is known at once is said at once.
         write(f"{arguments.file} is well formed.\n")
-        _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_ties(tying)))
+        _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_wanted(model), *_ties(tying)))
         sys.stdout.flush()
     diagnosis = _diagnosis(model, arguments)
     if arguments.json:
         diagnosed = None if diagnosis is None else diagnosis.to_dict()
-        counted = {"file": arguments.file, **asdict(found), "queries": queries}
+        counted = {"file": arguments.file, **asdict(found), "queries": queries, "wanted": model.wanted}
         tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in tying]
         write_json({**counted, "ties": tied, "diagnosis": diagnosed})
     else:
@@ -69,6 +71,12 @@ def check(arguments: Namespace) -> int:
         write("".join(f"{line}\n" for line in _findings(diagnosis)))
     write_certificate(model, (), arguments)
     return _code(diagnosis)
+
+
+def _wanted(model: LCN) -> Iterator[tuple[str, str]]:
+    if model.wanted:
+        statements = "1 statement waits" if model.wanted == 1 else f"{model.wanted:,} statements wait"
+        yield "wanted", f"{statements} for data, and say nothing yet: credalog learn"
 
 
 def _write_lines(lines: Iterable[tuple[str, str]]) -> None:
@@ -168,21 +176,26 @@ def _conflict_lines(found: Conflict) -> Iterator[str]:
 
 
 def _repair_lines(found: Repair) -> Iterator[str]:
-    from credalog.text.unparse import said
-
     checked = "" if found.is_checked else " (that a model then exists was not confirmed in time)"
     total = float(sum(change.widening for change in found.changes))
     price = "" if abs(total - found.price) < 1e-9 else f", at a price of {found.price:.6g},"
     yield f"Widening bounds by {total:.6g} in all{price} settles it{checked}:"
-    for change in found.changes:
-        yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
+    yield from _changes(found)
     yield f"No repair costs less than {found.at_least:.6g}."
     if found.proviso:
         yield found.proviso
 
 
+def _changes(found: Repair) -> Iterator[str]:
+    from credalog.text.unparse import said
+
+    for change in found.changes:
+        yield f"  {_place(change.before)}{said(change.before)}  becomes  {said(change.after)}"
+
+
 def _place(sentence: Sentence) -> str:
-    source = str(sentence.source) if sentence.source else ""
+    # The rows of tables follow what is said.
+    source = str(replace(sentence.source, rows=())) if sentence.source else ""
     where = "  ".join(dict.fromkeys(part for part in (sentence.label, source) if part))
     return f"{where}  " if where else ""
 
@@ -209,11 +222,57 @@ WEIGHT = Argument(
     action="append",
 )
 
+
+def repair(arguments: Namespace) -> int:
+    """Offer repairs of a contradiction, and write the file with one of them made."""
+    check_target(arguments.output)
+    model = load_model(arguments)
+    seconds = arguments.timeout or SECONDS
+    weights = dict(arguments.weight)
+    found = model.repairs(timeout=seconds, markov=arguments.markov, weights=weights, most=arguments.most)
+    if arguments.json:
+        write_json(found.to_dict())
+    else:
+        write("".join(f"{line}\n" for line in _repairs_lines(found)))
+    if not found.repairs:
+        return ANSWERED if found.diagnosis.verdict.name == "CONSISTENT" else UNDECIDED
+    if arguments.take > len(found):
+        raise CredalogError(
+            f"there is no repair {arguments.take}: {len(found)} were found", advice="Take one that is listed."
+        )
+    if arguments.output is not None:
+        write(model.mended_text(found[arguments.take - 1]), arguments.output)
+    return ANSWERED
+
+
+def _repairs_lines(found: Repairs) -> Iterator[str]:
+    if found.diagnosis.conflict is not None:
+        yield from _conflict_lines(found.diagnosis.conflict)
+    if not found.repairs:
+        is_fine = found.diagnosis.verdict.name == "CONSISTENT"
+        yield "There is nothing to repair: a model was found." if is_fine else "No repair was found in time."
+    for number, one in enumerate(found.repairs, 1):
+        first, *rest = _repair_lines(one)
+        yield from ("", f"Repair {number}. {first}", *(rest if number == 1 else _changes(one)))
+
+
+REPAIRING = (
+    Argument("--most", "offer at most N repairs (default 3)", "N", positive(int), 3),
+    Argument("--take", "which repair to write (default 1, the cheapest)", "K", positive(int), 1),
+    replace(OUTPUT, help="write the file with the repair made"),
+)
+
 CHECKING = (
     Command(
         "check",
         "say what a file amounts to, and whether it contradicts itself",
         (*MODEL, MARKOV, TIMEOUT, WEIGHT, CERTIFICATE, JSON),
         check,
+    ),
+    Command(
+        "repair",
+        "offer ways to settle a contradiction, and write the mended file",
+        (*MODEL, MARKOV, TIMEOUT, WEIGHT, *REPAIRING, JSON),
+        repair,
     ),
 )

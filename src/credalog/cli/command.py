@@ -115,7 +115,7 @@ MODEL = (
     Argument("file", "a network: .lcn, .bif or .uai; - reads .lcn text", "FILE"),
     Argument(
         "--data",
-        "elements of domains, relations and functions, as JSON or CSV; may be repeated",
+        "elements, facts and numbers: JSON, CSV, Parquet, or a folder of such files; may be repeated",
         "FILE",
         action="append",
     ),

@@ -35,12 +35,12 @@ def widen(arguments: Namespace) -> int:
 
 
 def _write_network(network: Network, model: LCN, arguments: Namespace) -> int:
-    from credalog.text.unparse import unparse_formula, unparse_network, unparse_query
+    from credalog.text.unparse import unparse_formula, unparse_network
 
     if arguments.json:
         asked = {
             "evidence": unparse_formula(model.evidence),
-            "queries": [unparse_query(query) for query in model.queries],
+            "queries": [str(query) for query in model.queries],
         }
         write_json({**_network_json(network), **asked}, arguments.output)
     else:

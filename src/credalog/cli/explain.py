@@ -80,6 +80,23 @@ HOLDING = (
     replace(UPPER, heading="upper without it"),
     Column("says", itemgetter("text")),
 )
+WORTH = (
+    Column("measure", itemgetter("measure")),
+    Column("now", lambda one: _shown(one["measured"]), "right"),
+    Column("at most", lambda one: f"{one['width_at_most']:.6f}", "right"),
+    Column("widest met", lambda one: _width(one["width_worst"]), "right"),
+    Column("narrowest met", lambda one: _width(one["width_best"]), "right"),
+)
+
+
+def _shown(one: Mapping[str, Any]) -> str:
+    return f"[{shown_lower(one['lower'])}, {shown_upper(one['upper'])}]"
+
+
+def _width(width: float | None) -> str:
+    return "?" if width is None else f"{width:.6f}"
+
+
 PROBABILITIES = (Column("query", itemgetter("query")), Column("probability", _probability, "right"))
 
 
@@ -171,6 +188,24 @@ def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_
     write_table(HOLDING, [{**row, **row["without"], "move": row[f"{end}_move"]} for row in rows])
 
 
+def measure(arguments: Namespace) -> int:
+    """Rank what sentences bound by what measuring it would be worth."""
+    model = load_model(arguments)
+    within = arguments.within or PRECISION
+    found = model.rank(arguments.query, within=within, most=arguments.most, **effort(arguments))
+    if arguments.json:
+        write_json(found.to_dict())
+        return ANSWERED
+    write_table(ANSWERS, [found.before.to_dict()])
+    if found.measurements:
+        write(f"\nMeasured to within {within:g}, the interval would be no wider than\n")
+        write_table(WORTH, [{**one.to_dict(), "measure": str(one.known.query)} for one in found])
+    left = f"; {len(found.untried):,} others were not looked at" if found.untried else ""
+    looked = len(found.measurements)
+    write(f"\n{looked:,} measurement{'' if looked == 1 else 's'} imagined{left}.\n")
+    return ANSWERED
+
+
 # ---- maximum entropy ----------------------------------------------------------------------------------
 
 
@@ -247,6 +282,11 @@ MEASURING = (
     Argument("--within", "the precision of the measurement (default 0.01)", "W", precision),
 )
 
+RANKING_MEASURES = (
+    Argument("--most", "imagine at most N measurements (default 20)", "N", positive(int), 20),
+    Argument("--within", "the precision of a measurement (default 0.01)", "W", precision),
+)
+
 EXPLAINING = (
     Command(
         "map",
@@ -256,6 +296,12 @@ EXPLAINING = (
     ),
     Command(
         "explain", "say which sentences hold an interval", (*EFFORT, EVIDENCE, QUERY, *MEASURING), explain
+    ),
+    Command(
+        "measure",
+        "rank what could be found out by what it would be worth",
+        (*EFFORT, EVIDENCE, QUERY, *RANKING_MEASURES),
+        measure,
     ),
     Command(
         "maxent",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from credalog.errors import CredalogError
 from credalog.numbers.decimals import decimal
+from credalog.numbers.scale import PROBABILITY, Scale
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,19 +129,22 @@ def shown_upper(value: float) -> str:
     return decimal(value, down=False)
 
 
-def bar(lower: float, upper: float, attained: tuple[float, float] | None) -> str:
-    """Draw an interval: solid where it is attained, lighter where it is only not excluded."""
+def bar(lower: float, upper: float, attained: tuple[float, float] | None, scale: Scale = PROBABILITY) -> str:
+    """Draw an interval: solid where it is attained, lighter where it is only not excluded.
+
+    Where it is not one of probabilities, the ends of the bar are written beside it.
+    """
     cells = ["·"] * CELLS
-    _fill(cells, lower, upper, "▒")
+    _fill(cells, scale.position(lower), scale.position(upper), "▒")
     if attained is not None:
-        _fill(cells, *attained, "█")
-    return "".join(cells)
+        _fill(cells, scale.position(attained[0]), scale.position(attained[1]), "█")
+    return "".join(cells) + ("" if scale == PROBABILITY else f"  {scale}")
 
 
 def _fill(cells: list[str], lower: float, upper: float, mark: str) -> None:
     """Mark every cell that the interval touches, and at least one."""
-    first = min(int(lower * CELLS + NOISE), CELLS - 1)
-    end = max(first + 1, ceil(upper * CELLS - NOISE))
+    first = min(max(int(lower * CELLS + NOISE), 0), CELLS - 1)
+    end = min(max(first + 1, ceil(upper * CELLS - NOISE)), CELLS)
     cells[first:end] = mark * (end - first)
 
 
@@ -163,9 +167,14 @@ def attained(one: Mapping[str, Any]) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
+def _drawn(one: Mapping[str, Any]) -> str:
+    scale = Scale(one["least"], one["greatest"], 1.0) if "least" in one else PROBABILITY
+    return bar(one["lower"], one["upper"], attained(one), scale)
+
+
 LOWER = Column("lower", lambda one: shown_lower(one["lower"]), "right")
 UPPER = Column("upper", lambda one: shown_upper(one["upper"]), "right")
-BAR = Column(f"0{'1':>{CELLS - 1}}", lambda one: bar(one["lower"], one["upper"], attained(one)), rank=5)
+BAR = Column(f"0{'1':>{CELLS - 1}}", _drawn, rank=5)
 SECONDS = Column("seconds", lambda one: f"{one['seconds']:.2f}", "right", 4)
 
 

@@ -26,6 +26,7 @@ from credalog.network.keys import distinct_rows, formula_key
 from credalog.network.sentences import Sentence, Source
 from credalog.theory import (
     Application,
+    Assessment,
     Boolean,
     Comparison,
     Compound,
@@ -117,12 +118,14 @@ class Templates:
         """Ground a rule, unless its sentences have different forms."""
         slots = _Slots(self._patterns, scope)
         try:
-            claims = tuple((w, slots.formula(claim)) for w, claim in rule.assessment.claims)
-            given = slots.formula(rule.assessment.given)
+            said = rule.assessment
+            assert isinstance(said, Assessment)
+            claims = tuple((w, slots.formula(claim)) for w, claim in said.claims)
+            given = slots.formula(said.given)
             if len(claims) != 1 or isinstance(claims[0][1], Truth) or given == FALSE:
                 return None
-            bounds = (rule.assessment.lower, rule.assessment.upper)
-            template = Sentence(claims, given, *bounds, rule.tau, rule.label, rule.source)
+            bounds = (said.lower, said.upper)
+            template = Sentence(claims, given, *bounds, rule.tau, rule.label, rule.source, rule.learned)
             found = list(tables.tables())
             atoms = [slots.arguments[variable] for variable in template.scope]
             codes = [self._codes(atoms, scope, tables, table) for table in found]

@@ -18,7 +18,7 @@ from credalog.lines import NONE, Form, Lines
 from credalog.network.columns import Block, Bounds, Mixed, Numbers, Variables, filled, slot
 from credalog.network.formulas import FALSE, Formula, Truth, Variable
 from credalog.network.sentences import Sentence, Source
-from credalog.theory import Predicate, Rule, Theory
+from credalog.theory import Assessment, Predicate, Rule, Theory
 
 __all__ = ["CodedLines", "are_propositions", "template_of"]
 
@@ -81,7 +81,7 @@ def _order(template: Sentence, form: Form) -> list[int]:
 
 def _bounds(lines: Lines, form: Form) -> Bounds:
     """Return the bounds of each line, as places in a list of the numbers that occur."""
-    said = form.rule.assessment
+    said = form.said
     words = np.unique(np.concatenate([form.lower, form.upper]))
     words = words[words != NONE]
     numbers: list[Fraction] = [found for i in words if (found := lines.words.numbers[i]) is not None]
@@ -103,6 +103,7 @@ def template_of(rule: Rule, names: tuple[str, ...]) -> Sentence | None:
         return filled(compiled, slots)
 
     said = rule.assessment
+    assert isinstance(said, Assessment)
     claims = tuple((weight, formula(patterns.formula(claim, {}))) for weight, claim in said.claims)
     given = formula(patterns.formula(said.given, {}))
     if isinstance(claims[0][1], Truth) or given == FALSE:

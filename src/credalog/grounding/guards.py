@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from math import prod
-from typing import Any, NamedTuple, TypeAlias, assert_never
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
-from credalog.grounding.elements import Elements
+from credalog.garbage import uncollected
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
     Application,
@@ -39,12 +41,16 @@ from credalog.theory import (
     Term,
 )
 
+if TYPE_CHECKING:
+    from credalog.grounding.elements import Elements
+    from credalog.grounding.related import Rows
+
 Test: TypeAlias = bool | Maker[bool]
 
-_Solver: TypeAlias = Callable[[str], str | None]
-
 MANY = 1000
-"""A relation with more facts is not indexed before a single instance is looked for."""
+"""The facts of a larger relation are sorted, and not gathered one by one, before they are followed."""
+
+_Solver: TypeAlias = Callable[[str], str | None]
 
 _INTEGER = re.compile(r"-?\d{1,1000}")
 
@@ -160,11 +166,22 @@ class Guards:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self.elements = Elements(terms.signature)
         self.width = 0
         """How many slots an environment needs for every prefix compiled so far."""
         self.searched = 0
         """At most how many instances of a guard's quantifiers were met since this was set to 0."""
+        # What is read off the facts of a relation is read once, whichever rule asks for it.
+        self._facts = cache(lambda name: frozenset(self._relation(name).facts))
+        self._index = cache(self._new_index)
+        self._rows = cache(self._new_rows)
+        self._most = cache(self._new_most)
+
+    @cached_property
+    def elements(self) -> Elements:
+        """Return elements and facts as numbers, which large relations are read by."""
+        from credalog.grounding.elements import Elements
+
+        return Elements(self.terms.signature)
 
     # ---- tests ----------------------------------------------------------------------------------------
 
@@ -192,9 +209,8 @@ class Guards:
         """Compile the question whether a relation holds of its arguments."""
         relation = self._relation(name)
         values = self.terms.arguments(name, relation.sorts, arguments, scope)
-        # Where all instances are found at once, nobody asks for a single fact.
-        facts = cache(lambda: frozenset(relation.facts))
-        return applied(lambda *found: found in facts(), values)
+        # Facts are looked up once somebody asks for a single one, and by whichever rule then.
+        return applied(lambda *found: found in self._facts(name), values)
 
     def _relation(self, name: str) -> Relation:
         relation = self.terms.signature[name]
@@ -260,7 +276,7 @@ class Guards:
                 self._check_new(name, inner)
                 inner[name] = Bound(len(inner), binder.sort)
         self.width = max(self.width, len(inner))
-        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in _conjuncts(prefix.guard)]
+        guards = [_Guard(part, _last_slot(part, inner, len(scope))) for part in conjuncts(prefix.guard)]
         levels = [
             self._level(name, binder, guards, inner) for binder in prefix.binders for name in binder.names
         ]
@@ -340,27 +356,52 @@ class Guards:
         position = guard.arguments.index(Name(variable))
         # A constant is bound, and so is a slot that is filled earlier; a function's value is not looked up.
         bound = [i for i, v in enumerate(values) if isinstance(v, str) or (isinstance(v, int) and v < slot)]
-        ranks = self.terms.signature.ranks(sort)
-        index = cache(lambda: _index(relation.facts, position, bound, ranks))
         keys = as_maker(applied(lambda *key: key, [values[i] for i in bound]))
+        is_large = len(relation.facts) > MANY
+        most = self.elements.most_related if is_large else self._most
+
+        def followed(environment: Environment) -> Iterable[str]:
+            return self._rows(guard.name, bound[0]).related(keys(environment)[0], position, sort)
 
         def candidates(environment: Environment) -> Iterable[str]:
-            return index().get(keys(environment), ())
+            return self._index(guard.name, position, tuple(bound), sort).get(keys(environment), ())
 
-        if len(relation.facts) > MANY:
-            return candidates, self.elements.most_related(guard.name, position, bound)
-        return candidates, max(map(len, index().values()), default=0)
+        found = followed if is_large and len(bound) == 1 else candidates
+        return found, most(guard.name, position, tuple(bound))
+
+    def _new_rows(self, name: str, place: int) -> Rows:
+        # Arrays are imported where relations are large.
+        from credalog.grounding.related import Rows
+
+        return Rows(self._relation(name), place, self.terms.signature.ranks)
+
+    def _new_index(
+        self, name: str, position: int, bound: tuple[int, ...], sort: str
+    ) -> dict[tuple[str, ...], list[str]]:
+        with uncollected():
+            return _indexed(self._relation(name).facts, position, bound, self.terms.signature.ranks(sort))
+
+    def _new_most(self, name: str, position: int, bound: tuple[int, ...]) -> int:
+        """Return at most how many facts agree in some places; with none, how many elements are in another."""
+        facts = self._relation(name).facts
+        if not bound:
+            return len(set(map(itemgetter(position), facts)))
+        return max(Counter(map(itemgetter(*bound), facts)).values(), default=0)
 
 
-def _index(
-    facts: tuple[tuple[str, ...], ...], position: int, bound: list[int], ranks: dict[str, int]
+def _indexed(
+    facts: Iterable[tuple[str, ...]], position: int, bound: tuple[int, ...], ranks: Mapping[str, int]
 ) -> dict[tuple[str, ...], list[str]]:
     """Map what stands at the bound positions to what stands at another, in the order of its domain."""
-    found: dict[tuple[str, ...], set[str]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
     for fact in facts:
-        if fact[position] in ranks:
-            found.setdefault(tuple(fact[i] for i in bound), set()).add(fact[position])
-    return {key: sorted(elements, key=ranks.__getitem__) for key, elements in found.items()}
+        element = fact[position]
+        if element in ranks:
+            found.setdefault(tuple([fact[i] for i in bound]), []).append(element)
+    for key, elements in found.items():
+        if len(elements) > 1:
+            found[key] = sorted(set(elements), key=ranks.__getitem__)
+    return found
 
 
 def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
@@ -371,21 +412,23 @@ def _applied_truths(function: Callable[..., bool], parts: list[Test]) -> Test:
     return lambda environment: function(*[make(environment) for make in makers])
 
 
-def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+def conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield the parts of a conjunction; nothing of what is always true."""
     if isinstance(pattern, Compound) and pattern.connective is Connective.AND:
         for operand in pattern.operands:
-            yield from _conjuncts(operand)
+            yield from conjuncts(operand)
     elif pattern != Boolean(True):
         yield pattern
 
 
 def _last_slot(pattern: Pattern, scope: Scope, first: int) -> int:
     """Return the last slot that a pattern reads, or the first of its prefix if it reads none of that."""
-    slots = [scope[name].slot for name in _names(pattern) if name in scope]
+    slots = [scope[name].slot for name in names_in(pattern) if name in scope]
     return max([first, *slots])
 
 
-def _names(pattern: Pattern) -> Iterator[str]:
+def names_in(pattern: Pattern) -> Iterator[str]:
+    """Yield every plain name in a pattern."""
     match pattern:
         case Boolean():
             return
@@ -393,14 +436,14 @@ def _names(pattern: Pattern) -> Iterator[str]:
             yield name
         case Application(_, parts) | Compound(_, parts):
             for part in parts:
-                yield from _names(part)
+                yield from names_in(part)
         case Shifted(inner):
-            yield from _names(inner)
+            yield from names_in(inner)
         case Comparison(_, left, right):
-            yield from _names(left)
-            yield from _names(right)
+            yield from names_in(left)
+            yield from names_in(right)
         case Quantified(_, prefix, body):
-            yield from _names(prefix.guard)
-            yield from _names(body)
+            yield from names_in(prefix.guard)
+            yield from names_in(body)
         case _:
             assert_never(pattern)

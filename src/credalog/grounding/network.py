@@ -13,18 +13,26 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from credalog.errors import CredalogError, GroundingTooLarge, ImpossibleEvidence, Option, UnknownName
+from credalog.errors import (
+    CredalogError,
+    GroundingTooLarge,
+    ImpossibleEvidence,
+    LanguageError,
+    Option,
+    UnknownName,
+)
 from credalog.garbage import uncollected
-from credalog.grounding.blocks import CodedBlock, CodedSentences, Templates, assembled
-from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
+from credalog.grounding.amounts import Amounts, Body, at_rows, traced
+from credalog.grounding.amounts import settled as settled_numbers
 from credalog.grounding.guards import Instances
-from credalog.grounding.instances import CHUNK, InstanceTables
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
+from credalog.grounding.rows import taken_apart
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.lines import Lines, Rules
 from credalog.network.columns import Mixed, Sentences
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -38,21 +46,38 @@ from credalog.network.formulas import (
     literals_of,
     scope,
 )
-from credalog.network.sentences import Independence, Network, Query, Sentence, Source
+from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source, Weighted
 from credalog.theory import (
+    YES,
+    AskedRule,
+    Assessment,
+    CombinedRule,
+    Computed,
+    ContrastAssessment,
+    Expected,
+    FamilyTable,
     IndependenceRule,
     Misstatement,
     Name,
     Pattern,
     Predicate,
+    Prefix,
     QueryRule,
     RandomFunction,
+    Row,
     Rule,
     Theory,
+    Weighed,
+    normal_form,
     place_of,
     span,
     written,
 )
+
+if TYPE_CHECKING:
+    from credalog.grounding.blocks import CodedBlock, Templates
+    from credalog.grounding.coded_lines import CodedLines
+    from credalog.grounding.instances import InstanceTables
 
 LIMIT = 2_000_000
 """How many ground sentences, with the instances of their quantifiers, a theory may have.
@@ -87,13 +112,14 @@ def instance_count(network: Network) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _CompiledRule:
+class CompiledRule:
     """A rule ready to be instantiated."""
 
     rule: Rule
     instances: Instances
-    claims: tuple[tuple[Fraction, Compiled], ...]
+    claims: tuple[Compiled, ...]
     given: Compiled
+    numbers: Body | Assessment | ContrastAssessment
     width: int
     expansion: int
     """At most how many instances of quantifiers the formulas of one sentence have."""
@@ -104,22 +130,75 @@ class _CompiledRule:
 
     @property
     def most(self) -> int:
+        """Return a number that the sentences and the instances of their quantifiers do not exceed."""
         return self.instances.most * max(1, self.expansion)
 
-    def sentences(self) -> Iterator[Sentence]:
+    givens: tuple[Compiled, ...] = ()
+    """The conditions of a rule across conditions, one for each claim."""
+
+    def contrasts(self) -> Iterator[Contrast]:
+        """Yield the instances of a rule across conditions; where a condition is false it says nothing."""
         rule, environment = self.rule, [""] * self.width
-        lower, upper = rule.assessment.lower, rule.assessment.upper
-        bound = len(self.instances.levels)
         for _ in self.instances.of(environment):
-            # The condition comes first: where it is false, the claims need not even be defined.
-            given = _made(self.given, environment)
-            if given == FALSE:
+            givens = [_made(given, environment) for given in self.givens]
+            if FALSE in givens:
                 continue
-            claims = tuple([(weight, _made(claim, environment)) for weight, claim in self.claims])
-            label = rule.label
-            if bound and label:
-                label = f"{label}[{','.join(map(written, environment[:bound]))}]"
-            yield Sentence(claims, given, lower, upper, rule.tau, label, rule.source)
+            claims = [_made(claim, environment) for claim in self.claims]
+            weights, lower, upper, rows = self._numbers_across(environment)
+            terms = tuple(map(Weighted, weights, claims, givens))
+            source = traced(rule.source, rows)
+            yield Contrast(terms, lower, upper, rule.tau, self._label(environment), source)
+
+    def _numbers_across(
+        self, environment: Environment
+    ) -> tuple[list[Fraction], Fraction, Fraction, tuple[Source, ...]]:
+        numbers = self.numbers
+        if isinstance(numbers, ContrastAssessment):
+            return [term.weight for term in numbers.terms], numbers.lower, numbers.upper, ()
+        assert isinstance(numbers, Body)
+        weights, (low, high), rows = numbers.of(environment)
+        try:
+            # Claims under different conditions are never joined.
+            terms, lower, upper = normal_form(
+                tuple((weight, i) for i, weight in enumerate(weights)), low, high
+            )
+        except Misstatement as error:
+            raise at_rows(error, rows) from None
+        kept = dict.fromkeys(range(len(weights)), _ZERO) | {i: weight for weight, i in terms}
+        return list(kept.values()), lower, upper, rows
+
+    def _label(self, environment: Environment) -> str:
+        label, bound = self.rule.label, len(self.instances.levels)
+        return f"{label}[{','.join(map(written, environment[:bound]))}]" if bound and label else label
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield the instances of a rule under one condition."""
+        environment = [""] * self.width
+        for _ in self.instances.of(environment):
+            if (sentence := self.sentence(environment, self._label(environment))) is not None:
+                yield sentence
+
+    def sentence(self, environment: Environment, label: str) -> Sentence | None:
+        """Return the sentence of one instance; None where its condition is false."""
+        # The condition comes first: where it is false, the claims need not even be defined.
+        given = _made(self.given, environment)
+        if given == FALSE:
+            return None
+        claims = [_made(claim, environment) for claim in self.claims]
+        rule, numbers = self.rule, self.numbers
+        assert not isinstance(numbers, ContrastAssessment)
+        if isinstance(numbers, Assessment):
+            terms = tuple([(weight, made) for (weight, _), made in zip(numbers.claims, claims, strict=True)])
+            lower, upper, source = numbers.lower, numbers.upper, rule.source
+        else:
+            weights, (low, high), rows = numbers.of(environment)
+            weighted = tuple(zip(weights, claims, strict=True))
+            try:
+                terms, lower, upper = normal_form(weighted, low, high, is_about=numbers.is_about)
+            except Misstatement as error:
+                raise at_rows(error, rows) from None
+            source = traced(rule.source, rows)
+        return Sentence(terms, given, lower, upper, rule.tau, label, source, rule.learned)
 
 
 class Grounder:
@@ -129,6 +208,7 @@ class Grounder:
         self.theory = theory
         self.columns_from = columns_from
         self._patterns = Patterns(Signature(theory))
+        self._amounts = Amounts(self._patterns.terms)
         for declaration in theory.declarations:
             try:
                 self._patterns.signature.check(declaration)
@@ -156,30 +236,59 @@ class Grounder:
             independences = tuple(dict.fromkeys(self._independences()))
             if self._lines or sum(rule.most for rule in self._rules) >= self.columns_from:
                 return self._in_columns(independences)
-            sentences = tuple(s for compiled in self._rules for s in self._sentences(compiled))
+            stated = tuple(s for compiled in self._rules for s in self._stated(compiled))
+            sentences = tuple(s for s in stated if isinstance(s, Sentence))
+            contrasts = tuple(s for s in stated if isinstance(s, Contrast))
             declared, others = self._declared(), self._others(independences)
-            occurring = (variable for sentence in sentences for variable in sentence.scope)
-            return Network(tuple(dict.fromkeys((*declared, *occurring, *others))), sentences, independences)
+            occurring = (variable for each in stated for variable in each.scope)
+            variables = tuple(dict.fromkeys((*declared, *occurring, *others)))
+            return Network(variables, sentences, independences, contrasts)
 
-    def queries(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[Question, ...]:
         """Return the theory's queries."""
         return tuple(query for rule in self.theory.queries for query in self.ground_queries(rule))
 
-    def ground_queries(self, rule: QueryRule, text: str = "") -> Iterator[Query]:
+    def ground_queries(self, rule: AskedRule, text: str = "") -> Iterator[Question]:
         """Yield the instances of one query; `text` is what it was read from, if not part of the theory."""
         with self._placing(rule.source, text, "the question"):
             instances, inner = self._patterns.guards.instances(rule.prefix, {})
-            claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
-            self._check_count(instances)
-            environment = self._environment()
-            for _ in instances.of(environment):
-                condition = _made(given, environment)
-                try:
-                    yield Query(_made(claim, environment), condition)
-                except Undefined:
-                    # Where the condition is false, the claim need not be defined, and nothing is asked.
-                    if condition != FALSE:
-                        raise
+            if isinstance(rule, QueryRule):
+                yield from self._probabilities(rule, instances, inner)
+            else:
+                yield from self._combinations(rule, instances, inner)
+
+    def _probabilities(self, rule: QueryRule, instances: Instances, inner: Scope) -> Iterator[Query]:
+        claim, given = (self._known(p, inner) for p in (rule.claim, rule.given))
+        self._check_count(instances)
+        environment = self._environment()
+        for _ in instances.of(environment):
+            condition = _made(given, environment)
+            try:
+                yield Query(_made(claim, environment), condition)
+            except Undefined:
+                # Where the condition is false, the claim need not be defined, and nothing is asked.
+                if condition != FALSE:
+                    raise
+
+    def _combinations(self, rule: CombinedRule, instances: Instances, inner: Scope) -> Iterator[Question]:
+        sides = [side for side in (rule.over, rule.under) if side is not None]
+        compiled = [[self._weighed(term, inner) for term in side.terms] for side in sides]
+        self._check_count(instances)
+        environment = self._environment()
+        for _ in instances.of(environment):
+            terms = (tuple(make(environment) for make in side) for side in compiled)
+            sums = [Linear(made, side.constant) for made, side in zip(terms, sides, strict=True)]
+            yield simplified(sums[0]) if len(sums) == 1 else Quotient(*sums)
+
+    def _weighed(self, term: Weighed, inner: Scope) -> Maker[Summand]:
+        """Compile one weighted probability, or expected value."""
+        given = self._known(term.given, inner)
+        if isinstance(term.claim, Expected):
+            with self._nothing_new():
+                variable = self._patterns.variable(term.claim.term, inner)
+            return lambda e: Summand(term.weight, _mean(_made(variable, e)), _made(given, e))
+        claim = self._known(term.claim, inner)
+        return lambda e: Summand(term.weight, _made(claim, e), _made(given, e))
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
@@ -209,32 +318,38 @@ class Grounder:
     # ---- rules ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _parts(self) -> tuple[_CompiledRule | CodedLines, ...]:
+    def _parts(self) -> tuple[CompiledRule | CodedLines, ...]:
         """The rules, compiled; lines of plain sentences as they are."""
         rules = self.theory.rules
         with uncollected():
             if not isinstance(rules, Rules):
-                return tuple(map(self._compiled, rules))
+                return tuple(self._compiled_rules(rules))
             return tuple(chain.from_iterable(map(self._compiled_part, rules.parts)))
 
-    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[_CompiledRule | CodedLines]:
+    def _compiled_part(self, part: Lines | tuple[Rule, ...]) -> Iterable[CompiledRule | CodedLines]:
         if isinstance(part, tuple):
-            return map(self._compiled, part)
+            return self._compiled_rules(part)
+        # Whoever reads a short text needs no arrays.
+        from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
+
         templates = [template_of(form.rule, form.names) for form in part.forms]
         if None in templates or not are_propositions(part, self._patterns.signature):
-            return [self._compiled(part.rule(i)) for i in range(len(part))]
+            return [self.compiled(part.rule(i)) for i in range(len(part))]
         self._patterns.known.update(part.names)
         return [CodedLines(part, tuple(template for template in templates if template is not None))]
 
+    def _compiled_rules(self, rules: Iterable[Rule]) -> Iterator[CompiledRule]:
+        return (self.compiled(part) for rule in rules for part in self.taken_apart(rule))
+
     @cached_property
-    def _rules(self) -> tuple[_CompiledRule, ...]:
+    def _rules(self) -> tuple[CompiledRule, ...]:
         """The rules that were compiled one by one."""
-        return tuple(part for part in self._parts if isinstance(part, _CompiledRule))
+        return tuple(part for part in self._parts if isinstance(part, CompiledRule))
 
     @property
     def _lines(self) -> int:
         """How many sentences are lines."""
-        return sum(len(part.lines) for part in self._parts if isinstance(part, CodedLines))
+        return sum(len(part.lines) for part in self._parts if not isinstance(part, CompiledRule))
 
     @cached_property
     def _spoken_of(self) -> frozenset[str]:
@@ -270,17 +385,51 @@ class Grounder:
             found = f"there is no {unknown[0]}"
             raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
 
-    def _compiled(self, rule: Rule) -> _CompiledRule:
+    @property
+    def signature(self) -> Signature:
+        """Return what each name stands for."""
+        return self._patterns.signature
+
+    @property
+    def estimate(self) -> int:
+        """Return at most how many sentences the ground network has, instances of quantifiers counted in."""
+        return sum(rule.most for rule in self._rules)
+
+    def compiled(self, rule: Rule) -> CompiledRule:
+        """Make a rule ready to be instantiated."""
         patterns = self._patterns
         patterns.expansion = patterns.guards.searched = 0
         try:
             instances, inner = patterns.guards.instances(rule.prefix, {})
-            claims = tuple([(w, patterns.formula(claim, inner)) for w, claim in rule.assessment.claims])
-            given = patterns.formula(rule.assessment.given, inner)
+            body = rule.assessment
+            assert not isinstance(body, Row | FamilyTable), "rows were taken apart"
+            numbers = (
+                settled_numbers(body, self._amounts.body(body, inner)) if isinstance(body, Computed) else body
+            )
+            stated = body if isinstance(numbers, Body) else numbers
+            pairs, condition = _formulas(stated)
+            claims = tuple([patterns.formula(claim, inner) for claim, _ in pairs])
+            givens = tuple([patterns.formula(own, inner) for _, own in pairs if own is not None])
+            given = patterns.formula(condition, inner)
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        return _CompiledRule(rule, instances, claims, given, width, patterns.expansion, searched, inner)
+        expansion = patterns.expansion
+        made = (rule, instances, claims, given, numbers, width, expansion, searched, inner, givens)
+        return CompiledRule(*made)
+
+    def taken_apart(self, rule: Rule) -> Iterator[Rule]:
+        """Yield the rules that a rule about a row or a table consists of: each bounds one probability."""
+        with self._placing(rule.source):
+            yield from taken_apart(rule, self._patterns.signature)
+
+    def instances(self, prefix: Prefix) -> Iterator[tuple[str, ...]]:
+        """Yield the elements of each instance of a prefix."""
+        instances, _ = self._patterns.guards.instances(prefix, {})
+        self._check_count(instances)
+        environment, bound = self._environment(), len(instances.levels)
+        for _ in instances.of(environment):
+            yield tuple(environment[:bound])
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
@@ -301,18 +450,25 @@ class Grounder:
                 )
             count += more
 
-    def _sentences(self, compiled: _CompiledRule) -> Iterator[Sentence]:
+    def _stated(self, compiled: CompiledRule) -> Iterator[Sentence | Contrast]:
         try:
-            yield from _merged(filter(None, map(_settled, compiled.sentences())))
+            if compiled.givens:
+                found = map(_settled_contrast, compiled.contrasts())
+                yield from dict.fromkeys(s for s in found if s is not None)
+            else:
+                yield from _merged(filter(None, map(settled, compiled.sentences())))
         except Misstatement as error:
             raise self._placed(error, compiled.rule.source) from None
 
     def _in_columns(self, independences: tuple[Independence, ...]) -> Network:
         """Ground rule by rule, at once where that can be done."""
+        from credalog.grounding.blocks import CodedSentences, Templates, assembled
+
         templates = Templates(self._patterns)
         parts: list[CodedBlock | CodedLines | list[Sentence]] = []
+        contrasts: list[Contrast] = []
         for compiled in self._parts:
-            if isinstance(compiled, CodedLines):
+            if not isinstance(compiled, CompiledRule):
                 parts.append(compiled)
                 continue
             block = self._block(compiled, templates) if compiled.most > 1 else None
@@ -323,19 +479,26 @@ class Grounder:
                 parts.append([])
             last = parts[-1]
             assert isinstance(last, list)
-            last.extend(self._sentences(compiled))
+            stated = list(self._stated(compiled))
+            last.extend(s for s in stated if isinstance(s, Sentence))
+            contrasts.extend(s for s in stated if isinstance(s, Contrast))
         whole = [CodedSentences(tuple(part)) if isinstance(part, list) else part for part in parts]
-        found = assembled(self._declared(), whole, self._others(independences), templates.codes)
-        return Network(*found, independences)
+        others = [*self._others(independences), *(v for contrast in contrasts for v in contrast.scope)]
+        found = assembled(self._declared(), whole, others, templates.codes)
+        return Network(*found, independences, tuple(contrasts))
 
-    def _block(self, compiled: _CompiledRule, templates: Templates) -> CodedBlock | None:
+    def _block(self, compiled: CompiledRule, templates: Templates) -> CodedBlock | None:
+        if not isinstance(compiled.numbers, Assessment):
+            # Each row has bounds of its own.
+            return None
         try:
             tables = self._tables(compiled)
-            return templates.block(compiled.rule, tables, compiled.scope)
+            rule = replace(compiled.rule, assessment=compiled.numbers)
+            return templates.block(rule, tables, compiled.scope)
         except Misstatement as error:
             raise self._placed(error, compiled.rule.source) from None
 
-    def _count(self, compiled: _CompiledRule, room: int) -> int | None:
+    def _count(self, compiled: CompiledRule, room: int) -> int | None:
         """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
         tries = TRIES * max(room, 1000)
         if _search(compiled) > tries:
@@ -343,12 +506,14 @@ class Grounder:
         if not any(level.tests for level in compiled.instances.levels):
             return compiled.most
         weight = max(1, compiled.expansion)
-        tables = self._tables(compiled, min(CHUNK, tries // TRIES))
+        tables = self._tables(compiled, tries // TRIES)
         found, tried = tables.count(limit=room // weight, tries=tries)
         return weight * found if tried <= tries or weight * found > room else None
 
-    def _tables(self, compiled: _CompiledRule, chunk: int = CHUNK) -> InstanceTables:
-        elements = self._patterns.guards.elements
+    def _tables(self, compiled: CompiledRule, most: int | None = None) -> InstanceTables:
+        from credalog.grounding.instances import CHUNK, InstanceTables
+
+        elements, chunk = self._patterns.guards.elements, CHUNK if most is None else min(CHUNK, most)
         return InstanceTables(compiled.instances, compiled.scope, compiled.width, elements, chunk)
 
     # ---- independences and variables ------------------------------------------------------------------
@@ -402,6 +567,13 @@ class Grounder:
         return error.at(self.theory.place(source, error.lexeme))
 
 
+def _mean(variable: Variable) -> Mean:
+    try:
+        return mean_of(variable)
+    except LanguageError as error:
+        raise Misstatement(error.message, lexeme=variable.name, advice=error.advice) from None
+
+
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
 
 
@@ -423,7 +595,7 @@ def _too_large(message: str) -> GroundingTooLarge:
     return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
 
 
-def _search(compiled: _CompiledRule) -> int:
+def _search(compiled: CompiledRule) -> int:
     """Return at most how many instances the quantifiers of a rule's guards look through."""
     return compiled.searched * compiled.instances.most
 
@@ -431,7 +603,7 @@ def _search(compiled: _CompiledRule) -> int:
 # ---- what is constant, and what is said twice -------------------------------------------------------------
 
 
-def _settled(sentence: Sentence) -> Sentence | None:
+def settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
     if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
         return sentence
@@ -443,6 +615,41 @@ def _settled(sentence: Sentence) -> Sentence | None:
     claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
     lower, upper = sentence.lower - certain, sentence.upper - certain
     return _restated(replace(sentence, claims=claims, lower=lower, upper=upper))
+
+
+def _settled_contrast(contrast: Contrast) -> Sentence | Contrast | None:
+    """Take constants out of a sentence across conditions; under one condition it is a linear sentence.
+
+    Where what is left cannot be met, one of the conditions is impossible; which one, the search decides.
+    """
+    certain = sum((t.weight for t in contrast.terms if t.claim == TRUE), _ZERO)
+    terms = tuple(t for t in contrast.terms if not isinstance(t.claim, Truth))
+    lower, upper = contrast.lower - certain, contrast.upper - certain
+    conditions = dict.fromkeys(t.given for t in contrast.terms)
+    if len(conditions) > 1 and terms:
+        # A condition whose claim is constant still must be possible for the sentence to say anything.
+        kept = contrast.terms if len({t.given for t in terms}) < len(conditions) else terms
+        return (
+            contrast if kept is contrast.terms else replace(contrast, terms=terms, lower=lower, upper=upper)
+        )
+    claims = tuple((t.weight, t.claim) for t in terms)
+    given = next(iter(conditions))
+    return settled(Sentence(claims, given, lower, upper, contrast.tau, contrast.label, contrast.source))
+
+
+def _formulas(
+    body: Assessment | ContrastAssessment | Computed,
+) -> tuple[list[tuple[Pattern, Pattern | None]], Pattern]:
+    """Return the claims of a rule, each with a condition of its own or with none, and the common one."""
+    if isinstance(body, Computed) and body.givens:
+        return [(claim, own) for (_, claim), own in zip(body.claims, body.givens, strict=True)], YES
+    if not isinstance(body, ContrastAssessment):
+        return [(claim, None) for _, claim in body.claims], body.given
+    terms: list[tuple[Pattern, Pattern | None]] = []
+    for term in body.terms:
+        assert not isinstance(term.claim, Expected), "the grammar has expected values in questions only"
+        terms.append((term.claim, term.given))
+    return terms, YES
 
 
 def _restated(sentence: Sentence) -> Sentence | None:
@@ -472,13 +679,14 @@ def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """
     seen: set[Hashable] = set()
     for sentence in sentences:
-        key = _key(sentence)
+        key = key_of(sentence)
         if key not in seen:
             seen.add(key)
             yield sentence
 
 
-def _key(sentence: Sentence) -> Hashable:
+def key_of(sentence: Sentence) -> Hashable:
+    """Return what two sentences share that say the same."""
     # The hash of a Fraction is dear, those of its two integers are not.
     bounds = (*sentence.lower.as_integer_ratio(), *sentence.upper.as_integer_ratio())
     claims = sentence.claims

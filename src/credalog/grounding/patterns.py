@@ -48,11 +48,13 @@ from credalog.theory import (
     Comparison,
     Compound,
     Connective,
+    Constant,
     Declaration,
     Domain,
     Function,
     Misstatement,
     Name,
+    NumberFunction,
     Order,
     Pattern,
     Predicate,
@@ -146,7 +148,7 @@ class Patterns:
                     lexeme=term.name,
                     advice=f"Compare it with a value: {shown} = {values[0]}.",
                 )
-            case Function() | Domain():
+            case Function() | Domain() | Constant() | NumberFunction():
                 raise Misstatement(f"{term.name} is not a predicate, so not a formula", lexeme=term.name)
             case None:
                 return self._proposition(self._undeclared(term, scope))

@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
 from credalog.theory import (
     Application,
+    Constant,
     Declaration,
     Domain,
     Function,
     Misstatement,
     Name,
+    NumberFunction,
     Predicate,
     RandomFunction,
     Relation,
@@ -31,6 +30,10 @@ from credalog.theory import (
     Theory,
     written,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -106,7 +109,7 @@ class Signature:
 
     def check(self, declaration: Declaration) -> None:
         """Complain about a declaration whose sorts, facts or values do not fit."""
-        if isinstance(declaration, Domain):
+        if isinstance(declaration, Domain | Constant):
             return
         for sort in declaration.sorts:
             self.ranks(sort)
@@ -121,6 +124,11 @@ class Signature:
                 self.facts(name)
             case Function(name, sorts, result, table):
                 self._check_table(name, (*sorts, result), table)
+            case NumberFunction(name, sorts, table):
+                arguments = tuple(elements for elements, _ in table)
+                for count in set(map(len, arguments)):
+                    self.arity(name, sorts, count)
+                self._check_rows(sorts, arguments)
             case _:
                 pass
 
@@ -207,6 +215,9 @@ class Signature:
         return self._facts[name]
 
     def _numbers(self, sorts: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> NDArray[np.int64]:
+        # Whoever reads a short text needs no arrays.
+        import numpy as np
+
         numbers = np.empty((len(rows), len(sorts)), dtype=np.int64)
         try:
             for i, sort in enumerate(sorts):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, overload
 
 from credalog.errors import CredalogError, MissingLibrary, UnknownName
+from credalog.network.expressions import Question
 from credalog.network.formulas import Formula, Is, Variable, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
@@ -64,7 +65,7 @@ def _check_number(name: str, value: float, *, most: float) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(Printed):
-    """The interval of one query, how it was found and how far it can be trusted.
+    """The interval of one question, how it was found and how far it can be trusted.
 
     The witnesses attain the witnessed values, over the variables that bear on the query. Each is a model or,
     where variables are tied, stands for one with the same probabilities of all that is said and asked
@@ -72,7 +73,7 @@ class Answer(Printed):
     Two answers are equal whatever time they took.
     """
 
-    query: Query
+    query: Question
     interval: Interval
     status: Status
     method: str
@@ -186,9 +187,9 @@ class Marginals:
                 found = self._about(str(key))
                 if found and not _atom(found[0]).variable.is_proposition:
                     return Marginals(tuple(found))
-                return self._one(found or [a for a in self.answers if str(a.query.claim) == key], key)
+                return self._one(found or [a for a in self.answers if str(_claim(a)) == key], key)
             case _:
-                return self._one([answer for answer in self.answers if answer.query.claim == key], key)
+                return self._one([answer for answer in self.answers if _claim(answer) == key], key)
 
     def _about(self, name: str) -> list[Answer]:
         bare = name.replace(" ", "")
@@ -202,7 +203,7 @@ class Marginals:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return the answers by what they are about."""
-        return {str(answer.query.claim): answer.to_dict() for answer in self.answers}
+        return {str(_claim(answer)): answer.to_dict() for answer in self.answers}
 
     def to_frame(self) -> Any:
         """Return the answers as a pandas table, one row each."""
@@ -240,8 +241,13 @@ def marginal_atoms(network: Network) -> tuple[Is, ...]:
 
 def _atom(answer: Answer) -> Is:
     """Return the atom that a marginal is about."""
-    claim = answer.query.claim
+    claim = _claim(answer)
     return claim if isinstance(claim, Is) else Is(scope(claim)[0])
+
+
+def _claim(answer: Answer) -> Formula:
+    assert isinstance(answer.query, Query), "marginals are probabilities"
+    return answer.query.claim
 
 
 def last_of(stages: Iterable[T], first: T) -> tuple[T, bool]:

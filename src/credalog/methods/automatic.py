@@ -21,6 +21,7 @@ from credalog.methods.gates import gated
 from credalog.methods.points import answers as points
 from credalog.methods.registry import METHODS, method_named
 from credalog.methods.vertices import sets
+from credalog.network.expressions import Question
 from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
@@ -135,8 +136,8 @@ class Engine:
         seconds = budget.elapsed / len(atoms)
         return {atom: Answer(Query(atom), i, Status.EXACT, "auto", seconds) for atom, i in closed.items()}
 
-    def part(self, asked: Query) -> Fragment:
-        """Return what bears on a query."""
+    def part(self, asked: Question) -> Fragment:
+        """Return what bears on a question."""
         return self.cliques.fragment(asked)
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget | None = None) -> bool | None:
@@ -453,6 +454,8 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "factorized": _Asked.factorized,
     "sets": _Asked.by_sets,
     "joint": _Asked.joint,
+    # Of a ground network there is nothing to lift.
+    "lifted": _Asked.automatic,
     "nilsson": _Asked.by_columns,
     "scip": _Asked.by_solver,
     "ipopt": _Asked.by_solver,
@@ -462,7 +465,7 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
 }
 """How each method of the registry answers."""
 
-GATED = ("auto", "points", "factorized", "sets")
+GATED = ("auto", "points", "factorized", "sets", "lifted")
 """The methods that answer wide formulas with the help of gates."""
 
 assert set(ANSWERS) == {method.name for method in METHODS}

@@ -24,6 +24,7 @@ from credalog.network.formulas import (
     Or,
     Variable,
     Xor,
+    canonical,
     conjunction,
     literals_of,
     scope,
@@ -67,7 +68,8 @@ def gated(network: Network, asked: Query) -> Gated | None:
     is_observation = literals_of(asked.given) is not None
     if not _is_wide(asked.claim) and (is_observation or not _is_wide(asked.given)):
         return None
-    gates = _Gates()
+    claimed = frozenset(canonical(claim) for s in network.sentences for _, claim in s.claims)
+    gates = _Gates(claimed)
     claim = gates.small(asked.claim)
     given = asked.given if is_observation else gates.small(asked.given)
     variables = (*network.variables, *gates.variables)
@@ -82,8 +84,9 @@ def _is_wide(formula: Formula) -> bool:
 
 @dataclass(slots=True)
 class _Gates:
-    """The gates made so far, parents first."""
+    """The gates made so far, parents first; `claimed` are the formulas that sentences claim."""
 
+    claimed: frozenset[Formula]
     variables: list[Variable] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -117,13 +120,18 @@ class _Gates:
         """Add a variable that is true where a small formula is; no such name can be written."""
         gate = Is(Variable(f"<gate {len(self.variables)}>"))
         self.variables.append(gate.variable)
-        self.sentences += _truth_of(gate, formula, scope(formula))
+        self.sentences += _truth_of(gate, formula, scope(formula), self.claimed)
         return gate
 
 
-def _truth_of(gate: Is, formula: Formula, over: Sequence[Variable]) -> Iterator[Sentence]:
+def _truth_of(
+    gate: Is, formula: Formula, over: Sequence[Variable], claimed: frozenset[Formula]
+) -> Iterator[Sentence]:
+    """Yield the table of a gate; a condition shares no node with a claim, whose parents it would inherit."""
     for values, truth in zip(
         product(*(v.values for v in over)), truth_table(formula, over).ravel(), strict=True
     ):
         given = conjunction(Is(v, value) for v, value in zip(over, values, strict=True))
+        while canonical(given) in claimed and not isinstance(given, Is):
+            given = Not(Not(given))
         yield Sentence.of(gate, int(truth), int(truth), given=given)

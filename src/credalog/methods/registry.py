@@ -54,6 +54,14 @@ METHODS: tuple[Method, ...] = (
         needs="a credal network: sentences that are all local, on an acyclic graph",
     ),
     Method("joint", "branch and bound on one table of all worlds", _PROVED, True, _ANY, "a dozen variables"),
+    Method(
+        "lifted",
+        "slices of a theory around the question, and models in which the rest is certain",
+        _PROVED,
+        False,
+        _ANY,
+        needs="a theory: a ground network is asked as by auto",
+    ),
     Method("nilsson", "column generation over worlds", _PROVED, True, (Markov.NONE,)),
     Method(
         "scip", "SCIP on the table of all worlds", Warrant.CLAIMED, True, _ANY, "a dozen variables", "scip"

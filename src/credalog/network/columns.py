@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
 
 from credalog.network.formulas import (
     And,
@@ -30,6 +27,10 @@ from credalog.network.formulas import (
     Xor,
 )
 from credalog.network.sentences import Network, Sentence, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "Block",
@@ -48,7 +49,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-Numbers: TypeAlias = NDArray[np.int32]
+Numbers: TypeAlias = "NDArray[np.int32]"
 
 KEPT = 300_000
 """A sequence of at most so many items keeps those it has made; a longer one makes them anew."""
@@ -175,7 +176,8 @@ class Block:
         if self.naming is not None:
             label, source = self.naming.of(row)
         claims = tuple([(weight, filled(claim, standing)) for weight, claim in template.claims])
-        return Sentence(claims, filled(template.given, standing), lower, upper, template.tau, label, source)
+        given, learned = filled(template.given, standing), template.learned
+        return Sentence(claims, given, lower, upper, template.tau, label, source, learned)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

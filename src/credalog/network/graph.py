@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 from typing import Any, TypeAlias
 
 from credalog.errors import UnknownName
@@ -161,7 +162,7 @@ def dependency_graph(network: Network) -> DependencyGraph:
     """Draw the dependency graph of a network, sentence by sentence."""
     variables = tuple(network.variables)
     stamps = _Stamps(variables)
-    for sentence in network.sentences:
+    for sentence in chain(network.sentences, (s for c in network.contrasts for s in c.arrows())):
         stamps.add(sentence)
     parents = _parents(len(variables), stamps.edges)
     return DependencyGraph(
@@ -196,6 +197,8 @@ class _Stamps:
 
     def add(self, sentence: Sentence) -> None:
         """Add one sentence's stamp: condition to claim, claim to its variables, and back if tau."""
+        if not sentence.draws:
+            return
         claim = self._claim(sentence)
         if sentence.given != TRUE:
             self._connect(self._condition(sentence.given), claim)

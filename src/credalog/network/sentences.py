@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any, TypeAlias
 
 from credalog.errors import LanguageError
-from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, scope
+from credalog.network.formulas import TRUE, Formula, Is, Not, Truth, Variable, canonical, scope
 
-__all__ = ["Independence", "Network", "Number", "Query", "Sentence", "Source", "exact"]
+__all__ = [
+    "Contrast",
+    "Estimate",
+    "Independence",
+    "Network",
+    "Number",
+    "Query",
+    "Sentence",
+    "Source",
+    "Weighted",
+    "exact",
+]
 
 Number: TypeAlias = Fraction | float | str
 
@@ -36,9 +47,41 @@ class Source:
 
     file: str
     line: int
+    rows: tuple[Source, ...] = ()
+    """The rows of tables from which its numbers come."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+        written = f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+        return f"{written} with {', '.join(map(str, self.rows))}" if self.rows else written
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How an interval was learned: so many of so many rows, between two counts each where values are missing.
+
+    `parameter` is the confidence of the method, or the s of the Dirichlet model; `correction` says over how
+    many intervals together the confidence holds.
+    """
+
+    successes: tuple[int, int]
+    rows: tuple[int, int]
+    method: str
+    parameter: Fraction
+    correction: str = ""
+    intervals: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, the method and its parameter."""
+        parameter = "s" if self.method == "dirichlet" else "confidence"
+        told: dict[str, Any] = {
+            "n": list(self.rows),
+            "successes": list(self.successes),
+            "method": self.method,
+        }
+        told[parameter] = float(self.parameter)
+        return told | (
+            {"simultaneous": self.correction, "intervals": self.intervals} if self.correction else {}
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,6 +100,11 @@ class Sentence:
     tau: bool = True
     label: str = ""
     source: Source | None = field(default=None, compare=False)
+    learned: Estimate | None = field(default=None, compare=False)
+    draws: bool = True
+    """Whether it draws arrows in the dependency graph; what the engine adds may be a bound and no more."""
+    across: tuple[Contrast, Fraction] | None = field(default=None, compare=False)
+    """The sentence across conditions that it stands for, and by how much that one's bounds are greater."""
     _scope: tuple[Variable, ...] | None = field(default=None, init=False, compare=False)
 
     @classmethod
@@ -144,7 +192,69 @@ class Sentence:
         from credalog.text.unparse import said
 
         source = None if self.source is None else str(self.source)
-        return {"label": self.label, "source": source, "text": said(self)}
+        told = {"label": self.label, "source": source, "text": said(self)}
+        return told if self.learned is None else told | {"learned": self.learned.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """One weighted probability under a condition of its own."""
+
+    weight: Fraction
+    claim: Formula
+    given: Formula = TRUE
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrast:
+    """The sentence `lower <= sum of weight * P(claim | given) <= upper` across several conditions.
+
+    It says nothing where one of its conditions has probability 0.
+    """
+
+    terms: tuple[Weighted, ...]
+    lower: Fraction
+    upper: Fraction
+    tau: bool = True
+    label: str = ""
+    source: Source | None = field(default=None, compare=False)
+
+    @property
+    def claim_scope(self) -> tuple[Variable, ...]:
+        """Return the variables of all claims."""
+        return scope(*(term.claim for term in self.terms))
+
+    @property
+    def scope(self) -> tuple[Variable, ...]:
+        """Return all variables of the sentence."""
+        return scope(*(formula for term in self.terms for formula in (term.claim, term.given)))
+
+    @property
+    def conditions(self) -> tuple[Formula, ...]:
+        """Return the different conditions."""
+        return tuple(dict.fromkeys(term.given for term in self.terms))
+
+    def arrows(self) -> tuple[Sentence, ...]:
+        """Return sentences that bound nothing and draw its arrows: all its claims, under each condition."""
+        claims = dict.fromkeys(canonical(term.claim) for term in self.terms)
+        weighed = tuple((Fraction(1), claim) for claim in claims)
+        most = Fraction(len(weighed))
+        return tuple(
+            Sentence(weighed, given, Fraction(0), most, self.tau, source=self.source)
+            for given in self.conditions
+        )
+
+    @property
+    def name(self) -> str:
+        """Return the label, or the place of an unlabelled sentence."""
+        return self.label or (str(self.source) if self.source else "a sentence")
+
+    def __str__(self) -> str:
+        from credalog.text.unparse import unparse_contrast
+
+        return unparse_contrast(self)
+
+    __repr__ = __str__
 
 
 def exact(number: Number) -> Fraction:
@@ -213,6 +323,8 @@ class Network:
     sentences: Sequence[Sentence]
     """Tuples, or in a large network sequences of columns, which make their items on demand."""
     independences: tuple[Independence, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
+    """The sentences that compare across conditions."""
 
     def __str__(self) -> str:
         from credalog.text.unparse import unparse_network
@@ -229,6 +341,7 @@ class Network:
         for s in self.sentences:
             claims = [(str(weight), str(claim)) for weight, claim in s.claims]
             lines.append(f"{s.lower} {claims} {s.given} {s.upper} {s.tau}")
+        lines += [str(replace(contrast, label="")) for contrast in self.contrasts]
         return sha256("\n".join((*lines, *map(str, self.independences))).encode()).hexdigest()
 
     def about(self, variables: Iterable[Variable]) -> Network:
@@ -237,4 +350,5 @@ class Network:
         seen = frozenset(kept)
         sentences = tuple(s for s in self.sentences if seen.issuperset(s.scope))
         declared = (i for i in self.independences if seen.issuperset((*i.left, *i.right, *i.given)))
-        return Network(kept, sentences, tuple(declared))
+        contrasts = (c for c in self.contrasts if seen.issuperset(c.scope))
+        return Network(kept, sentences, tuple(declared), tuple(contrasts))

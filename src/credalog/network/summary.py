@@ -57,7 +57,7 @@ def summarize(network: Network, graph: DependencyGraph) -> Summary:
     verdicts = list(_has_independence(graph, components))
     return Summary(
         variables=len(network.variables),
-        sentences=len(network.sentences),
+        sentences=len(network.sentences) + len(network.contrasts),
         formulas=len(graph.formulas),
         independences=verdicts.count(True),
         uncounted=verdicts.count(None),

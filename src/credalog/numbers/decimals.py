@@ -6,7 +6,7 @@ Input: a number. Output: its decimals, rounded outwards, so that what is written
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from math import ceil, floor
+from math import ceil, floor, isinf
 
 __all__ = ["DIGITS", "decimal", "plain"]
 
@@ -22,6 +22,8 @@ RARE = 1e-4
 
 def decimal(value: float, *, down: bool, digits: int = DIGITS) -> str:
     """Write a bound so that what is written still holds: a lower one rounded down, an upper one up."""
+    if isinf(value):
+        return "inf" if value > 0.0 else "-inf"
     if 0.0 < value < RARE:
         return _scientific(value, ROUND_FLOOR if down else ROUND_CEILING)
     scaled = value * 10**digits

@@ -14,9 +14,10 @@ from typing import Any
 
 from credalog.numbers.decimals import plain
 from credalog.numbers.printed import Printed
-from credalog.numbers.tolerances import TOLERANCE, allowed_gap
+from credalog.numbers.scale import PROBABILITY, Scale
+from credalog.numbers.tolerances import TOLERANCE
 
-__all__ = ["End", "Endpoint", "Interval", "Status", "VACUOUS", "Warrant"]
+__all__ = ["End", "Endpoint", "Interval", "Status", "VACUOUS", "Warrant", "vacuous"]
 
 
 class Warrant(Enum):
@@ -25,6 +26,12 @@ class Warrant(Enum):
     CHECKED = "proved by our own checker, rounding outwards"
     CLAIMED = "a solver's word, in floating point"
     HEURISTIC = "no guarantee"
+
+    @classmethod
+    def weakest(cls, warrants: Iterable[Warrant]) -> Warrant:
+        """Return on whose word a bound stands that rests on several; on none it needs nobody's."""
+        order = list(cls)
+        return max(warrants, key=order.index, default=cls.CHECKED)
 
 
 class Status(Enum):
@@ -50,7 +57,11 @@ class End(Enum):
     @property
     def trivial(self) -> float:
         """Return what bounds any probability at this end."""
-        return 0.0 if self is End.LOWER else 1.0
+        return self.limit(PROBABILITY)
+
+    def limit(self, scale: Scale) -> float:
+        """Return what bounds any quantity of a scale at this end."""
+        return scale.least if self is End.LOWER else scale.greatest
 
     @property
     def opposite(self) -> End:
@@ -83,13 +94,21 @@ class Endpoint(Printed):
     model: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def trivial(cls, end: End) -> Endpoint:
-        """Return what is known of a probability before any work."""
-        return cls(end.trivial, None, Warrant.CHECKED)
+    def trivial(cls, end: End, scale: Scale = PROBABILITY) -> Endpoint:
+        """Return what is known of a quantity before any work."""
+        return cls(end.limit(scale), None, Warrant.CHECKED)
+
+    @property
+    def is_checked(self) -> bool:
+        """Tell whether the bound is proved by our own checker."""
+        return self.warrant is Warrant.CHECKED
 
     @property
     def gap(self) -> float:
         """Return how far the bound may be from the truth."""
+        if self.bound == self.witnessed:
+            # Both may be infinite.
+            return 0.0
         return inf if self.witnessed is None else abs(self.bound - self.witnessed)
 
     def __str__(self) -> str:
@@ -100,9 +119,9 @@ class Endpoint(Printed):
         """Return the bound, the attained value and the warrant."""
         return {"bound": self.bound, "witnessed": self.witnessed, "warrant": self.warrant.name}
 
-    def is_closed(self, tolerance: float) -> bool:
+    def is_closed(self, tolerance: float, scale: Scale = PROBABILITY) -> bool:
         """Tell whether bound and witness meet within the tolerance, relative for a rare event."""
-        return self.witnessed is not None and self.gap <= allowed_gap(tolerance, self.witnessed)
+        return self.witnessed is not None and self.gap <= scale.allowed_gap(tolerance, self.witnessed)
 
     def joined(self, other: Endpoint, end: End) -> Endpoint:
         """Return the tighter bound with its warrant, and the value attained farther out with its model."""
@@ -118,7 +137,7 @@ class Endpoint(Printed):
             attaining = other
         return Endpoint(bounding.bound, attaining.witnessed, bounding.warrant, attaining.model)
 
-    def as_end(self, end: End) -> Endpoint:
+    def as_end(self, end: End, scale: Scale = PROBABILITY) -> Endpoint:
         """Return the endpoint with its value on the inner side of its bound, and no claim of the obvious.
 
         A model satisfies its sentences up to the last digits, so it may pass a proved bound by as much.
@@ -127,21 +146,22 @@ class Endpoint(Printed):
         found = self
         if self.witnessed is not None and end.is_farther(self.witnessed, self.bound):
             found = replace(found, witnessed=self.bound)
-        if self.warrant is Warrant.CLAIMED and not end.is_tighter(self.bound, end.trivial):
+        if self.warrant is Warrant.CLAIMED and not end.is_tighter(self.bound, end.limit(scale)):
             found = replace(found, warrant=Warrant.CHECKED)
         return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Interval(Printed):
-    """The lower and the upper end of a probability; no attained value is outside its bound."""
+    """The lower and the upper end of a quantity; no attained value is outside its bound."""
 
     lower: Endpoint
     upper: Endpoint
+    scale: Scale = field(default=PROBABILITY, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", self.lower.as_end(End.LOWER))
-        object.__setattr__(self, "upper", self.upper.as_end(End.UPPER))
+        object.__setattr__(self, "lower", self.lower.as_end(End.LOWER, self.scale))
+        object.__setattr__(self, "upper", self.upper.as_end(End.UPPER, self.scale))
 
     def __getitem__(self, end: End) -> Endpoint:
         return self.lower if end is End.LOWER else self.upper
@@ -155,7 +175,7 @@ class Interval(Printed):
         """Judge the interval against the tolerance asked for."""
         if Warrant.HEURISTIC in (self.lower.warrant, self.upper.warrant):
             return Status.APPROXIMATE
-        closed = self.lower.is_closed(tolerance) and self.upper.is_closed(tolerance)
+        closed = all(self[end].is_closed(tolerance, self.scale) for end in End)
         return Status.EXACT if closed else Status.BOUNDED
 
     def __str__(self) -> str:
@@ -170,6 +190,11 @@ class Interval(Printed):
             "upper_witnessed": self.upper.witnessed,
             "lower_warrant": self.lower.warrant.name,
             "upper_warrant": self.upper.warrant.name,
+            **(
+                {}
+                if self.scale == PROBABILITY
+                else {"least": self.scale.least, "greatest": self.scale.greatest}
+            ),
         }
 
     def _repr_html_(self) -> str:
@@ -179,12 +204,18 @@ class Interval(Printed):
 
     def joined(self, other: Interval) -> Interval:
         """Return what two intervals say together, end by end."""
-        return Interval(self.lower.joined(other.lower, End.LOWER), self.upper.joined(other.upper, End.UPPER))
+        ends = (self[end].joined(other[end], end) for end in End)
+        return Interval(*ends, scale=self.scale)
 
     def learning(self, endpoint: Endpoint, end: End) -> Interval:
         """Return the interval with what was found of one end joined in."""
         found = self[end].joined(endpoint, end)
         return replace(self, lower=found) if end is End.LOWER else replace(self, upper=found)
+
+
+def vacuous(scale: Scale) -> Interval:
+    """Return what is known of a quantity before any work."""
+    return Interval(*(Endpoint.trivial(end, scale) for end in End), scale=scale)
 
 
 VACUOUS = Interval(Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER))

@@ -26,9 +26,10 @@ from credalog.methods.answer import Options, Progress
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.methods.vertices import sets
+from credalog.network.expressions import Linear, Question, Summand, simplified
 from credalog.network.formulas import canonical
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query, Sentence
+from credalog.network.sentences import Contrast, Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval
@@ -44,7 +45,8 @@ from credalog.questions.bounding import (
 )
 from credalog.questions.models import encode_in_time
 from credalog.show.html import Bar, as_html
-from credalog.text.unparse import said, unparse_number
+from credalog.text.unparse import unparse_number
+from credalog.theory import span
 from credalog.trusted.check import LENIENCE
 
 FINER = 1e-3
@@ -80,7 +82,7 @@ class Decision(Printed):
     `stage` says what settled it, or why nothing did.
     """
 
-    query: Query
+    query: Question
     relation: Relation
     threshold: Fraction
     verdict: Verdict
@@ -114,16 +116,21 @@ class Decision(Printed):
         return as_html([bar], note=f"Settled by {self.stage} in {self.seconds:.2f} s.")
 
 
-def statement_of(stated: Sentence) -> tuple[Query, Relation, Fraction]:
+def statement_of(stated: Sentence | Contrast) -> tuple[Question, Relation, Fraction]:
     """Take a sentence with one bound apart, as a statement to be decided."""
-    is_at_least = stated.upper >= 1
-    if stated.is_linear or not (is_at_least or stated.lower <= 0):
+    if isinstance(stated, Contrast):
+        terms = tuple(Summand(term.weight, term.claim, term.given) for term in stated.terms)
+    else:
+        terms = tuple(Summand(weight, claim, stated.given) for weight, claim in stated.claims)
+    low, high = span(tuple((term.weight, term) for term in terms))
+    is_at_least = stated.upper >= high
+    if not (is_at_least or stated.lower <= low):
         raise LanguageError(
-            f"{said(stated)} is no comparison of one probability with one number",
+            f"{stated} is no comparison with one number",
             advice="Decide P(a) >= 0.1 and P(a) <= 0.3 one by one.",
         )
     relation, bound = (Relation.AT_LEAST, stated.lower) if is_at_least else (Relation.AT_MOST, stated.upper)
-    return Query(stated.claim, stated.given), relation, bound
+    return simplified(Linear(terms)), relation, bound
 
 
 def decide(

@@ -414,6 +414,8 @@ def _culprits(network: Network, sides: Sequence[Numbered]) -> Iterator[Culprit]:
     """Put the bounds of each sentence together again."""
     for number in dict.fromkeys(number for number, _ in sides):
         sentence = network.sentences[number]
+        if _is_added(sentence):
+            continue
         low, high = span(sentence.claims)
         own = [side for n, side in sides if n == number]
         by_lower = any(side.lower == sentence.lower > low for side in own)
@@ -427,14 +429,17 @@ def repair(
     *,
     known: Conflict | None = None,
     weights: Mapping[str, float] | None = None,
+    forbidden: frozenset[int] = frozenset(),
 ) -> Repair | None:
     """Find the cheapest widening that gives a network a model; None where none was found.
 
-    The weights are prices of widening, by label, file or line; infinity forbids it. The cheapest repair of
+    The weights are prices of widening, by label, file or line; infinity forbids it, as it does for the
+    sentences with forbidden numbers. The cheapest repair of
     the sentences of one conflict may leave another: these then join, until the repaired network has a model.
     What some of the sentences cost at least, all of them do.
     """
-    budget, prices = Budget.of(options.timeout), _prices(network, weights or {})
+    budget = Budget.of(options.timeout)
+    prices = [inf if n in forbidden else price for n, price in enumerate(_prices(network, weights or {}))]
     share = budget.share(VERDICT_SHARE).remaining
     found = conflict(network, replace(options, timeout=share)) if known is None else known
     *_, best = (None, *_Repairs(network, options, prices, budget).run(found))
@@ -537,15 +542,22 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
         if not weight > 0.0:
             raise CredalogError(f"the weight {weight} of {name} is not positive")
     return tuple(
-        next((weights[name] for name in _names(sentence) if name in weights), 1.0)
+        inf if _is_added(sentence) else next((weights[n] for n in _names(sentence) if n in weights), 1.0)
         for sentence in network.sentences
     )
+
+
+def _is_added(sentence: Sentence) -> bool:
+    """Tell whether a sentence only says what a variable stands for that nobody wrote."""
+    return not _names(sentence) and any(v.name.startswith("<") for v in sentence.scope)
 
 
 def _names(sentence: Sentence) -> tuple[str, ...]:
     """Return what a sentence may be called, the most particular first: its label, its place, its file."""
     if sentence.source is None:
         return (sentence.label,) if sentence.label else ()
-    short = replace(sentence.source, file=Path(sentence.source.file).name)
-    places = (str(sentence.source), str(short), sentence.source.file, short.file)
-    return tuple(name for name in (sentence.label, *places) if name)
+    sources = (sentence.source, replace(sentence.source, rows=()), *sentence.source.rows)
+    pairs = [(source, replace(source, file=Path(source.file).name)) for source in sources]
+    places = [str(source) for pair in pairs for source in pair]
+    files = [source.file for pair in pairs for source in pair]
+    return tuple(name for name in (sentence.label, *places, *files) if name)

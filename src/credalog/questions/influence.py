@@ -30,20 +30,22 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS
+from credalog.network.expressions import Question
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status
+from credalog.numbers.interval import End, Endpoint, Interval, Status, vacuous
 from credalog.numbers.printed import Printed
 from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.bounding import bounding_reading
+from credalog.questions.combined import ask
 from credalog.questions.models import encode_in_time
 from credalog.questions.widening import silenced
 from credalog.show.html import Bar, as_html
-from credalog.tables.credal import ask, credal_network
+from credalog.tables import credal as credal_networks
 
 MOST = 20
 """How many sentences are tried, unless told otherwise."""
@@ -247,15 +249,17 @@ class Measurement(Printed):
         return as_html(bars, note=f"{self}.")
 
 
-def explain(network: Network, asked: Query, options: Options = Options(), *, most: int = MOST) -> Explanation:
-    """Find the sentences that hold the ends of a query's interval; the timeout is for all of it."""
+def explain(
+    network: Network, asked: Question, options: Options = Options(), *, most: int = MOST
+) -> Explanation:
+    """Find the sentences that hold the ends of a question's interval; the timeout is for all of it."""
     budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
-    answer = engine.query(asked, _within(options, budget.share(FIRST_SHARE)))
+    answer = ask(engine, asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
         return Explanation(answer, (), (), tuple(network.sentences), is_interrupted=True)
     weights = _promise(engine, answer, options.tolerance, budget)
-    order = sorted(weights, key=lambda number: (-weights[number], number))
+    order = _by_promise(weights)
     without: dict[int, Answer] = {}
     is_interrupted = False
     try:
@@ -270,11 +274,20 @@ def explain(network: Network, asked: Query, options: Options = Options(), *, mos
         Influence(
             network.sentences[number],
             other,
-            *(_move(answer, other, end, options.tolerance) for end in End),
+            *(moved(answer, other, end, options.tolerance) for end in End),
         )
         for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
+
+
+def candidates(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> list[int]:
+    """Return the numbers of the sentences that may hold an end of an answer, the most promising first."""
+    return _by_promise(_promise(engine, answer, tolerance, budget))
+
+
+def _by_promise(weights: Mapping[int, float]) -> list[int]:
+    return sorted(weights, key=lambda number: (-weights[number], number))
 
 
 def _within(options: Options, budget: Budget) -> Options:
@@ -284,10 +297,14 @@ def _within(options: Options, budget: Budget) -> Options:
 def _promise(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> Mapping[int, float]:
     """Return the sentences that may hold an end, by number, and how promising each is.
 
-    Where the relaxation falls short of an end, or that is not attained, all that bears on it may matter.
+    Where the relaxation falls short of an end, or that is not attained, all that bears on it may matter. So
+    it may for a sum or a quotient, of which no single program is looked at.
     """
-    bearing = dict.fromkeys(_bearing(engine, answer.query), 0.0)
-    encoded = _outer_program(engine.part(answer.query), answer.query, budget.share(PROMISE_SHARE))
+    asked = answer.query
+    if not isinstance(asked, Query):
+        return dict.fromkeys(_near(engine, asked), 0.0)
+    bearing = dict.fromkeys(_bearing(engine, asked), 0.0)
+    encoded = _outer_program(engine.part(asked), asked, budget.share(PROMISE_SHARE))
     if encoded is None:
         return bearing
     encoding, objective = encoded
@@ -325,19 +342,24 @@ def _bearing(engine: Engine, asked: Query) -> list[int]:
     In a credal network these are the ones on families that are not d-separated from it.
     """
     network, is_free = engine.network, engine.markov is Markov.NONE
-    credal = None if is_free else credal_network(network, engine.graph)
-    put = None if credal is None else ask(credal, asked)
+    credal = None if is_free else credal_networks.credal_network(network, engine.graph)
+    put = None if credal is None else credal_networks.ask(credal, asked)
     if credal is None or put is None:
-        near = frozenset(engine.part(asked).problem.variables)
-        return [n for n, sentence in enumerate(network.sentences) if near.issuperset(sentence.scope)]
+        return _near(engine, asked)
     whole, question = put
     relevant = frozenset(relevance(whole.parents, [question.target], question.observed).families)
     near = frozenset(network.variables[x] for x in relevant if x < len(network.variables))
     return [n for n, sentence in enumerate(network.sentences) if not near.isdisjoint(sentence.claim_scope)]
 
 
+def _near(engine: Engine, asked: Question) -> list[int]:
+    """Return the numbers of the sentences about variables that share a part with the question."""
+    near = frozenset(engine.part(asked).problem.variables)
+    return [n for n, sentence in enumerate(engine.network.sentences) if near.issuperset(sentence.scope)]
+
+
 def _without_each(
-    engine: Engine, asked: Query, numbers: Sequence[int], options: Options, budget: Budget
+    engine: Engine, asked: Question, numbers: Sequence[int], options: Options, budget: Budget
 ) -> Iterator[tuple[int, Answer]]:
     """Yield the answers to a query without each of some sentences, as far as the time allows."""
     for tried, number in enumerate(numbers):
@@ -347,10 +369,10 @@ def _without_each(
         sentences[number] = silenced(sentences[number])
         without = Engine(replace(engine.network, sentences=tuple(sentences)), engine.markov)
         share = budget.share(1.0 / (len(numbers) - tried))
-        yield number, _finished(without.query(asked, _within(options, share)))
+        yield number, _finished(ask(without, asked, _within(options, share)))
 
 
-def _move(answer: Answer, without: Answer, end: End, tolerance: float) -> float:
+def moved(answer: Answer, without: Answer, end: End, tolerance: float) -> float:
     """Return how far a model without a sentence passes a bound; none within the tolerance."""
     attained = without.interval[end].witnessed
     move = 0.0 if attained is None else end.sign * (answer.interval[end].bound - attained)
@@ -362,7 +384,7 @@ def _narrowed(answer: Answer, wider: Iterable[Answer], tolerance: float) -> Answ
     interval = answer.interval
     for other in wider:
         proved = (replace(other.interval[end], witnessed=None, model=None) for end in End)
-        interval = interval.joined(Interval(*proved))
+        interval = interval.joined(Interval(*proved, scale=interval.scale))
     return replace(answer, interval=interval, status=interval.status(tolerance))
 
 
@@ -375,7 +397,7 @@ def _finished(answer: Answer) -> Answer:
 
 def measure(
     network: Network,
-    asked: Query,
+    asked: Question,
     measured: Query,
     within: Fraction,
     options: Options = Options(),
@@ -387,7 +409,7 @@ def measure(
         raise CredalogError("a measurement needs a precision of at least 0 and at least two positions")
     budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
-    before = _finished(engine.query(asked, _within(options, budget.share(FIRST_SHARE))))
+    before = _finished(ask(engine, asked, _within(options, budget.share(FIRST_SHARE))))
     known = _finished(engine.query(measured, _within(options, budget.share(FIRST_SHARE))))
     imagined = _Imagined(network, before, known, within, options)
     places = [imagined.place(i, positions) for i in range(positions)]
@@ -401,9 +423,9 @@ def measure(
     return Measurement(before, known, within, scenarios, min(before.upper - before.lower, max(hulls)))
 
 
-def _require_model(asked: Query, scenarios: Iterable[Scenario], hulls: list[float]) -> None:
+def _require_model(asked: Question, scenarios: Iterable[Scenario], hulls: list[float]) -> None:
     """Refuse a measurement that no model allows wherever it falls, or at none of the places tried."""
-    if not hulls and asked.is_conditional:
+    if not hulls and not (isinstance(asked, Query) and not asked.is_conditional):
         raise ImpossibleEvidence("every model gives the evidence probability zero")
     if not hulls:
         raise no_model()
@@ -432,9 +454,9 @@ class _Imagined:
     def answer(self, least: Fraction, most: Fraction, budget: Budget) -> Answer | None:
         """Bound the query if the measurement falls between two places; None where no model allows that."""
         if budget.is_spent:
-            return self._narrowed(replace(self.before, interval=VACUOUS))
+            return self._narrowed(replace(self.before, interval=vacuous(self.before.interval.scale)))
         try:
-            answer = self._engine(least, most).query(self.before.query, _within(self.options, budget))
+            answer = ask(self._engine(least, most), self.before.query, _within(self.options, budget))
         except (InconsistentNetwork, ImpossibleEvidence):
             return None
         return self._narrowed(_finished(answer))
@@ -446,6 +468,7 @@ class _Imagined:
     def _engine(self, least: Fraction, most: Fraction) -> Engine:
         """Return the engine of the network with the measurement; the graph stays that of the network."""
         measured = self.known.query
+        assert isinstance(measured, Query), "one probability is measured"
         lower, upper = max(Fraction(0), least - self.within), min(Fraction(1), most + self.within)
         claims = ((Fraction(1), measured.claim),)
         found = Sentence(claims, measured.given, lower, upper, measured.is_conditional, "measured")

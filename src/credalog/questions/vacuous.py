@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def reasons(engine: Engine, answer: Answer, options: Options) -> Iterator[str]:
     """Yield what explains that an answer says nothing."""
     asked = answer.query
+    assert isinstance(asked, Query), "only a probability has reasons"
     unbounded = list(filter(None, (_unbounded(engine.network, x) for x in scope(asked.claim))))
     yield from unbounded
     if asked.is_conditional:

@@ -13,6 +13,7 @@ from html import escape
 
 from credalog.numbers.decimals import decimal
 from credalog.numbers.interval import Endpoint, Interval
+from credalog.numbers.scale import PROBABILITY, Scale
 
 WIDTH, HEIGHT = 240, 14
 DECIMALS = 4
@@ -82,9 +83,14 @@ def _row(bar: Bar) -> Sequence[str]:
         _words(bar.label),
         f'<td title="{escape(_warranty(lower))}">{decimal(lower.bound, down=True, digits=DECIMALS)}</td>',
         f'<td title="{escape(_warranty(upper))}">{decimal(upper.bound, down=False, digits=DECIMALS)}</td>',
-        f"<td>{picture(bar.interval, threshold=bar.threshold)}</td>",
+        f"<td>{picture(bar.interval, threshold=bar.threshold)}{_ends(bar.interval.scale)}</td>",
         _words(bar.remark),
     )
+
+
+def _ends(scale: Scale) -> str:
+    """Name the ends of a bar that is not one of probabilities."""
+    return "" if scale == PROBABILITY else f" {scale}"
 
 
 def _warranty(end: Endpoint) -> str:
@@ -95,11 +101,12 @@ def _warranty(end: Endpoint) -> str:
 def picture(interval: Interval, *, threshold: float | None = None) -> str:
     """Return the bar of an interval as an inline SVG, with a mark at the threshold if there is one."""
     lower, upper = interval.lower, interval.upper
-    parts = [_box(lower.bound, upper.bound, POSSIBLE)]
+    at = interval.scale.position
+    parts = [_box(at(lower.bound), at(upper.bound), POSSIBLE)]
     if lower.witnessed is not None and upper.witnessed is not None:
-        parts.append(_box(lower.witnessed, upper.witnessed, ATTAINED))
+        parts.append(_box(at(lower.witnessed), at(upper.witnessed), ATTAINED))
     if threshold is not None:
-        x = f"{threshold * WIDTH:.1f}"
+        x = f"{at(threshold) * WIDTH:.1f}"
         parts.append(f'<line x1="{x}" y1="0" x2="{x}" y2="{HEIGHT}" stroke="{THRESHOLD}" stroke-width="2"/>')
     return _drawing(*parts)
 

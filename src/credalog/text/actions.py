@@ -8,47 +8,77 @@ Input: the tokens and values below a rule. Output: the value of the rule, up to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from credalog.errors import LanguageError
-from credalog.network.sentences import Source, exact
+from credalog.network.sentences import Estimate, Source, exact
+from credalog.text.linear import (
+    MINUS,
+    Asked,
+    Linear,
+    NoProbability,
+    Probability,
+    Side,
+    Threshold,
+    amount_of,
+    as_linear,
+    asked_over,
+    asked_plus,
+    asked_rule,
+    asked_times,
+    joined,
+    minus,
+    one_comparison,
+    over,
+    plus,
+    threshold_of,
+    times,
+    turned,
+    two_comparisons,
+    unconditional,
+)
 from credalog.theory import (
     YES,
+    Amount,
     Application,
-    Assessment,
+    AskedRule,
     Binder,
+    Body,
     Boolean,
     Comparison,
     Compound,
     Connective,
+    Constant,
     Domain,
+    Entries,
+    Entry,
     Evidence,
+    Expected,
+    FamilyTable,
     Function,
+    Gap,
     IndependenceRule,
     Misstatement,
     Name,
+    NumberFunction,
     Order,
     Pattern,
     Predicate,
     Prefix,
     Quantified,
     Quantifier,
-    QueryRule,
     RandomFunction,
     Relation,
     Rule,
     Shifted,
+    Spread,
     Term,
     conjoined,
-    normal_form,
     unquoted,
 )
-
-NO_THRESHOLD = "this is no comparison of one probability with a number by <= or >="
-THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `P(a) <= 1/3` or `20% <= P(a)`."
 
 LONGEST_RANGE = 10_000_000
 """No domain written as a range has more elements than this."""
@@ -66,49 +96,44 @@ class Include:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One more tuple of a relation, or, with a value, one more line of a function's table."""
+    """One more tuple of a relation, or, with a value, one more line of a function's table.
+
+    A function of numbers takes the number and not the word.
+    """
 
     name: str
     arguments: tuple[str, ...]
     value: str | None = None
+    number: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """The statement that a probability is at least, or at most, a number."""
+class From:
+    """Where a statement has its rows: a table or a query of SQL, and the columns if they are named."""
 
-    asked: QueryRule
-    order: Order
-    number: Fraction
-
-
-class _Probability(NamedTuple):
-    claim: Pattern
-    given: Pattern
+    name: str
+    columns: tuple[str, ...] = ()
+    is_query: bool = False
 
 
-class _Sum(NamedTuple):
-    """A linear expression: weighted probabilities and a constant."""
-
-    terms: tuple[tuple[Fraction, _Probability], ...]
-    constant: Fraction
+Awaiting: TypeAlias = Domain | Relation | Function | NumberFunction | Rule
 
 
-_Side: TypeAlias = _Probability | _Sum
+@dataclass(frozen=True, slots=True)
+class Tabled:
+    """Declarations, or a rule about a table, whose rows are read from somewhere."""
+
+    awaiting: tuple[Awaiting, ...]
+    origin: From
 
 
 _T = TypeVar("_T")
 _ORDERS = {"≤": "<=", "≥": ">=", "⩽": "<=", "⩾": ">=", "≠": "!=", "==": "=", "=<": "<=", "=>": ">="}
-_ONE, _ZERO = Fraction(1), Fraction(0)
 
 
 @lru_cache(maxsize=100_000)
-def _constant(over: str, under: str | None) -> _Sum:
-    if under is None:
-        return _Sum((), _exact(over))
-    if not _exact(under):
-        raise Misstatement("a fraction is divided by zero", lexeme=under)
-    return _Sum((), _exact(over) / _exact(under))
+def _number(numeral: str) -> Linear:
+    return Linear((), _exact(numeral), numeral)
 
 
 def _exact(numeral: str) -> Fraction:
@@ -149,23 +174,94 @@ class Actions:
     # ---- statements ---------------------------------------------------------------------------------
 
     def sentence(
-        self, label: str | None, prefix: Prefix | None, assessment: Assessment, tau: bool | None
+        self,
+        label: str | None,
+        prefix: Prefix | None,
+        said: Body | Rule | Fact,
+        tau: bool | None,
+        learned: Estimate | None,
+    ) -> Rule | Fact:
+        if isinstance(said, Fact):
+            if label or prefix or tau is not None or learned:
+                raise NoProbability(said.name)
+            return said
+        body, wanted = (said.assessment, said.wanted) if isinstance(said, Rule) else (said, False)
+        is_tied = tau is not False
+        return Rule(body, prefix or _NO_PREFIX, is_tied, label or "", self.source, wanted, learned)
+
+    def learned(
+        self, successes: _Tally, rows: _Tally, method: str, parameter: Linear, *correction: str | None
+    ) -> Estimate:
+        name, intervals = correction
+        number = amount_of(parameter, what="what was learned")
+        if not isinstance(number, Fraction):
+            raise Misstatement("a name stands in what was learned", advice="Write a number.")
+        return Estimate(successes, rows, method, number, name or "", int(intervals or 1))
+
+    def tally(self, least: str, most: str | None) -> _Tally:
+        return _whole(least), _whole(most or least)
+
+    def constant(self, name: str, value: Side) -> Constant:
+        return Constant(name, amount_of(value, what="a constant"))
+
+    def table(
+        self,
+        label: str | None,
+        prefix: Prefix | None,
+        claim: Term,
+        parents: _Terms | None,
+        body: Entries | Gap | _Lines,
     ) -> Rule:
-        return Rule(assessment, prefix or _NO_PREFIX, tau is not False, label or "", self.source)
+        if isinstance(body, _Lines):
+            said = FamilyTable(claim, parents or (), body.lines)
+        elif parents and body != Gap.WANTED:
+            raise Misstatement(
+                "one row stands for all values of the parents",
+                lexeme="(",
+                advice="Give a row for each: table W | S = {winter: (0.2, rest), summer: (0.7, rest)}.",
+            )
+        else:
+            entries = (body,) if isinstance(body, Gap) else body
+            said = FamilyTable(claim, parents or (), (), entries)
+        return Rule(said, prefix or _NO_PREFIX, label=label or "", source=self.source)
+
+    def lines(self, *lines: _Line) -> _Lines:
+        return _Lines(lines)
+
+    def line(self, values: tuple[str, ...], entries: Entries | Gap) -> _Line:
+        return values, (entries,) if isinstance(entries, Gap) else entries
+
+    def table_from(
+        self, label: str | None, prefix: Prefix | None, claim: Term, parents: _Terms | None, origin: From
+    ) -> Tabled:
+        said = FamilyTable(claim, parents or (), ())
+        return Tabled((Rule(said, prefix or _NO_PREFIX, label=label or "", source=self.source),), origin)
 
     def independence(
         self, prefix: Prefix | None, left: _Terms, right: _Terms, given: _Terms | None
     ) -> IndependenceRule:
         return IndependenceRule(left, right, given or (), prefix or _NO_PREFIX, self.source)
 
-    def query(self, prefix: Prefix | None, asked: _Probability) -> QueryRule:
-        return QueryRule(asked.claim, asked.given, prefix or _NO_PREFIX, self.source)
+    def query(self, prefix: Prefix | None, asked: Asked) -> AskedRule:
+        return replace(asked_rule(asked), prefix=prefix or _NO_PREFIX, source=self.source)
 
-    def question(self, asked: _Probability) -> QueryRule:
-        return QueryRule(asked.claim, asked.given, source=self.source)
+    def question(self, asked: Asked) -> AskedRule:
+        return replace(asked_rule(asked), source=self.source)
 
-    def threshold(self, left: _Side, order: str, right: _Side) -> Threshold:
-        return _threshold(_added([_as_sum(left), _turned(_as_sum(right))]), _plain(order))
+    def threshold(self, left: Asked, order: str, right: Asked) -> Threshold:
+        return threshold_of(left, _plain(order), right)
+
+    asked_divided = staticmethod(asked_over)
+    asked_multiplied = staticmethod(asked_times)
+
+    def asked_added(self, left: Asked, sign: str, right: Asked) -> Asked:
+        return asked_plus(left, right if sign == "+" else asked_times(right, MINUS))
+
+    def asked_signed(self, sign: str, asked: Asked) -> Asked:
+        return asked if sign == "+" else asked_times(asked, MINUS)
+
+    def expectation(self, _mark: str, term: Term, given: Pattern | None) -> Probability:
+        return Probability(Expected(term), YES if given is None else given)
 
     def evidence(self, *formulas: Pattern) -> tuple[Evidence, ...]:
         return tuple(Evidence(formula, self.source) for formula in formulas)
@@ -181,26 +277,52 @@ class Actions:
     # ---- assessments --------------------------------------------------------------------------------
 
     def comparison(
-        self, first: _Side, order: str, second: _Side, other_order: str | None, third: _Side | None
-    ) -> Assessment:
+        self, first: Side, order: str, second: Side, other_order: str | None, third: Side | None
+    ) -> Body | Rule | Fact:
         if other_order is None or third is None:
-            return _one_comparison(_as_sum(first), _plain(order), _as_sum(second))
-        orders = (_plain(order), _plain(other_order))
-        return _two_comparisons(_as_sum(first), orders, _as_sum(second), _as_sum(third))
+            return _line_of_table(first, order, second) or one_comparison(first, _plain(order), second)
+        return two_comparisons(first, (_plain(order), _plain(other_order)), second, third)
 
-    def total(self, *parts: _Side) -> _Sum:
-        return _added([_as_sum(part) for part in parts])
+    def added(self, left: Side, sign: str, right: Side) -> Linear:
+        add = plus if sign == "+" else minus
+        return add(as_linear(left), as_linear(right))
 
-    def addend(self, sign: str, part: _Side) -> _Sum:
-        return _as_sum(part) if sign == "+" else _turned(_as_sum(part))
+    def signed(self, sign: str, side: Side) -> Linear:
+        return as_linear(side) if sign == "+" else turned(as_linear(side))
 
-    def weighted(self, number: _Sum, probability: _Probability) -> _Sum:
-        return _Sum(((number.constant, probability),), _ZERO)
+    def multiplied(self, left: Side, right: Side) -> Linear:
+        return times(as_linear(left), as_linear(right))
 
-    number = staticmethod(_constant)
+    def divided(self, left: Side, right: Side) -> Linear:
+        return over(as_linear(left), as_linear(right))
 
-    def probability(self, _mark: str, claim: Pattern, given: Pattern | None) -> _Probability:
-        return _Probability(claim, YES if given is None else given)
+    number = staticmethod(_number)
+
+    def figure_name(self, name: str) -> Linear:
+        return Linear((), _name(name), name)
+
+    def figures(self, name: str, *arguments: Term) -> Linear:
+        return Linear((), Application(name, arguments))
+
+    def give_or_take(self, middle: Side, distance: Side) -> Spread:
+        centre, by = (amount_of(side, what="an interval") for side in (middle, distance))
+        return Spread(joined("-", centre, by), joined("+", centre, by), is_about=True)
+
+    def between(self, lower: Side, upper: Side) -> Spread:
+        least, most = (amount_of(side, what="an interval") for side in (lower, upper))
+        return Spread(least, most)
+
+    def wanted(self) -> Gap:
+        return Gap.WANTED
+
+    def rest(self) -> Gap:
+        return Gap.REST
+
+    def row(self, *entries: Side) -> Entries:
+        return tuple(map(_entry, entries))
+
+    def probability(self, _mark: str, claim: Pattern, given: Pattern | None) -> Probability:
+        return unconditional(claim, given)
 
     # ---- declarations -------------------------------------------------------------------------------
 
@@ -226,7 +348,7 @@ class Actions:
             )
         return tuple(map(str, numbers))
 
-    predicates = sorts = fact = entry = staticmethod(_all)
+    predicates = sorts = fact = pair = staticmethod(_all)
 
     def predicate(self, name: str, sorts: tuple[str, ...] | None, symmetric: str | None) -> Predicate:
         return Predicate(name, sorts or (), symmetric is not None)
@@ -243,12 +365,35 @@ class Actions:
     def function(self, name: str, sorts: tuple[str, ...], result: str, *entries: _Entry | None) -> Function:
         return Function(name, sorts, result, _given(entries))
 
-    def relation_fact(self, name: str, *arguments: str) -> Fact:
-        return Fact(name, arguments)
+    def domain_from(self, name: str, origin: From) -> Tabled:
+        return Tabled((Domain(name),), origin)
 
-    def function_fact(self, name: str, *parts: str) -> Fact:
-        *arguments, value = parts
-        return Fact(name, tuple(arguments), value)
+    def relation_from(self, name: str, sorts: tuple[str, ...], origin: From) -> Tabled:
+        return Tabled((Relation(name, sorts),), origin)
+
+    def function_from(self, name: str, sorts: tuple[str, ...], result: str, origin: From) -> Tabled:
+        return Tabled((Function(name, sorts, result),), origin)
+
+    def numbers(self, declared: Predicate, *scores: _Score | None) -> NumberFunction:
+        return NumberFunction(declared.name, _sorted(declared), _given(scores))
+
+    def numbers_from(
+        self, declared: tuple[Predicate, ...], origin: From | None
+    ) -> Tabled | tuple[NumberFunction, ...]:
+        functions = tuple(NumberFunction(each.name, _sorted(each)) for each in declared)
+        return functions if origin is None else Tabled(functions, origin)
+
+    def score(self, arguments: tuple[str, ...], value: Side) -> _Score:
+        number = amount_of(value, what="a table of numbers")
+        if not isinstance(number, Fraction):
+            raise Misstatement("a name stands in a table of numbers", advice="Write the number itself.")
+        return arguments, number
+
+    def origin(self, sql: str | None, name: str, *columns: str | None) -> From:
+        return From(unquoted(name), _given(columns), sql is not None)
+
+    def relation_fact(self, fact: Linear) -> Fact:
+        return Fact(*_applied(fact.constant))
 
     def integer(self, sign: str | None, digits: str) -> str:
         # An element is what was written: 007 is not 7.
@@ -312,6 +457,9 @@ class Actions:
 
 
 _Terms: TypeAlias = tuple[Term, ...]
+_Tally: TypeAlias = tuple[int, int]
+_Line: TypeAlias = tuple[tuple[str, ...], Entries]
+_Score: TypeAlias = tuple[tuple[str, ...], Fraction]
 _Entry: TypeAlias = tuple[tuple[str, ...], str]
 _Variables: TypeAlias = tuple[RandomFunction, ...]
 _NO_PREFIX = Prefix()
@@ -332,99 +480,47 @@ def _plain(order: str) -> str:
     return _ORDERS.get(order, order)
 
 
-def _as_sum(side: _Side) -> _Sum:
-    return _Sum(((_ONE, side),), _ZERO) if isinstance(side, _Probability) else side
+class _Lines(NamedTuple):
+    """The lines of a conditional table."""
+
+    lines: tuple[_Line, ...]
 
 
-def _turned(side: _Sum) -> _Sum:
-    return _Sum(tuple((-weight, p) for weight, p in side.terms), -side.constant)
+def _sorted(declared: Predicate) -> tuple[str, ...]:
+    if not declared.sorts:
+        raise Misstatement(
+            f"the domains of {declared.name} are missing",
+            lexeme=declared.name,
+            advice="Write number score(Doc, Claim); a single number is a constant: let eps = 0.05.",
+        )
+    return declared.sorts
 
 
-def _added(sides: list[_Sum]) -> _Sum:
-    terms = tuple(term for side in sides for term in side.terms)
-    return _Sum(terms, sum((side.constant for side in sides), _ZERO))
-
-
-def _one_comparison(left: _Sum, order: str, right: _Sum) -> Assessment:
-    difference = _added([left, _turned(right)])
-    bound = -difference.constant
-    match order:
-        case "<=":
-            return _assessment(difference, None, bound)
-        case ">=":
-            return _assessment(difference, bound, None)
-        case "=":
-            return _assessment(difference, bound, bound)
+def _entry(side: Side) -> Entry:
+    match side:
+        case Spread() | Gap():
+            return side
         case _:
-            raise _open_bound(order)
+            number = amount_of(side, what="a row of numbers")
+            return Spread(number, number)
 
 
-def _two_comparisons(first: _Sum, orders: tuple[str, str], middle: _Sum, third: _Sum) -> Assessment:
-    if orders not in (("<=", "<="), (">=", ">=")):
-        raise _no_interval(orders)
-    if first.terms or third.terms:
-        raise Misstatement(
-            "between two comparisons, only the middle may contain P(...)",
-            advice="Write two sentences, or bring all probabilities to the middle.",
-        )
-    low, high = (first, third) if orders[0] == "<=" else (third, first)
-    lower, upper = low.constant, high.constant
-    if middle.constant:
-        lower, upper = lower - middle.constant, upper - middle.constant
-    return _assessment(middle, lower, upper)
+def _applied(amount: Amount) -> tuple[str, tuple[str, ...]]:
+    """Return a name and the elements it is applied to."""
+    assert isinstance(amount, Application)
+    elements = [term.name for term in amount.arguments if isinstance(term, Name)]
+    if len(elements) < len(amount.arguments):
+        raise Misstatement("a fact is about elements", lexeme=amount.name, advice="Write their names.")
+    return amount.name, tuple(elements)
 
 
-def _threshold(difference: _Sum, order: str) -> Threshold:
-    if order not in ("<=", ">=") or len(difference.terms) != 1:
-        raise Misstatement(NO_THRESHOLD, lexeme=order, advice=THRESHOLD_ADVICE)
-    ((weight, asked),) = difference.terms
-    if not weight:
-        raise Misstatement("the probability is multiplied by zero")
-    flips = {"<=": ">=", ">=": "<="}
-    relation = Order(order if weight > 0 else flips[order])
-    return Threshold(QueryRule(asked.claim, asked.given), relation, -difference.constant / weight)
-
-
-def _no_interval(orders: tuple[str, str]) -> Misstatement:
-    if "=" in orders:
-        return Misstatement(
-            "an equality stands where an interval was begun",
-            lexeme="=",
-            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
-        )
-    if unusable := next((order for order in orders if order not in ("<=", ">=")), None):
-        return _open_bound(unusable)
-    return Misstatement(
-        "the two comparisons point in different directions",
-        lexeme=orders[1],
-        advice="Write both as `<=`: lower <= P(...) <= upper.",
-    )
-
-
-def _open_bound(order: str) -> Misstatement:
-    return Misstatement(
-        f"a sentence cannot be stated with {order}",
-        lexeme=order,
-        advice="Bounds are closed: write <= or >=, or = for a point.",
-    )
-
-
-def _assessment(side: _Sum, lower: Fraction | None, upper: Fraction | None) -> Assessment:
-    given = _common_condition(side)
-    terms = tuple([(weight, probability.claim) for weight, probability in side.terms])
-    claims, lower, upper = normal_form(terms, lower, upper)
-    return Assessment(claims, given, lower, upper)
-
-
-def _common_condition(side: _Sum) -> Pattern:
-    if len(side.terms) == 1:
-        return side.terms[0][1].given
-    conditions = {probability.given for _, probability in side.terms}
-    if len(conditions) > 1:
-        raise Misstatement(
-            "the probabilities of one sentence have different conditions",
-            advice="All terms need the same condition, as in P(a | c) >= 2 P(b | c).",
-        )
-    if not conditions:
-        raise Misstatement("the sentence contains no probability", advice="Write P(...) around the formula.")
-    return conditions.pop()
+def _line_of_table(left: Side, order: str, right: Side) -> Fact | None:
+    """Read `f(a, b) = c` as a line of a function's table."""
+    if _plain(order) != "=" or not isinstance(left, Linear) or not isinstance(right, Linear):
+        return None
+    if left.terms or right.terms or not isinstance(left.constant, Application):
+        return None
+    number = right.constant if isinstance(right.constant, Fraction) else None
+    if number is None and not right.written:
+        return None
+    return Fact(*_applied(left.constant), right.written or str(number), number)

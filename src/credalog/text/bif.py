@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from credalog.errors import LanguageError, UnknownName
 from credalog.network.formulas import Variable
-from credalog.network.polytopes import Vertex
+from credalog.network.polytopes import Vertex, vacuous
 from credalog.network.sentences import Network
 from credalog.text.families import (
     CredalSet,
@@ -37,8 +37,8 @@ _TOKEN = re.compile(
 )
 
 
-def read_bif(text: str, *, file: str = "") -> Network:
-    """Read a Bayesian network in the Interchange Format."""
+def read_bif(text: str, *, file: str = "", is_structure: bool = False) -> Network:
+    """Read a Bayesian network in the Interchange Format; of a structure the numbers do not count."""
     tokens = Tokens(text, _TOKEN, file)
     tokens.expect("network")
     tokens.word("the name of the network")
@@ -49,7 +49,7 @@ def read_bif(text: str, *, file: str = "") -> Network:
         if tokens.accept("variable"):
             _declare(tokens, variables)
         elif tokens.accept("probability"):
-            families.append(_family(tokens, variables))
+            families.append(_family(tokens, variables, is_structure=is_structure))
         else:
             raise tokens.expected("'variable' or 'probability'")
     return network_of(tuple(variables.values()), families, file=file)
@@ -95,7 +95,7 @@ def _values(tokens: Tokens, name: str) -> tuple[str, ...]:
     return values
 
 
-def _family(tokens: Tokens, variables: Mapping[str, Variable]) -> Family:
+def _family(tokens: Tokens, variables: Mapping[str, Variable], *, is_structure: bool) -> Family:
     tokens.expect("(")
     place = tokens.here
     child = _known(tokens, variables)
@@ -103,8 +103,18 @@ def _family(tokens: Tokens, variables: Mapping[str, Variable]) -> Family:
     while not tokens.accept(")"):
         tokens.expect("," if parents else "|")
         parents.append(_known(tokens, variables))
-    sets = _sets(tokens, child, tuple(parents))
+    sets = _silent(tokens, child, parents) if is_structure else _sets(tokens, child, tuple(parents))
     return Family(child, tuple(parents), sets, place)
+
+
+def _silent(tokens: Tokens, child: Variable, parents: list[Variable]) -> tuple[CredalSet, ...]:
+    """Skip the body of a probability block; a structure may have none."""
+    place = tokens.here
+    if not tokens.accept(";"):
+        tokens.expect("{")
+        tokens.skip_through("}")
+    anything = CredalSet(vacuous(len(child.values)), place.line)
+    return (anything,) * configurations_count(parents, place)
 
 
 def _known(tokens: Tokens, variables: Mapping[str, Variable]) -> Variable:

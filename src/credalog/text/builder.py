@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Never, TypeAlias, cast, get_args
+from typing import Never, TypeAlias, cast, get_args, overload
 
 from credalog.errors import LanguageError
+from credalog.network.expressions import Linear, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, is_deeper, proposition
-from credalog.network.sentences import Number, Query, Sentence, exact
+from credalog.network.sentences import Contrast, Number, Query, Sentence, Weighted, exact
 from credalog.theory import DEPTH, normal_form
 
 Observed: TypeAlias = Mapping[str, str | bool] | Mapping[Variable, str | bool]
@@ -28,7 +29,14 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 def P(claim: Formula | Variable, given: Given = None) -> Expression:  # noqa: N802 -- the paper's letter
     """Return the probability of a claim, as an expression to compare or to ask for."""
-    return Expression(((_ONE, _formula(claim)),), condition(given))
+    return Expression((Summand(_ONE, _formula(claim), condition(given)),))
+
+
+def E(variable: Variable, given: Given = None) -> Expression:  # noqa: N802 -- the usual letter
+    """Return the expected value of a variable whose values are integers, as an expression to ask for."""
+    if not isinstance(variable, Variable):
+        raise LanguageError(f"{variable!r} is no variable", advice='Write E(Variable("Speed", ("1", "2"))).')
+    return Expression((Summand(_ONE, mean_of(variable), condition(given)),))
 
 
 def condition(given: Given) -> Formula:
@@ -88,12 +96,16 @@ def literal(variable: Variable, value: str | bool) -> Formula:
     return Is(variable) if value else ~Is(variable)
 
 
-def query_of(asked: object) -> Query:
+def query_of(asked: object) -> Question:
     """Return the question that is asked in Python; a formula alone asks for its probability."""
     if isinstance(asked, Query):
         return Query(_formula(asked.claim), _formula(asked.given))
+    if isinstance(asked, Linear | Quotient):
+        return asked
+    if isinstance(asked, Ratio):
+        return asked.quotient
     if isinstance(asked, Expression):
-        return asked.query()
+        return asked.question()
     if isinstance(asked, (Variable, *get_args(Formula))):
         return Query(_formula(asked))
     if isinstance(asked, Stated):
@@ -103,8 +115,10 @@ def query_of(asked: object) -> Query:
     raise LanguageError(f"{asked!r} is no question", advice=advice)
 
 
-def sentence_of(stated: object) -> Sentence:
+def sentence_of(stated: object) -> Sentence | Contrast:
     """Return a sentence that was stated in Python."""
+    if isinstance(stated, Contrast):
+        return stated
     if isinstance(stated, Sentence):
         claims = tuple((weight, _formula(claim)) for weight, claim in stated.claims)
         return replace(stated, claims=claims, given=_formula(stated.given))
@@ -121,13 +135,12 @@ def sentence_of(stated: object) -> Sentence:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Expression:
-    """Weighted probabilities under one condition, plus a constant.
+    """Weighted probabilities and a constant: a question, which `lcn.query` answers.
 
     Compared with a number or with another expression, it becomes a sentence.
     """
 
-    terms: tuple[tuple[Fraction, Formula], ...]
-    given: Formula = TRUE
+    terms: tuple[Summand, ...]
     constant: Fraction = _ZERO
 
     def between(self, lower: Number, upper: Number) -> Stated:
@@ -163,13 +176,7 @@ class Expression:
     def __add__(self, other: Expression | Number) -> Expression:
         if not isinstance(other, Expression):
             return replace(self, constant=self.constant + exact(other))
-        if self.terms and other.terms and self.given != other.given:
-            raise LanguageError(
-                "the probabilities of one sentence have different conditions",
-                advice="All terms need the same condition: P(a, given=c) >= 2 * P(b, given=c).",
-            )
-        given = self.given if self.terms else other.given
-        return Expression(self.terms + other.terms, given, self.constant + other.constant)
+        return Expression(self.terms + other.terms, self.constant + other.constant)
 
     def __mul__(self, factor: Number) -> Expression:
         if isinstance(factor, Expression):
@@ -178,14 +185,16 @@ class Expression:
                 advice="State an independence in text: independent a, b.",
             )
         by = exact(factor)
-        terms = tuple((weight * by, claim) for weight, claim in self.terms)
-        return Expression(terms, self.given, self.constant * by)
+        terms = tuple(replace(term, weight=term.weight * by) for term in self.terms)
+        return Expression(terms, self.constant * by)
 
-    def __truediv__(self, divisor: Number) -> Expression:
+    @overload
+    def __truediv__(self, divisor: Expression) -> Ratio: ...
+    @overload
+    def __truediv__(self, divisor: Number) -> Expression: ...
+    def __truediv__(self, divisor: Expression | Number) -> Expression | Ratio:
         if isinstance(divisor, Expression):
-            raise LanguageError(
-                "a quotient of probabilities is not linear", advice="Write a condition: P(a, given=b)."
-            )
+            return Ratio(Quotient(self.linear, divisor.linear))
         if not exact(divisor):
             raise LanguageError("a probability cannot be divided by 0")
         return self * (1 / exact(divisor))
@@ -202,26 +211,53 @@ class Expression:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def query(self) -> Query:
-        """Return the question that a single probability asks."""
-        if len(self.terms) != 1 or self.terms[0][0] != 1 or self.constant:
-            raise LanguageError(
-                "only a single probability can be asked for", advice="Ask for P(a) and P(b) one by one."
-            )
-        return Query(self.terms[0][1], self.given)
+    @property
+    def linear(self) -> Linear:
+        """Return the sum as such."""
+        return Linear(self.terms, self.constant)
+
+    def question(self) -> Question:
+        """Return what the expression asks for."""
+        return simplified(self.linear)
 
     def __repr__(self) -> str:
-        probabilities = (Query(claim, self.given) for _, claim in self.terms)
-        weighted = zip(self.terms, probabilities, strict=True)
-        parts = [f"{'' if weight == 1 else f'{weight} * '}{asked}" for (weight, _), asked in weighted]
-        return " + ".join([*parts, *([str(self.constant)] if self.constant else [])])
+        return str(self.linear) if self.terms else str(self.constant)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ratio:
+    """One expression divided by another: a question."""
+
+    quotient: Quotient
+
+    def __ge__(self, other: Number) -> Stated:
+        return _stated(self._minus(other), _ZERO, None)
+
+    def __le__(self, other: Number) -> Stated:
+        return _stated(self._minus(other), None, _ZERO)
+
+    def _minus(self, bound: Number) -> Expression:
+        # over / under >= t is over - t under >= 0: no divisor is negative.
+        less = self.quotient.over.plus(self.quotient.under, -exact(bound))
+        return Expression(less.terms, less.constant)
+
+    def __sub__(self, other: Number) -> Ratio:
+        return self + -exact(other)
+
+    def __add__(self, other: Number) -> Ratio:
+        # over / under + k is (over + k under) / under.
+        over, under = self.quotient.over, self.quotient.under
+        return Ratio(Quotient(over.plus(under, exact(other)), under))
+
+    def __repr__(self) -> str:
+        return str(self.quotient)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stated:
     """A sentence as it was stated in Python."""
 
-    sentence: Sentence
+    sentence: Sentence | Contrast
 
     def named(self, label: str) -> Stated:
         """Return the same with a label."""
@@ -247,5 +283,11 @@ class Stated:
 def _stated(expression: Expression, lower: Fraction | None, upper: Fraction | None) -> Stated:
     low = None if lower is None else lower - expression.constant
     high = None if upper is None else upper - expression.constant
-    claims, least, greatest = normal_form(expression.terms, low, high)
-    return Stated(Sentence(claims, expression.given, least, greatest))
+    conditions = expression.linear.conditions
+    if len(conditions) > 1:
+        terms = tuple((w, (claim, term.given)) for term in expression.terms for w, claim in term.claims)
+        weighted, least, greatest = normal_form(terms, low, high)
+        return Stated(Contrast(tuple(Weighted(w, *claim) for w, claim in weighted), least, greatest))
+    single = tuple((weight, claim) for term in expression.terms for weight, claim in term.claims)
+    claims, least, greatest = normal_form(single, low, high)
+    return Stated(Sentence(claims, conditions[0], least, greatest))

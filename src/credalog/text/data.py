@@ -16,17 +16,24 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from credalog.errors import LanguageError, Place, UnknownName
+from credalog.network.sentences import Number, Source, exact
 from credalog.origins import Origin, records
+from credalog.text.actions import From, Tabled
+from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of
 from credalog.text.statements import text_of
+from credalog.text.tabled import filled_from
 from credalog.theory import (
+    Constant,
     Declaration,
     Domain,
     Function,
+    NumberFunction,
     Predicate,
     RandomFunction,
     Relation,
@@ -36,8 +43,8 @@ from credalog.theory import (
 Element: TypeAlias = str | int
 Row: TypeAlias = Element | Sequence[Element]
 Rows: TypeAlias = Iterable[Row] | Mapping[Element, Element]
-Data: TypeAlias = Mapping[str, Rows] | str | Path | Sequence[str | Path]
-"""A mapping, or the paths of JSON and CSV files."""
+Data: TypeAlias = Mapping[str, Rows | Frame] | str | Path | Sequence[str | Path]
+"""A mapping to rows or frames, or the paths of files (JSON, CSV, Parquet) and of folders of them."""
 
 Cells: TypeAlias = tuple[str, ...]
 
@@ -57,25 +64,42 @@ class _Addition:
     name: str
     rows: Rows
     origin: Origin | None = None
+    sheet: Sheet | None = None
+    """A table whose columns have names."""
 
     def place(self, row: Sequence[str] = (), cell: int = 0) -> Place | None:
         return None if self.origin is None else self.origin.place(row, cell)
 
 
-def extended(theory: Theory, data: Data) -> Theory:
-    """Return the theory with the data added to its domains, relations and functions."""
+def library_of(data: Data | None) -> Library:
+    """Return the tables that a text may name: the frames and folders among the data."""
+    if data is None:
+        return NOWHERE
+    if isinstance(data, Mapping):
+        return Library({name: rows for name, rows in data.items() if is_frame(rows)})
+    paths = [Path(path) for path in ([data] if isinstance(data, str | Path) else data)]
+    return Library({}, tuple(path for path in paths if path.is_dir()))
+
+
+def extended(theory: Theory, data: Data, *, library: Library = NOWHERE) -> Theory:
+    """Return the theory with the data added to its domains, relations and functions.
+
+    Frames that the text itself has asked the library for, and files of a folder that are named after
+    nothing, extend nothing.
+    """
     declarations = {declaration.name: declaration for declaration in theory.declarations}
-    additions = list(_additions(data))
+    additions = [
+        one for one in _additions(data, declarations) if not (one.sheet and one.name in library.used)
+    ]
     for addition in additions:
         _check_declared(addition, declarations)
     # Domains come first: a heading is told from a fact by the elements there are.
     additions.sort(key=lambda addition: not isinstance(declarations[addition.name], Domain))
     origins: list[Origin] = []
     for addition in additions:
-        declaration = declarations[addition.name]
-        taken = _Table.of(addition, declaration, declarations).taken()
-        declarations[addition.name] = _with_rows(declaration, taken.rows)
-        origins += [taken.origin] if taken.origin is not None else []
+        declaration, origin = _added(declarations[addition.name], addition, declarations)
+        declarations[addition.name] = declaration
+        origins += [] if origin is None else [origin]
     return replace(
         theory,
         declarations=tuple(declarations.values()),
@@ -84,12 +108,64 @@ def extended(theory: Theory, data: Data) -> Theory:
     )
 
 
-def _additions(data: Data) -> Iterator[_Addition]:
+def _added(
+    declaration: Declaration, addition: _Addition, declarations: Mapping[str, Declaration]
+) -> tuple[Declaration, Origin | None]:
+    if addition.sheet is not None and isinstance(declaration, Domain | Relation | Function | NumberFunction):
+        (filled,) = filled_from(addition.sheet, Tabled((declaration,), From(addition.name)), declarations)
+        return _joined(declaration, cast("Declaration", filled.value)), filled.origin
+    if isinstance(declaration, NumberFunction):
+        return _joined(declaration, _scores(declaration, addition)), addition.origin
+    taken = _Table.of(addition, declaration, declarations).taken()
+    return _with_rows(declaration, taken.rows), taken.origin
+
+
+def _joined(known: Declaration, more: Declaration) -> Declaration:
+    match known, more:
+        case Domain(name, elements), Domain(_, added):
+            return Domain(name, tuple(dict.fromkeys((*elements, *added))))
+        case Relation(facts=facts), Relation(facts=new):
+            return replace(known, facts=tuple(dict.fromkeys((*facts, *new))))
+        case Function(table=table), Function(table=lines):
+            return replace(known, table=tuple(dict.fromkeys((*table, *lines))))
+        case NumberFunction(table=scores, rows=rows), NumberFunction(table=numbers, rows=places):
+            # Each line with its place: those of before may have none.
+            padded = rows + (Source("", 0),) * (len(scores) - len(rows)) if places else rows
+            return replace(known, table=scores + numbers, rows=padded + places)
+        case _:
+            raise AssertionError("a declaration is filled with its own kind")
+
+
+def _scores(function: NumberFunction, addition: _Addition) -> NumberFunction:
+    """Read numbers that JSON or Python gives: rows with the number last, or a mapping."""
+    rows = addition.rows.items() if isinstance(addition.rows, Mapping) else addition.rows
+    table: dict[Cells, Fraction] = {}
+    for row in rows:
+        *elements, number = row if isinstance(row, Sequence) and not isinstance(row, str) else (row,)
+        flat = elements[0] if len(elements) == 1 and isinstance(elements[0], tuple | list) else elements
+        arguments = tuple(map(str, flat))
+        try:
+            table[arguments] = exact(cast("Number", number))
+        except LanguageError as error:
+            place = addition.place([*arguments, str(number)])
+            message = f"the data for {function.name} contain {number!r}: {error.message}"
+            raise LanguageError(message, place=place, advice=error.advice) from None
+    return NumberFunction(function.name, function.sorts, tuple(table.items()))
+
+
+def _additions(data: Data, declared: Mapping[str, Declaration]) -> Iterator[_Addition]:
     if isinstance(data, Mapping):
-        yield from (_Addition(name, rows) for name, rows in data.items())
+        for name, rows in data.items():
+            sheet = sheet_of(rows, name) if is_frame(rows) else None
+            yield _Addition(name, () if sheet else rows, sheet=sheet)
         return
-    for path in [data] if isinstance(data, str | Path) else data:
-        yield from _file(Path(path))
+    for path in map(Path, [data] if isinstance(data, str | Path) else data):
+        if path.is_dir():
+            for file in sorted(path.iterdir()):
+                if file.stem in declared:
+                    yield from _file(file, declared)
+        else:
+            yield from _file(path, declared)
 
 
 def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]) -> None:
@@ -100,6 +176,12 @@ def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]
             f"the data speak of {name}, which is not declared",
             place=addition.place(),
             advice=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(declarations)}.",
+        )
+    if isinstance(declarations[name], Constant):
+        raise LanguageError(
+            f"the data speak of {name}, which is a constant",
+            place=addition.place(),
+            advice="Data extend domains, relations, functions and tables of numbers.",
         )
     if isinstance(declarations[name], Predicate | RandomFunction):
         raise LanguageError(
@@ -118,7 +200,7 @@ def _with_rows(declaration: Declaration, rows: list[Cells]) -> Declaration:
         case Function(table=known):
             entries = ((row[:-1], row[-1]) for row in rows)
             return replace(declaration, table=tuple(dict.fromkeys((*known, *entries))))
-        case Predicate() | RandomFunction():
+        case NumberFunction() | Constant() | Predicate() | RandomFunction():
             raise AssertionError("data about what is random are refused")
 
 
@@ -242,6 +324,8 @@ def _sorts(declaration: Declaration) -> Cells:
             return (name,)
         case Function(_, sorts, result):
             return (*sorts, result)
+        case Constant():
+            return ()
         case _:
             return declaration.sorts
 
@@ -275,9 +359,14 @@ def _cells(row: Row, addition: _Addition) -> Cells:
 # ---- files ------------------------------------------------------------------------------------------------
 
 
-def _file(path: Path) -> Iterator[_Addition]:
+def _file(path: Path, declared: Mapping[str, Declaration]) -> Iterator[_Addition]:
+    suffix, is_score = path.suffix.lower(), isinstance(declared.get(path.stem), NumberFunction)
+    if suffix in (".parquet", ".tsv") or (suffix == ".csv" and is_score):
+        sheet = read_sheet(path)
+        yield _Addition(path.stem, (), Origin(path.stem, str(path), sheet.text, columns=()), sheet)
+        return
     text = text_of(path)
-    if path.suffix.lower() == ".csv":
+    if suffix == ".csv":
         yield _Addition(path.stem, _csv(text, str(path)), Origin(path.stem, str(path), text, columns=()))
         return
     for name, rows in _json(text, path).items():

@@ -10,22 +10,29 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from credalog.errors import LanguageError
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand
 from credalog.network.formulas import BOOLEAN, TRUE, Formula, Variable, scope
-from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.sentences import Contrast, Network, Query, Sentence
 from credalog.text.builder import check_depth
 from credalog.theory import (
     Application,
+    AskedRule,
     Assessment,
+    CombinedRule,
+    ContrastAssessment,
     Declaration,
     Domain,
     Evidence,
+    Expected,
     IndependenceRule,
     Predicate,
     QueryRule,
     RandomFunction,
     Rule,
+    Sum,
     Term,
     Theory,
+    Weighed,
     lifted,
     normal_form,
     term_of,
@@ -33,22 +40,52 @@ from credalog.theory import (
 
 
 def rule_of(sentence: Sentence) -> Rule:
-    """Return a ground sentence as a rule."""
+    """Return a ground sentence as a rule; one that stands for a sentence across conditions as that."""
+    if sentence.across is not None:
+        contrast, more = sentence.across
+        widened = replace(contrast, lower=sentence.lower + more, upper=sentence.upper + more)
+        return contrast_rule_of(replace(widened, label=sentence.label))
     claims = tuple((weight, lifted(claim)) for weight, claim in sentence.claims)
     assessment = Assessment(claims, lifted(sentence.given), sentence.lower, sentence.upper)
-    return Rule(assessment, tau=sentence.tau, label=sentence.label, source=sentence.source)
+    return Rule(
+        assessment,
+        tau=sentence.tau,
+        label=sentence.label,
+        source=sentence.source,
+        learned=sentence.learned,
+    )
 
 
-def with_rules(theory: Theory, sentences: Iterable[Sentence]) -> Theory:
+def contrast_rule_of(contrast: Contrast) -> Rule:
+    """Return a ground sentence across conditions as a rule."""
+    terms = tuple(Weighed(t.weight, lifted(t.claim), lifted(t.given)) for t in contrast.terms)
+    assessment = ContrastAssessment(terms, contrast.lower, contrast.upper)
+    return Rule(assessment, tau=contrast.tau, label=contrast.label, source=contrast.source)
+
+
+def with_rules(theory: Theory, sentences: Iterable[Sentence | Contrast]) -> Theory:
     """Return a theory with more sentences, and with their variables declared where it does not know them."""
-    stated = tuple(map(_normalized, sentences))
+    stated = tuple(s if isinstance(s, Contrast) else _normalized(s) for s in sentences)
     for sentence in stated:
-        check_depth(sentence.given, *(claim for _, claim in sentence.claims))
+        check_depth(*formulas_of(sentence))
     declared = {declaration.name: declaration for declaration in theory.declarations}
     for variable in dict.fromkeys(v for sentence in stated for v in sentence.scope):
         _declare(variable, declared)
-    rules = (*theory.rules, *map(rule_of, stated))
+    rules = (*theory.rules, *(_rule_of(sentence) for sentence in stated))
     return replace(theory, declarations=tuple(declared.values()), rules=rules)
+
+
+def _rule_of(stated: Sentence | Contrast) -> Rule:
+    return contrast_rule_of(stated) if isinstance(stated, Contrast) else rule_of(stated)
+
+
+def formulas_of(stated: Sentence | Contrast) -> Iterator[Formula]:
+    """Yield the claims and conditions of a sentence."""
+    if isinstance(stated, Contrast):
+        yield from (formula for term in stated.terms for formula in (term.claim, term.given))
+    else:
+        yield stated.given
+        yield from (claim for _, claim in stated.claims)
 
 
 def _normalized(sentence: Sentence) -> Sentence:
@@ -81,17 +118,40 @@ def _values(known: Declaration, declared: dict[str, Declaration]) -> tuple[str, 
             return None
 
 
-def theory_of(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Query] = ()) -> Theory:
+def asked_rule_of(question: Question) -> AskedRule:
+    """Return a ground question as a theory asks it."""
+    match question:
+        case Query(claim, given):
+            return QueryRule(lifted(claim), lifted(given))
+        case Linear():
+            return CombinedRule(_sum_of(question))
+        case Quotient(over, under):
+            return CombinedRule(_sum_of(over), _sum_of(under))
+
+
+def _sum_of(linear: Linear) -> Sum:
+    return Sum(tuple(map(_weighed, linear.terms)), linear.constant)
+
+
+def _weighed(summand: Summand) -> Weighed:
+    match summand.claim:
+        case Mean(variable):
+            return Weighed(summand.weight, Expected(term_of(variable.name)), lifted(summand.given))
+        case claim:
+            return Weighed(summand.weight, lifted(claim), lifted(summand.given))
+
+
+def theory_of(network: Network, *, evidence: Formula = TRUE, queries: Iterable[Question] = ()) -> Theory:
     """Return a ground network, what was observed and what is asked, as a theory."""
     asked = tuple(queries)
     mentioned = (*scope(evidence), *(variable for query in asked for variable in query.scope))
     return Theory(
         declarations=tuple(_needed(network, mentioned)),
-        rules=tuple(map(rule_of, network.sentences)),
+        rules=(*map(rule_of, network.sentences), *map(contrast_rule_of, network.contrasts)),
         independences=tuple(
             IndependenceRule(_terms(i.left), _terms(i.right), _terms(i.given)) for i in network.independences
         ),
-        queries=tuple(QueryRule(lifted(query.claim), lifted(query.given)) for query in asked),
+        queries=tuple(map(asked_rule_of, asked)),
         evidence=() if evidence == TRUE else (Evidence(lifted(evidence)),),
     )
 
@@ -105,7 +165,8 @@ def declarations_of(variables: Iterable[Variable]) -> Iterator[Declaration]:
 
 def _needed(network: Network, mentioned: Iterable[Variable]) -> Iterator[Declaration]:
     """Yield the declarations that tell what the sentences do not: values, and that a variable exists."""
-    occurring = dict.fromkeys(v for sentence in network.sentences for v in sentence.scope)
+    stated: tuple[Sentence | Contrast, ...] = (*network.sentences, *network.contrasts)
+    occurring = dict.fromkeys(v for sentence in stated for v in sentence.scope)
     variables = dict.fromkeys((*network.variables, *mentioned))
     # A declared proposition makes all names wait for a declaration: one of them is as good as all.
     all_needed = any(v.is_proposition and v not in occurring for v in variables)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from credalog.errors import Ask, LanguageError, Remedy
-from credalog.text.actions import NO_THRESHOLD, THRESHOLD_ADVICE
+from credalog.text.linear import NO_THRESHOLD, THRESHOLD_ADVICE
 from credalog.text.statements import BRACKET, QUESTION, STATEMENT, THRESHOLD, Statement
 
 
@@ -88,6 +88,12 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
     return LanguageError(told.message, place=place, advice=told.advice, remedies=told.remedies)
 
 
+def without_probability(statement: Statement, start: str) -> LanguageError | None:
+    """Recognise what was meant by a comparison without P(...)."""
+    told = _recognised(statement, start)
+    return told and LanguageError(told.message, place=statement.place(told.offset), advice=told.advice)
+
+
 class _Told(NamedTuple):
     """What is said of a mistake, and where in the statement the caret goes."""
 
@@ -118,7 +124,7 @@ def _unbalanced(statement: Statement) -> _Told | None:
 def _unasked(statement: Statement, start: str) -> _Told | None:
     if start != QUESTION:
         return None
-    if not re.match(r"\s*P\s*\(", statement.text):
+    if not re.match(r"[\s(+−-]*[\d./%]*[\s*+−-]*[PE]\s*\(", statement.text):
         return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
         asked = statement.text.strip()

@@ -20,9 +20,11 @@ from credalog.errors import CredalogError
 from credalog.garbage import uncollected
 from credalog.lines import Lines, Rules, joined
 from credalog.network.sentences import Source
-from credalog.text.actions import Actions, Fact, Include, Threshold
-from credalog.text.mistakes import explained
-from credalog.text.plain import plain_statements
+from credalog.origins import Origin
+from credalog.text.actions import Actions, Fact, Include, Tabled
+from credalog.text.linear import NoProbability, Threshold
+from credalog.text.mistakes import explained, without_probability
+from credalog.text.sheets import NOWHERE, Library
 from credalog.text.statements import (
     FORMULA,
     QUESTION,
@@ -33,17 +35,18 @@ from credalog.text.statements import (
     statements,
     text_of,
 )
+from credalog.text.tabled import filled_from
 from credalog.theory import (
+    AskedRule,
+    CombinedRule,
     Declaration,
-    Domain,
     Evidence,
     Function,
     IndependenceRule,
     Misstatement,
+    NumberFunction,
     Pattern,
-    Predicate,
     QueryRule,
-    RandomFunction,
     Relation,
     Rule,
     Theory,
@@ -53,10 +56,10 @@ PLAIN_FROM = 1_000_000
 """A text with so many characters, or more, is read all at once where it can be."""
 
 
-def read(text: str, *, onto: Theory | None = None) -> Theory:
+def read(text: str, *, onto: Theory | None = None, library: Library = NOWHERE) -> Theory:
     """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""
     if onto is None:
-        reader = _Reader()
+        reader = _Reader(library=library)
         reader.read(text, "", Path())
         return reader.theory("")
     file = f"addition {len(onto.texts)}"
@@ -77,20 +80,20 @@ def _joined(theory: Theory, more: Theory) -> Theory:
         queries=theory.queries + more.queries,
         evidence=theory.evidence + more.evidence,
         texts=theory.texts + more.texts,
-        data=theory.data,
+        data=theory.data + more.data,
     )
 
 
-def read_file(path: str | Path) -> Theory:
+def read_file(path: str | Path, *, library: Library = NOWHERE) -> Theory:
     """Read a file and all files it includes."""
-    reader = _Reader()
+    reader = _Reader(library=library)
     reader.read_file(Path(path))
     return reader.theory(str(Path(path)))
 
 
-def read_query(text: str) -> QueryRule:
-    """Read a query, `P(claim)` or `P(claim | given)`."""
-    query: QueryRule = _Reading().value(Statement(text, inside="the question"), start=QUESTION)
+def read_query(text: str) -> AskedRule:
+    """Read a question: `P(claim | given)`, a sum such as `P(a) - P(b)`, or a quotient of sums."""
+    query: AskedRule = _Reading().value(Statement(text, inside="the question"), start=QUESTION)
     return replace(query, source=None)
 
 
@@ -120,7 +123,8 @@ class _Reading:
         except UnexpectedInput as error:
             raise explained(error, statement, start) from None
         except Misstatement as error:
-            raise error.at(statement.place_of(error.lexeme)) from None
+            meant = without_probability(statement, start) if isinstance(error, NoProbability) else None
+            raise meant or error.at(statement.place_of(error.lexeme)) from None
 
 
 @dataclass(slots=True)
@@ -128,6 +132,9 @@ class _Reader:
     """The statements read so far."""
 
     reading: _Reading = field(default_factory=_Reading)
+    library: Library = NOWHERE
+    """Where tables are found that the text names."""
+    origins: list[Origin] = field(default_factory=list)
     declarations: dict[str, Declaration] = field(default_factory=dict)
     facts: dict[str, list[Fact]] = field(default_factory=dict)
     stated: dict[type, list[Any]] = field(default_factory=lambda: defaultdict(list))
@@ -147,6 +154,7 @@ class _Reader:
             queries=tuple(self.stated[QueryRule]),
             evidence=tuple(self.stated[Evidence]),
             texts=tuple(self.texts.items()),
+            data=tuple(self.origins),
         )
 
     def read_file(self, path: Path) -> None:
@@ -175,6 +183,8 @@ class _Reader:
     def _parts(self, text: str, file: str) -> Iterable[Lines | Statement]:
         """Return the statements of a text; those of a long one all at once, if they are plain."""
         if len(text) >= self.plain_from:
+            from credalog.text.plain import plain_statements
+
             found = plain_statements(text, file, partial(self.reading.value, start=STATEMENT))
             if found is not None:
                 return found
@@ -207,14 +217,19 @@ class _Reader:
 
     def _file_away(self, value: Any, folder: Path) -> None:
         match value:
-            case Rule() | IndependenceRule() | QueryRule() | Evidence():
+            case QueryRule() | CombinedRule():
+                self.stated[QueryRule].append(value)
+            case Rule() | IndependenceRule() | Evidence():
                 self._check_label(value)
                 self.stated[type(value)].append(value)
             case Include(path):
                 self._include(folder / path)
             case Fact():
                 self._add_fact(value)
-            case Domain() | Predicate() | RandomFunction() | Relation() | Function():
+            case Tabled():
+                for filled in self._filled(value, folder):
+                    self._file_away(filled, folder)
+            case _ if isinstance(value, Declaration):
                 self._declare(value)
             case tuple():
                 for part in value:
@@ -222,7 +237,7 @@ class _Reader:
             case _:
                 assert_never(value)
 
-    def _check_label(self, stated: Rule | IndependenceRule | QueryRule | Evidence) -> None:
+    def _check_label(self, stated: Rule | IndependenceRule | Evidence) -> None:
         if isinstance(stated, Rule) and stated.label:
             key = (stated.source.file if stated.source else "", stated.label)
             if key in self.labels:
@@ -242,10 +257,26 @@ class _Reader:
                 advice="Declare it once; data can extend a domain, a relation or a function later.",
             )
 
+    def _filled(self, tabled: Tabled, folder: Path) -> Iterator[Declaration | Rule]:
+        """Yield what a statement declares or says with the rows of its table."""
+        origin = tabled.origin
+        try:
+            find = self.library.answer if origin.is_query else self.library.sheet
+            sheet = find(origin.name, folder)
+            for filled in filled_from(sheet, tabled, self.declarations):
+                yield filled.value
+                self.origins += [] if filled.origin is None else [filled.origin]
+        except CredalogError as error:
+            if error.place is not None or isinstance(error, Misstatement):
+                raise
+            advice = error.advice
+            raise Misstatement(error.message, lexeme="from", kind=type(error), advice=advice) from None
+
     def _add_fact(self, fact: Fact) -> None:
-        kind = Relation if fact.value is None else Function
-        if not isinstance(self.declarations.get(fact.name), kind):
-            word = kind.__name__.lower()
+        kinds = (Relation,) if fact.value is None else (Function, NumberFunction)
+        known = self.declarations.get(fact.name)
+        if not isinstance(known, kinds) or (isinstance(known, NumberFunction) and fact.number is None):
+            word = kinds[0].__name__.lower()
             raise Misstatement(
                 f"{fact.name} is not a {word} declared above",
                 lexeme=fact.name,
@@ -275,6 +306,9 @@ def _completed(declaration: Declaration, facts: list[Fact]) -> Declaration:
         case Function(table=table) if facts:
             entries = ((fact.arguments, fact.value) for fact in facts if fact.value is not None)
             return replace(declaration, table=(*table, *entries))
+        case NumberFunction(table=scores) if facts:
+            more = ((fact.arguments, fact.number) for fact in facts if fact.number is not None)
+            return replace(declaration, table=(*scores, *more))
         case _:
             return declaration
 

@@ -22,7 +22,7 @@ from credalog.errors import CredalogError
 from credalog.lines import NONE, Form, Lines, Words
 from credalog.network.sentences import exact
 from credalog.text.statements import TOKEN, Kinds, Statement
-from credalog.theory import Boolean, Compound, Name, Pattern, Prefix, Rule
+from credalog.theory import Assessment, Boolean, Compound, Name, Pattern, Prefix, Rule
 
 __all__ = ["plain_statements"]
 
@@ -263,7 +263,7 @@ def _exact(word: str) -> Fraction | None:
 
 def _in_order(form: Form, numbers: list[Fraction | None], floats: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Flag the lines with 0 <= lower <= upper <= 1; where floats are too close, fractions are compared."""
-    said = form.rule.assessment
+    said = form.said
     lower = np.where(form.lower == NONE, float(said.lower), floats[form.lower])
     upper = np.where(form.upper == NONE, float(said.upper), floats[form.upper])
     margin = 1e-9
@@ -316,6 +316,8 @@ def _trial(words: list[str], places: dict[str, list[int]], sign: int) -> _Trial:
 
 def _understood(rule: Rule, trial: _Trial, places: dict[str, list[int]]) -> _Draft | None:
     said = rule.assessment
+    if not isinstance(said, Assessment) or rule.wanted or rule.learned is not None:
+        return None
     if rule.prefix != Prefix() or len(said.claims) != 1:
         return None
     label = trial.words.index(rule.label) if rule.label else NONE

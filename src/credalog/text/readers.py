@@ -13,7 +13,7 @@ from credalog.text.bif import read_bif
 from credalog.text.statements import text_of
 from credalog.text.uai import KINDS, read_uai
 
-__all__ = ["read", "read_bif", "read_uai"]
+__all__ = ["read", "read_bif", "read_structure", "read_uai"]
 
 
 def read(path: str | Path) -> Network:
@@ -30,3 +30,8 @@ def read(path: str | Path) -> Network:
         f"{path.name} is neither a UAI nor a BIF file",
         advice=f"A UAI file starts with {', '.join(KINDS)}; a BIF file starts with 'network'.",
     )
+
+
+def read_structure(path: str | Path) -> Network:
+    """Read who depends on whom in a .bif file, whose tables may be empty."""
+    return read_bif(text_of(Path(path)), file=str(path), is_structure=True)

@@ -109,7 +109,7 @@ _NUMBER = r"(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?%?"
 _NAME = r"\w+'*"
 _LABEL_END = r"(?:\.\w+)*\[[^\]\n]*\]|(?:\.\w+)+"
 _STRING = r'"(?:\\.|[^"\\\n])*"'
-_SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\S"
+_SYMBOL = r"<->|[<>=!]=|=[<>]|->|\.\.|\+/?-|\S"
 # What begins with a digit is a number, so that a name need not look at its first letter.
 TOKEN = rf"{_NUMBER}|{_NAME}(?:{_LABEL_END})?|{_STRING}|{_SYMBOL}"
 _TOKEN = re.compile(TOKEN)
@@ -128,7 +128,8 @@ class Kinds(dict[str, str]):
 
     def __missing__(self, token: str) -> str:
         kind = token
-        if token not in RESERVED:
+        # E(...) is an expected value where something is asked for, and a name elsewhere.
+        if token not in RESERVED and token != "E":
             kind = next((name for name, form in _KINDS if form.fullmatch(token)), token)
         self[token] = kind
         return kind
@@ -152,7 +153,7 @@ class _Bars:
         for token in stream:
             match token.type:
                 case "LPAR":
-                    enclosing.append(previous == "PROB")
+                    enclosing.append(previous in ("PROB", "EXPECT"))
                 case "RPAR" if enclosing:
                     enclosing.pop()
                 case "PIPE":

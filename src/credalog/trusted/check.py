@@ -16,7 +16,7 @@ import numpy as np
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.relevance import d_connected
-from credalog.network.sentences import Independence, Network, Sentence
+from credalog.network.sentences import Contrast, Independence, Network, Sentence
 from credalog.network.ties import Ties
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.distribution import Distribution, Factor, Floats
@@ -74,6 +74,7 @@ def _violation(
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
     worst = [excess for excess in local if excess <= LAST_DIGITS]
     worst += _excesses(far, distribution, budget)
+    worst += [_contrast_excess(contrast, distribution) for contrast in network.contrasts]
     stated = list(network.independences)
     if graph is not None:
         stated += _local_conditions(distribution, network, graph, asked)
@@ -117,6 +118,16 @@ def _excess(sentence: Sentence, over: tuple[Variable, ...], joint: Floats) -> fl
     low, high = float(sentence.lower), float(sentence.upper)
     below = _graded(max(low * mass - value, 0.0), mass * _scale(low))
     return max(below, _graded(max(value - high * mass, 0.0), mass * _scale(high)))
+
+
+def _contrast_excess(contrast: Contrast, distribution: Distribution) -> float:
+    """Measure the violation of a sentence across conditions; none where one of them is impossible."""
+    mass = prod(distribution.probability(given) for given in contrast.conditions)
+    if mass <= 0.0:
+        return 0.0
+    value = sum(float(t.weight) * distribution.probability(t.claim, t.given) for t in contrast.terms)
+    excess = max(float(contrast.lower) - value, value - float(contrast.upper), 0.0)
+    return _graded(excess * mass, mass)
 
 
 def _scale(bound: float) -> float:

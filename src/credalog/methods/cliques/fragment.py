@@ -84,9 +84,8 @@ class Fragment:
         scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]
         scopes += [(x,) for x in shown]
         if reading.follows_ties:
-            scopes += [
-                (x,) for component in self.problem.structure.components for x in component[1:] and component
-            ]
+            # Also what only sentences that say nothing mention: a witness is a law of all variables.
+            scopes += [(x,) for x in range(len(self.problem.variables))]
         factorization = factorize(
             self.problem.structure,
             scopes,

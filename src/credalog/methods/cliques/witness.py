@@ -8,6 +8,7 @@ statement and improving the objective.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -69,12 +70,16 @@ class WitnessSearch:
         self.objective = objective
         self.end = end
         self.budget = budget
-        self._reader = Reader(encoding)
         cliques = encoding.factorization.cliques
         self._has_inner_conditions = bool(encoding.problem.declared) or any(
             len(c.block) > 1 or (c.is_free and not c.conditions_hold_by_construction) for c in cliques
         )
         self._linearization = Linearization(encoding.program, elastic_contexts=self._has_inner_conditions)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        # A slice, which lacks variables, has bounds alone: nothing is read off its points.
+        return Reader(self.encoding)
 
     def from_afar(self, center: Floats) -> Candidate | None:
         """Let an interior-point method walk from the middle of the relaxation, then polish what it finds.
@@ -99,7 +104,20 @@ class WitnessSearch:
         return self.from_point(point / mass, steps=STEPS)
 
     def from_point(self, point: Floats, *, steps: int) -> Candidate | None:
-        """Search from a point of the relaxation; return the best feasible candidate met."""
+        """Search from a point of the relaxation; return the best feasible candidate met.
+
+        Steps that begin at the basis of the last are cheap; now and then such a walk finds nothing, where one
+        of steps that begin anew does.
+        """
+        self._linearization.begin(warm=True)
+        found = self._walked(point, steps)
+        if found is None and steps > 1 and not self.budget.is_spent:
+            self._linearization.begin(warm=False)
+            found = self._walked(point, steps)
+        return found
+
+    def _walked(self, point: Floats, steps: int) -> Candidate | None:
+        """Take so many steps from a point, as long as they help."""
         sign = self.end.sign
         here = self._candidate(point)
         best, radius = None, 0.5

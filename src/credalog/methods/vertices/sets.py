@@ -313,7 +313,8 @@ def _stages(
     """Propagate sets in a polytree; where there are loops, bound without vertices, then search over them."""
     if (certain := _certain(asked)) is not None:
         yield certain
-    elif is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+        return
+    if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
             yield reached.extremes(asked.event)

@@ -425,6 +425,7 @@ class Linearization:
         self._swing = _unit_columns(program.equalities.shape[0], equal)
         self._sway = _unit_columns(contexts, missed)
         self._basis: Basis = None
+        self._is_warm = True
         self._slack = len(stated) + 2 * len(equal) + 2 * len(missed)
 
     def step(
@@ -453,16 +454,20 @@ class Linearization:
         price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
         self._highs.passModel(linear_model(price, columns, matrix, rows))
+        self._highs.setOptionValue("presolve", "choose" if self._basis is None else "off")
         if self._basis is not None:
-            self._highs.setOptionValue("presolve", "off")
             self._highs.setBasis(self._basis)
         run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         # The next step is solved near this one.
-        self._basis = self._highs.getBasis()
+        self._basis = self._highs.getBasis() if self._is_warm else None
         found: Floats = np.array(self._highs.getSolution().col_value)[: self.program.columns]
         return found
+
+    def begin(self, *, warm: bool) -> None:
+        """Forget the last step, whose basis leads a new walk astray; keep the next ones if asked."""
+        self._basis, self._is_warm = None, warm
 
     def _rows(
         self, objective: Objective, point: Floats, ratios: Floats

@@ -1,0 +1,222 @@
+"""Ask first-order theories at any size: Example 1 of the paper, twenty families, and sparse relations.
+
+Input: nothing; theories are written here and in tests/theories.py, relations are drawn at random. Output:
+`benchmarks/results/first_order.md`: Example 1 among 10, 1,000 and 1,000,000 people beside the whole grounding
+of 3, 4 and 5; every family beside its whole grounding and far beyond it; random theories, of which slices
+leave most out; local questions about relations of many facts. Run from the project root:
+python benchmarks/first_order.py
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+import numpy as np
+from pages import command, finish, options_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from credalog import LCN, parse
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork
+from credalog.methods.answer import Answer
+from random_theories import random_theory
+from theories import FAMILIES, Family
+
+SMOKERS = FAMILIES[0]
+CONDITIONAL = ("P(Sm(1) | Fr(1,2) & Sm(2))", "P(Ca(1) | Ca(2) & Fr(1,2))")
+
+SPARSE = """predicate Sm(Person), Ca(Person)
+relation Friend(Person, Person)
+alike: forall x, y in Person, Friend(x, y): P(Sm(x) xor Sm(y)) <= 0.2
+prior: forall x in Person: 0.2 <= P(Sm(x)) <= 0.4
+smoke: forall x in Person: 0.03 <= P(Ca(x) | Sm(x)) <= 0.04
+clean: forall x in Person: 0 <= P(Ca(x) | !Sm(x)) <= 0.01
+"""
+
+HEAD = """# First-order theories at any size
+
+Command: `{command}`.
+{machine}, Python {python}, on a machine shared with other work; seconds are wall clock, reading apart.
+Limit {limit:g} s for each question.
+
+## Example 1 of the paper
+
+| people | question | interval | gap | status | warrant | seconds |
+|---:|---|---|---:|---|---|---:|
+"""
+
+FAMILY = """
+## Twenty families
+
+Asked around the question, beside the whole grounding of {people} people, and of {many:,}.
+
+| family | question | around | whole | {many:,} people | seconds |
+|---|---|---|---|---|---:|
+"""
+
+RANDOM = """
+## Random theories
+
+{count} random theories of two to four people, with slices that leave most atoms out: {compared} questions
+compared with the whole grounding, {exact} of them exact; **{violations} violations**.
+"""
+
+FACTS = """
+## Sparse relations
+
+Smokers over a random relation; a question about one person, and about two friends.
+
+| facts | read | question | interval | status | rest | seconds |
+|---:|---:|---|---|---|---|---:|
+"""
+
+
+def example(options: Namespace) -> Iterator[str]:
+    """Ask Example 1 of few people whole, and of many around the question."""
+    for people, method in ((3, "factorized"), (4, "factorized"), (5, "factorized"), *_many(options)):
+        lcn = parse(SMOKERS.text(people))
+        for question in (*SMOKERS.questions, *CONDITIONAL):
+            answer, seconds = _asked(lcn, question, options.limit, method)
+            gap = max(answer.interval.lower.gap, answer.interval.upper.gap)
+            warrants = {answer.interval.lower.warrant.name, answer.interval.upper.warrant.name}
+            yield (
+                f"| {people:,} | {_cell(question)} | {answer.interval} | {gap:.0e} | {answer.status.name} "
+                f"| {'/'.join(sorted(warrants)).lower()} | {seconds:.2f} |"
+            )
+
+
+def _many(options: Namespace) -> Iterator[tuple[int, str]]:
+    return ((people, "auto") for people in (10, 1000, options.people))
+
+
+def families(options: Namespace) -> Iterator[str]:
+    """Ask every family around the question and whole."""
+    for family in FAMILIES:
+        for question in family.questions:
+            yield _family_row(family, question, options)
+
+
+def _family_row(family: Family, question: str, options: Namespace) -> str:
+    few, many = parse(family.text(4)), parse(family.text(options.many))
+    around, whole = (_said(few, question, options.limit, m) for m in ("lifted", "factorized"))
+    began = perf_counter()
+    far = _said(many, question, options.limit, "lifted")
+    return (
+        f"| {family.name} | {_cell(question)} | {around} | {whole} | {far} | {perf_counter() - began:.2f} |"
+    )
+
+
+def _said(lcn: LCN, question: str, limit: float, method: str) -> str:
+    try:
+        answer, _ = _asked(lcn, question, limit, method)
+    except (InconsistentNetwork, ImpossibleEvidence) as error:
+        return type(error).__name__
+    return f"{answer.interval} {answer.status.name.lower()}"
+
+
+def randomly(options: Namespace) -> str:
+    """Compare random theories with their whole groundings, slices being small."""
+    from credalog.methods.lifted import answering
+    from credalog.methods.lifted.slices import Size
+
+    usual, answering.SIZES = answering.SIZES, (Size(3, 0), Size(5, 1), Size(9, 1))  # type: ignore[assignment]
+    counts = Counter[str]()
+    for seed in range(options.theories):
+        generator = np.random.default_rng(seed)
+        theory = random_theory(generator, people=int(generator.integers(2, 5)))
+        lcn = parse(theory.text)
+        if len(lcn.variables) <= 14:
+            counts.update(kind for question in theory.questions for kind in _compared(lcn, question))
+    answering.SIZES = usual
+    return RANDOM.format(
+        count=options.theories,
+        compared=counts["compared"],
+        exact=counts["exact"],
+        violations=counts["violation"],
+    )
+
+
+def _compared(lcn: LCN, question: str) -> Iterator[str]:
+    """Yield what a comparison shows: bounds that exclude a model, or a value that no model attains."""
+    found: list[Answer | None] = []
+    for method in ("lifted", "factorized"):
+        try:
+            found.append(lcn.query(question, method=method, timeout=3.0))
+        except (InconsistentNetwork, ImpossibleEvidence):
+            found.append(None)
+    around, whole = found
+    yield "compared"
+    if around is None or whole is None:
+        other = around or whole
+        attained = None if other is None else (other.lower_witnessed, other.upper_witnessed)
+        if attained not in (None, (None, None)):
+            yield "violation"
+        return
+    if around.status.name == "EXACT":
+        yield "exact"
+    for value in (whole.lower_witnessed, whole.upper_witnessed):
+        if value is not None and not around.lower - 1e-7 <= value <= around.upper + 1e-7:
+            yield "violation"
+    for value in (around.lower_witnessed, around.upper_witnessed):
+        if value is not None and not whole.lower - 1e-6 <= value <= whole.upper + 1e-6:
+            yield "violation"
+
+
+def sparse(options: Namespace) -> Iterator[str]:
+    """Ask local questions about relations of many facts."""
+    for count in (10_000, 100_000, options.facts):
+        rng = Random(count)
+        drawn = {(str(rng.randint(1, count)), str(rng.randint(1, count))) for _ in range(count)}
+        facts = sorted(pair for pair in drawn if pair[0] != pair[1])
+        began = perf_counter()
+        lcn = parse(f"domain Person = 1..{count}\n{SPARSE}", data={"Friend": facts})
+        read = perf_counter() - began
+        one, other = facts[len(facts) // 2]
+        for question in (f"P(Ca({one}))", f"P(Ca({one}) or Ca({other}))", f"P(Sm({one}) | Sm({other}))"):
+            answer, seconds = _asked(lcn, question, options.limit, "auto")
+            yield (
+                f"| {len(facts):,} | {read:.1f} | {_cell(question)} | {answer.interval} "
+                f"| {answer.status.name} | {answer.tried[-1]} | {seconds:.2f} |"
+            )
+
+
+def _asked(lcn: LCN, question: str, limit: float, method: str) -> tuple[Answer, float]:
+    began = perf_counter()
+    answer = lcn.query(question, timeout=limit, method=method)  # type: ignore[arg-type]
+    return answer, perf_counter() - began
+
+
+def _cell(question: str) -> str:
+    return question.replace("|", "\\|")
+
+
+def main() -> None:
+    """Ask everything, and print the page."""
+    parser = options_of(__doc__)
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds for each question")
+    parser.add_argument("--people", type=int, default=1_000_000, help="people of Example 1 at most")
+    parser.add_argument("--many", type=int, default=5000, help="people of the families at most")
+    parser.add_argument("--theories", type=int, default=300, help="random theories")
+    parser.add_argument("--facts", type=int, default=1_000_000, help="facts at most")
+    options = parser.parse_args()
+    head = HEAD.format(
+        command=command(),
+        machine=platform.machine(),
+        python=platform.python_version(),
+        limit=options.limit,
+    )
+    lines = [*example(options), FAMILY.format(people=4, many=options.many), *families(options)]
+    lines += [randomly(options), FACTS, *sparse(options)]
+    text = head + "\n".join(line.rstrip("\n") if line.startswith("\n") else line for line in lines) + "\n"
+    finish("first_order", text, parser, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Which predicates depend on which, whatever the domains.
+
+Input: the atoms of every rule. Output: `Schema`: the predicates that a predicate reaches, those that may
+depend on themselves, and those whose parents cannot be read off the sentences that claim them.
+
+An arrow between two ground atoms comes from an instance of a rule, so there is one between their predicates.
+What no predicate reaches no atom reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from credalog.grounding.rule_atoms import RuleAtoms, is_literal
+
+__all__ = ["Schema", "schema_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The dependency graph of predicates.
+
+    `entangled` predicates may be claimed by a formula that is also a condition: its node leads on what leads
+    into it, so that parents are more than the condition says.
+    """
+
+    reached: dict[str, frozenset[str]]
+    entangled: frozenset[str]
+
+    def reaches(self, name: str, targets: Iterable[str]) -> bool:
+        """Tell whether atoms of one predicate may be ancestors of atoms of others."""
+        return not self.reached.get(name, frozenset()).isdisjoint(targets)
+
+    def is_cyclic(self, name: str) -> bool:
+        """Tell whether an atom of a predicate may depend on itself through others, or on its like."""
+        return name in self.reached.get(name, frozenset())
+
+
+def schema_of(rules: Iterable[RuleAtoms]) -> Schema:
+    """Draw the dependency graph of predicates."""
+    listed = tuple(rules)
+    edges: dict[str, set[str]] = {}
+    for atoms in listed:
+        sources = atoms.conditions if atoms.is_atomic else atoms.conditions | atoms.claimed
+        for source in sources:
+            edges.setdefault(source, set()).update(atoms.claimed)
+    reached = {name: _reached(name, edges) for name in edges}
+    return Schema(reached, _entangled(listed))
+
+
+def _reached(name: str, edges: dict[str, set[str]]) -> frozenset[str]:
+    found, frontier = set[str](), [name]
+    while frontier:
+        fresh = edges.get(frontier.pop(), set()) - found
+        found |= fresh
+        frontier.extend(fresh)
+    return frozenset(found)
+
+
+def _entangled(rules: tuple[RuleAtoms, ...]) -> frozenset[str]:
+    """Return the predicates claimed where a formula may be the claim of one rule and another's condition."""
+    found: set[str] = set()
+    claiming = [atoms for atoms in rules if not atoms.is_atomic]
+    conditioned = [atoms for atoms in rules if not _has_literal_condition(atoms)]
+    for one in claiming:
+        for other in conditioned:
+            may_shrink = one.has_facts or other.has_facts
+            shared = one.claimed & other.conditions if may_shrink else ()
+            if shared or one.claimed == other.conditions:
+                found |= one.claimed | other.claimed
+    return frozenset(found)
+
+
+def _has_literal_condition(atoms: RuleAtoms) -> bool:
+    conditions = [o for o in atoms.occurrences if not o.is_claimed]
+    return len(conditions) <= 1 and is_literal(atoms.rule.plain.given)

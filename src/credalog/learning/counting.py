@@ -1,0 +1,152 @@
+"""Count in a table how often a formula holds, given another.
+
+Input: a sheet, and a claim and a condition over variables that are columns of it. Output: a `Tally`.
+
+Rows that agree in the columns of a formula are counted together, so that a million rows cost one pass over
+arrays for each set of columns. A row with missing values counts for all that it may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credalog.errors import LanguageError, ProblemTooLarge
+from credalog.learning.intervals import Tally
+from credalog.network.formulas import Formula, Variable, scope, truth_table
+from credalog.network.sentences import exact
+from credalog.text.sheets import Codes, Column, Sheet
+
+MISSING = ("NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", ".", "-")
+"""How tables write that a value is missing, unless the variable has a value of that name."""
+
+YES, NO = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+
+MOST_CELLS = 1 << 22
+"""The largest truth table of a formula that is counted."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """A table of observations: rows are cases, and columns are variables."""
+
+    sheet: Sheet
+    headings: Mapping[str, str] = field(default_factory=dict)
+    """The heading of a variable's column, where it is not the variable's name."""
+    missing: tuple[str, ...] = ()
+    """More words for a value that is missing."""
+
+    @cached_property
+    def _states(self) -> dict[Variable, Codes]:
+        return {}
+
+    @cached_property
+    def _grouped(self) -> dict[tuple[Variable, ...], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        return {}
+
+    def states(self, variable: Variable, *others: str) -> Codes:
+        """Return the number of the variable's value in every row, -1 where it is missing."""
+        if variable not in self._states:
+            column = self._column(variable.name, *others)
+            self._states[variable] = self._coded(column, variable)
+        return self._states[variable]
+
+    def _column(self, name: str, *others: str) -> Column:
+        renamed = next((self.headings[each] for each in (name, *others) if each in self.headings), None)
+        if renamed is not None:
+            return self.sheet.column(renamed, what=name)
+        return self.sheet.column(name, *others, what="" if not others else name)
+
+    def _coded(self, column: Column, variable: Variable) -> Codes:
+        known = [self._state(column, code, variable) for code in range(len(column.values))]
+        return np.array([*known, -1], np.int32)[column.codes]
+
+    def _state(self, column: Column, code: int, variable: Variable) -> int:
+        text = column.values[code]
+        state = _match(text, variable)
+        if state is not None:
+            return state
+        if text in MISSING or text in self.missing:
+            return -1
+        row = int(np.argmax(column.codes == code))
+        near = get_close_matches(text, variable.values, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        values = "true and false" if variable.is_proposition else ", ".join(variable.values)
+        raise LanguageError(
+            f"{text!r} in the column {column.name} of {self.sheet.name} is no value of {variable.name}",
+            place=self.sheet.place(row, column.name),
+            advice=f"{meant}Its values are {values}; an empty cell, NA or ? is a missing value.",
+        )
+
+    def tally(self, claim: Formula, given: Formula, names: Callable[[Variable], tuple[str, ...]]) -> Tally:
+        """Count the rows in which the condition holds, with the claim and without."""
+        variables = scope(claim, given)
+        sizes = [len(variable.values) for variable in variables]
+        if prod(sizes) > MOST_CELLS:
+            raise ProblemTooLarge(
+                f"a formula over {len(variables)} columns is too large to be counted",
+                advice="Name a part of it in a column of its own.",
+            )
+        holds, known = truth_table(given, variables), truth_table(claim, variables)
+        outcomes = (holds & known, holds & ~known, ~holds)
+        configurations, counts = self._groups(variables, names)
+        found = dict.fromkeys(range(8), 0)
+        for configuration, count in zip(configurations.tolist(), counts.tolist(), strict=True):
+            where = tuple(slice(None) if state < 0 else state for state in configuration)
+            kind = sum(bool(np.any(mask[where])) << bit for bit, mask in enumerate(outcomes))
+            found[kind] += count
+        return Tally(found[1], found[2], found[3], found[5], found[6], found[7])
+
+    def _groups(
+        self, variables: tuple[Variable, ...], names: Callable[[Variable], tuple[str, ...]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the configurations that occur, a row each, and how often each does."""
+        if variables not in self._grouped:
+            keys = np.zeros(self.sheet.count, np.int64)
+            sizes = [len(variable.values) + 1 for variable in variables]
+            for variable, size in zip(variables, sizes, strict=True):
+                keys = keys * size + self.states(variable, *names(variable)) + 1
+            found, counts = np.unique(keys, return_counts=True)
+            axes = np.unravel_index(found, sizes) if variables else ()
+            configurations = np.stack(axes, axis=1) - 1 if variables else np.empty((len(found), 0), np.int64)
+            self._grouped[variables] = configurations, counts
+        return self._grouped[variables]
+
+    def only(self, rows: Mask) -> Observations:
+        """Return the observations in some of the rows."""
+        columns = {
+            heading: Column(heading, column.values, column.codes[rows])
+            for heading, column in self.sheet.columns.items()
+        }
+        sheet = Sheet(self.sheet.name, columns, int(rows.sum()))
+        return Observations(sheet, self.headings, self.missing)
+
+
+def _match(text: str, variable: Variable) -> int | None:
+    """Return the number of the value that a cell names, in any case, and as any number or truth value."""
+    values = variable.values
+    if text in values:
+        return values.index(text)
+    folded = [value.casefold() for value in values]
+    if folded.count(text.casefold()) == 1:
+        return folded.index(text.casefold())
+    if set(folded) == {"true", "false"}:
+        truth = "true" if text.casefold() in YES else "false" if text.casefold() in NO else None
+        return None if truth is None else folded.index(truth)
+    return _match_number(text, values)
+
+
+def _match_number(text: str, values: tuple[str, ...]) -> int | None:
+    try:
+        number = exact(text)
+        return next((i for i, value in enumerate(values) if exact(value) == number), None)
+    except LanguageError:
+        return None

@@ -1,0 +1,191 @@
+"""Answer questions about a theory without grounding it whole.
+
+Input: a theory and a query. Output: an `Answer` whose bounds come from slices of growing size, and whose
+attained values come from models of the whole grounding in which all but a few atoms are certain or free.
+Bounds and values meet or the time is up; `tried` says what was done, and whether the rest is known to have a
+model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
+from credalog.grounding.around import Around
+from credalog.grounding.network import Grounder
+from credalog.grounding.profiles import Profiles
+from credalog.grounding.schema import Schema, schema_of
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine
+from credalog.methods.lifted.coins import Coins, coins_of
+from credalog.methods.lifted.copies import Copies, copies_of
+from credalog.methods.lifted.models import Residue, Straddling, straddling
+from credalog.methods.lifted.rest import Cell, Rest
+from credalog.methods.lifted.slices import Size, Slice, slice_around
+from credalog.network.graph import Markov
+from credalog.network.sentences import Query
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import VACUOUS, Interval, Status
+
+__all__ = ["DECIDED", "UNDECIDED", "Lifted", "Stage"]
+
+SIZES = (
+    Size(12, 0, is_ancestral=True),
+    Size(8, 0),
+    Size(16, 1),
+    Size(24, 2),
+    Size(48, 4),
+    Size(96, 6),
+    Size(192, 6),
+)
+"""The slices that are tried one after the other; a question may add its own atoms to each."""
+
+BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
+"""The shares of the time left for the bounds of one slice, and for its models."""
+
+MOST_WORLDS = 6
+"""In so many worlds of the rest models are sought."""
+
+DECIDED = "the rest has a model"
+UNDECIDED = "whether the rest has a model was not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A slice, and what is said of its atoms where the rest is certain."""
+
+    slice: Slice
+    straddling: Straddling | None
+
+
+class Lifted:
+    """A theory made ready for questions about a few of its atoms."""
+
+    def __init__(self, grounder: Grounder, markov: Markov = Markov.LOCAL) -> None:
+        self.around = Around(grounder)
+        self.markov = markov
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Return which predicates depend on which."""
+        return schema_of(self.around.rules)
+
+    @cached_property
+    def rest(self) -> Rest:
+        """Return how everything outside a slice can be completed."""
+        return Rest(self.around, self.schema, Profiles(self.around))
+
+    def query(self, asked: Query, options: Options) -> Answer:
+        """Bound one probability over all models of the whole grounding."""
+        budget = Budget.of(options.timeout)
+        interval, tried = VACUOUS, dict[str, None]()
+        for stage in self.stages(asked, budget):
+            tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
+            interval = interval.joined(self._bounded(stage, asked, options, budget.share(BOUND_SHARE)))
+            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE)):
+                tried["models in which all other atoms are certain, coins, copies or free"] = None
+                interval = interval.joined(found)
+                if interval.status(options.tolerance) is Status.EXACT:
+                    break
+            if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
+                break
+        has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
+        tried[DECIDED if has_model else UNDECIDED] = None
+        status = interval.status(options.tolerance)
+        return Answer(asked, interval, status, "lifted", budget.elapsed, tried=tuple(tried))
+
+    def stages(self, asked: Query, budget: Budget) -> Iterator[Stage]:
+        """Yield slices of growing size, as long as they grow."""
+        before: frozenset[object] = frozenset()
+        for size in SIZES:
+            wide = replace(size, atoms=size.atoms + len(asked.scope))
+            found = slice_around(self.around, self.schema, asked, wide, budget)
+            atoms = frozenset(found.network.variables)
+            if atoms == before:
+                continue
+            before = atoms
+            yield Stage(found, self._straddling(found))
+
+    def _straddling(self, found: Slice) -> Straddling | None:
+        # The inner law of components is not looked at here, and declared independences reach anywhere.
+        if self.markov is Markov.GLOBAL or self.around.theory.independences:
+            return None
+        return straddling(self.around, self.rest, found.network.variables)
+
+    def engine(self, found: Slice) -> Engine:
+        """Return the engine of a slice: what holds under the local condition holds under the global one."""
+        markov = Markov.NONE if self.markov is Markov.NONE else Markov.LOCAL
+        return Engine(found.network, markov, found.frame)
+
+    def _bounded(self, stage: Stage, asked: Query, options: Options, budget: Budget) -> Interval:
+        """Bound a query by one slice: what attains the slice's bounds need not be a model of the whole."""
+        found = self.engine(stage.slice).query(
+            asked, replace(options, method="auto", timeout=budget.for_solver)
+        )
+        ends = (
+            replace(end, witnessed=None, model=None) for end in (found.interval.lower, found.interval.upper)
+        )
+        return Interval(*ends)
+
+    def _attained(self, stage: Stage, asked: Query, options: Options, budget: Budget) -> Iterator[Interval]:
+        """Yield what models of the whole attain, one world of the rest after the other."""
+        for residue in self.residues(stage, asked, budget):
+            with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
+                limited = replace(options, method="auto", timeout=budget.share(0.5).for_solver)
+                found = Engine(residue.network, self.markov, residue.frame).query(asked, limited)
+                yield Interval(
+                    replace(found.interval.lower, bound=VACUOUS.lower.bound, warrant=VACUOUS.lower.warrant),
+                    replace(found.interval.upper, bound=VACUOUS.upper.bound, warrant=VACUOUS.upper.warrant),
+                )
+
+    def residues(self, stage: Stage, asked: Query, budget: Budget) -> Iterator[Residue]:
+        """Yield what is left of a slice in worlds of the rest, then in rests of coins and of copies."""
+        if stage.straddling is None:
+            return
+        for cells in self._worlds:
+            residue = None if budget.is_spent else stage.straddling.residue(self.rest, cells)
+            if residue is not None:
+                yield residue
+        for coins in self._coins:
+            if not budget.is_spent:
+                yield stage.straddling.tossed(coins)
+        for copies, cells in self._copies:
+            residue = None if budget.is_spent else stage.straddling.copied(self.rest, cells, copies, asked)
+            if residue is not None:
+                yield residue
+
+    @cached_property
+    def _worlds(self) -> tuple[dict[Cell, str], ...]:
+        """Return values of the cells: as many false as can be, as many true, and some between."""
+        certain = self.rest.certain
+        orders = [[False] * len(certain), [True] * len(certain)]
+        orders += [[name == other for other in certain] for name in certain]
+        found: dict[tuple[tuple[Cell, str], ...], dict[Cell, str]] = {}
+        for order in orders:
+            for cells in islice(self.rest.worlds(order), 2):
+                found.setdefault(tuple(sorted(cells.items(), key=repr)), cells)
+            if len(found) >= MOST_WORLDS:
+                break
+        return tuple(found.values())
+
+    @cached_property
+    def _coins(self) -> tuple[Coins, ...]:
+        return coins_of(self.around, self.rest)
+
+    @cached_property
+    def _copies(self) -> tuple[tuple[Copies, dict[Cell, str]], ...]:
+        """Return rests in which the atoms of some predicates are copies: of all not free, or of one."""
+        certain = self.rest.certain
+        chosen = [frozenset(certain), *(frozenset((name,)) for name in certain)]
+        found: list[tuple[Copies, dict[Cell, str]]] = []
+        for names in dict.fromkeys(chosen):
+            copies = copies_of(self.around, self.rest, names) if names else None
+            for order in ([False] * len(certain), [True] * len(certain)) if copies is not None else ():
+                for cells in islice(self.rest.worlds(order, names), 1):
+                    if copies is not None and all(cells != known for c, known in found if c is copies):
+                        found.append((copies, cells))
+        return tuple(found)

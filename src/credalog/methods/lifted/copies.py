@@ -1,0 +1,132 @@
+"""Rests that are not certain: all atoms of a cell copies of one variable.
+
+Input: a theory read backwards, and predicates whose atoms are to be copies. Output: whether such a law stands
+for a model of the whole grounding, and what is said of the copied variables (docs/proofs.md, proof 19).
+
+Copies satisfy no independence, and need not: where all that is said and asked of tied atoms is closed, there
+is a model with the same probabilities (proof 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import assert_never
+
+from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
+from credalog.grounding.rule_atoms import RuleAtoms, atom_of
+from credalog.methods.lifted.rest import Cell, Rest
+from credalog.network.formulas import (
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Is,
+    Not,
+    Or,
+    Truth,
+    Variable,
+    Xor,
+)
+from credalog.network.graph import dependency_graph
+from credalog.network.sentences import Network, Sentence
+
+__all__ = ["Copies", "copies_of", "renamed"]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Predicates whose atoms outside a slice are copies, and instances that stand for all said of them."""
+
+    rest: Rest
+    names: frozenset[str]
+    said: tuple[Sentence, ...]
+
+    def variable(self, atom: Variable) -> Variable:
+        """Return what an atom is a copy of; no such name can be written."""
+        name, profiles = self.rest.cell_of(atom_of(atom))
+        number = self._numbers.setdefault((name, profiles), len(self._numbers))
+        return Variable(f"<copy {number} of {name}>", atom.values)
+
+    @cached_property
+    def _numbers(self) -> dict[Cell, int]:
+        return {}
+
+
+def copies_of(around: Around, rest: Rest, names: frozenset[str]) -> Copies | None:
+    """Return the law in which atoms of some predicates are copies, if it may stand for a model."""
+    claiming = [atoms for atoms in around.rules if not atoms.claimed.isdisjoint(names)]
+    is_own = all(atoms.claimed <= names and _is_upstream(rest, atoms, names) for atoms in claiming)
+    if not is_own or not _has_single_parents(around, rest, names):
+        return None
+    most = max((len(rule.sorts) for rule in around.rules), default=0)
+    pool = rest.profiles.pool((), most)
+    try:
+        found = [s for atoms in claiming for s in around.types(atoms, pool)]
+    except (Unfaithful, TooMany):
+        return None
+    if not _are_closed(found, names):
+        return None
+    return Copies(rest, names, tuple(standing.sentence for standing in found))
+
+
+def _is_upstream(rest: Rest, atoms: RuleAtoms, names: frozenset[str]) -> bool:
+    """Tell whether what a rule conditions copies on is a copy, too, or certain and no descendant of one."""
+    others = atoms.conditions - names
+    is_apart = not any(rest.schema.reaches(name, others) for name in names)
+    has_stamp = atoms.rule.tau or atoms.is_atomic
+    return has_stamp and is_apart and others.isdisjoint(rest.free) and not names & rest.schema.entangled
+
+
+def _has_single_parents(around: Around, rest: Rest, names: frozenset[str]) -> bool:
+    """Tell whether each free atom depends on one copied atom at most, so that it needs no two jointly."""
+    needs: dict[str, set[tuple[object, ...]]] = {}
+    for atoms in around.rules:
+        if atoms.claimed.isdisjoint(rest.free):
+            continue
+        claimed = next(o for o in atoms.occurrences if o.is_claimed)
+        place = {argument: i for i, argument in enumerate(claimed.arguments)}
+        for occurrence in atoms.occurrences:
+            if not occurrence.is_claimed and occurrence.name in names:
+                if not all(argument in place for argument in occurrence.arguments):
+                    return False
+                where = tuple(place[argument] for argument in occurrence.arguments)
+                needs.setdefault(claimed.name, set()).add((occurrence.name, where))
+    return all(len(needed) == 1 for needed in needs.values())
+
+
+def _are_closed(found: Iterable[Standing], names: frozenset[str]) -> bool:
+    """Tell whether every sentence has each copied atom's other variables among its parents."""
+    listed = list(found)
+    sentences = tuple(standing.sentence for standing in listed)
+    variables = tuple(dict.fromkeys(v for s in sentences for v in s.scope))
+    graph = dependency_graph(Network(variables, sentences))
+    for sentence, is_loose in listed:
+        tied = [v for v in sentence.scope if atom_of(v).name in names]
+        claimed = set(sentence.claim_scope)
+        if all(v in claimed for v in tied):
+            continue
+        # A condition among the copies: the arrows back come from other instances, which must exist.
+        if is_loose or any(not set(sentence.scope) - {v} <= set(graph.parents(v)) for v in tied):
+            return False
+    return True
+
+
+def renamed(formula: Formula, names: Mapping[Variable, Variable]) -> Formula:
+    """Replace variables of a formula by others with the same values."""
+    match formula:
+        case Truth():
+            return formula
+        case Is(variable, value):
+            return Is(names.get(variable, variable), value)
+        case Not(operand):
+            return Not(renamed(operand, names))
+        case And(operands) | Or(operands) | Xor(operands):
+            return type(formula)(tuple(renamed(operand, names) for operand in operands))
+        case Implies(premise, conclusion):
+            return Implies(renamed(premise, names), renamed(conclusion, names))
+        case Iff(left, right):
+            return Iff(renamed(left, names), renamed(right, names))
+        case _:
+            assert_never(formula)

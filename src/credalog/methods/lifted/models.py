@@ -1,0 +1,139 @@
+"""Models of a whole theory that are written down around a question only.
+
+Input: the atoms of a slice, and a rest: values for the cells of everything else, or copies. Output:
+`Residue`: what the theory says of these atoms once the rest is known, as a network with its frame. A model of
+it, times the rest, extended by the free atoms, is a model of the whole grounding (docs/proofs.md, proof 18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
+from credalog.grounding.rule_atoms import atom_of
+from credalog.methods.cliques.models.fixing import network_in
+from credalog.methods.lifted.coins import Coins, sentence_of
+from credalog.methods.lifted.copies import Copies, renamed
+from credalog.methods.lifted.rest import Cells, Rest
+from credalog.methods.lifted.slices import frame_of, parents_in, predicate
+from credalog.network.formulas import Variable
+from credalog.network.sentences import Network, Query, Sentence
+
+__all__ = ["Residue", "Straddling", "straddling"]
+
+Families = Mapping[Variable, frozenset[Variable]]
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """What a theory says of some atoms where all others are known, and the graph among them."""
+
+    network: Network
+    frame: Network
+
+
+@dataclass(frozen=True, slots=True)
+class Straddling:
+    """All that is said of some atoms, with elements that stand for all others; `parents` are among them."""
+
+    atoms: tuple[Variable, ...]
+    sentences: tuple[Sentence, ...]
+    parents: Families
+
+    def residue(self, rest: Rest, cells: Cells) -> Residue | None:
+        """Return what is left where the rest is certain; None where that cannot be."""
+        network = self._known(rest, cells, self.sentences, self.atoms)
+        return None if network is None else Residue(network, frame_of(network, self.parents))
+
+    def copied(self, rest: Rest, cells: Cells, copies: Copies, asked: Query) -> Residue | None:
+        """Return what is left where some atoms outside are copies; None where that cannot be."""
+        if not self._is_closed(copies.names, rest, asked):
+            return None
+        own = [v for v in self.atoms if predicate(v) in copies.names]
+        inside, said = frozenset(self.atoms), (*self.sentences, *copies.said)
+        outside = dict.fromkeys(v for s in said for v in s.scope if predicate(v) in copies.names)
+        # The elements that stand for others in what is said of copies may be elements of the slice.
+        names = {v: copies.variable(v) for v in outside}
+        near = {v: name for v, name in names.items() if v not in inside}
+        sentences = [_renamed(s, near) for s in self.sentences] + [_renamed(s, names) for s in copies.said]
+        variables = (*self.atoms, *dict.fromkeys(names.values()))
+        network = self._known(rest, cells, tuple(dict.fromkeys(sentences)), variables)
+        if network is None:
+            return None
+        above = [v for v in self.atoms if v not in own and predicate(v) not in rest.free]
+        tied = [*own, *dict.fromkeys(names.values())]
+        parents = {v: self.parents.get(v, frozenset()) for v in self.atoms}
+        parents |= {v: frozenset((*tied, *above)) - {v} for v in tied}
+        return Residue(network, frame_of(network, parents))
+
+    def tossed(self, coins: Coins) -> Residue:
+        """Return what is left where the atoms outside are coins: variables of their own, without parents."""
+        inside = frozenset(self.atoms)
+        outside = tuple(dict.fromkeys(v for s in self.sentences for v in s.scope if v not in inside))
+        said = (*self.sentences, *(sentence_of(v, coins) for v in outside))
+        network = Network((*self.atoms, *outside), said)
+        return Residue(network, frame_of(network, {**self.parents, **{v: frozenset() for v in outside}}))
+
+    def _known(
+        self, rest: Rest, cells: Cells, sentences: tuple[Sentence, ...], variables: tuple[Variable, ...]
+    ) -> Network | None:
+        """Replace what is certain outside by its value."""
+        kept = frozenset(variables)
+        outside = dict.fromkeys(v for s in sentences for v in s.scope if v not in kept)
+        world = {v: rest.value(cells, atom_of(v)) for v in outside}
+        return network_in(Network((*variables, *outside), sentences), world)
+
+    def _is_closed(self, names: frozenset[str], rest: Rest, asked: Query) -> bool:
+        """Tell whether a question needs no law of copied atoms but among each other's parents."""
+        needed: set[Variable] = set()
+        frontier, seen = list(asked.scope), set[Variable]()
+        while frontier:
+            v = frontier.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if predicate(v) not in rest.free:
+                needed.add(v)
+            if predicate(v) not in names:
+                frontier.extend(self.parents.get(v, ()))
+        return all(needed - {v} <= self.parents[v] for v in needed if predicate(v) in names)
+
+
+def straddling(around: Around, rest: Rest, atoms: Iterable[Variable]) -> Straddling | None:
+    """Gather all that is said of some atoms; None where no few elements can stand for the others."""
+    inside = tuple(atoms)
+    if any(predicate(v) in rest.schema.entangled for v in inside):
+        return None
+    most = max((len(rule.sorts) for rule in around.rules), default=0)
+    named = frozenset(e for v in inside for e in atom_of(v).elements)
+    pool = rest.profiles.pool(sorted(named), most)
+    try:
+        found = [s for v in inside for s in around.standing_for_all(v, named, pool)]
+    except (Unfaithful, TooMany):
+        return None
+    return _sorted_out(rest, inside, found)
+
+
+def _sorted_out(rest: Rest, inside: tuple[Variable, ...], found: list[Standing]) -> Straddling | None:
+    members = frozenset(inside)
+    sentences: dict[Sentence, None] = {}
+    parents: dict[Variable, frozenset[Variable]] = {v: frozenset() for v in inside}
+    for sentence, is_loose in found:
+        free = [v for v in sentence.scope if v not in members and predicate(v) in rest.free]
+        if free and sentence.claim_scope == tuple(free):
+            # It restricts a free atom given others, and some probability will do.
+            continue
+        if free or (is_loose and len(members.intersection(sentence.scope)) > 1):
+            return None
+        sentences[sentence] = None
+        for v in members.intersection(sentence.claim_scope):
+            parents[v] |= parents_in(sentence, v) & members
+    return Straddling(inside, tuple(sentences), parents)
+
+
+def _renamed(sentence: Sentence, names: Mapping[Variable, Variable]) -> Sentence:
+    if names.keys().isdisjoint(sentence.scope):
+        return sentence
+    claims = tuple((weight, renamed(claim, names)) for weight, claim in sentence.claims)
+    return replace(sentence, claims=claims, given=renamed(sentence.given, names))

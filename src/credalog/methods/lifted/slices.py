@@ -1,0 +1,148 @@
+"""Slices of a theory: some atoms around a question, and what every model satisfies of them.
+
+Input: a theory read backwards and a query. Output: `Slice`: a small network and, as its frame, a dependency
+graph whose conditions the whole network implies (docs/proofs.md, proof 17). What is proved of a slice
+holds for every model of the whole grounding, whatever was left out and however large the domains are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from credalog.grounding.around import Around, TooMany
+from credalog.grounding.rule_atoms import atom_of
+from credalog.grounding.schema import Schema
+from credalog.network.formulas import And, Is, Variable, conjunction
+from credalog.network.graph import dependency_graph
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
+
+__all__ = ["Size", "Slice", "frame_of", "parents_in", "predicate", "slice_around"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many atoms a slice may have, and how many elements of each domain that nobody named."""
+
+    atoms: int
+    fresh: int
+    is_ancestral: bool = False
+    """Whether only parents are gathered, and what is tied to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some atoms, the sentences about them alone, and the graph that counts.
+
+    `open_atoms` have parents outside, or may have: their own conditions are not used.
+    """
+
+    network: Network
+    frame: Network | None
+    open_atoms: frozenset[Variable]
+
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether no parent is missing: then the slice has just the conditions of its variables."""
+        return not self.open_atoms
+
+
+def predicate(variable: Variable) -> str:
+    """Return the predicate of a ground atom."""
+    return atom_of(variable).name
+
+
+def slice_around(around: Around, schema: Schema, asked: Query, size: Size, budget: Budget) -> Slice:
+    """Gather atoms outwards from a question, and what is said of them."""
+    atoms, sentences = _gathered(around, asked, size, budget)
+    inside = frozenset(atoms)
+    families = {v: _parents(around, schema, v, inside) for v in atoms}
+    parents = {v: found for v, found in families.items() if found is not None}
+    open_atoms = inside - parents.keys()
+    network = Network(tuple(atoms), tuple(sentences))
+    if not open_atoms:
+        graph = dependency_graph(network)
+        is_drawn = all(frozenset(graph.parents(v)) == parents[v] for v in atoms)
+        return Slice(network, None if is_drawn else frame_of(network, parents), open_atoms)
+    targets = frozenset(map(predicate, open_atoms))
+    tied = [v for v in atoms if v in open_atoms or _may_lead_to(schema, predicate(v), targets)]
+    known = {v: found for v, found in parents.items() if v not in tied}
+    return Slice(network, frame_of(network, known, tied), open_atoms)
+
+
+def _may_lead_to(schema: Schema, name: str, targets: frozenset[str]) -> bool:
+    return schema.is_cyclic(name) or schema.reaches(name, targets)
+
+
+def frame_of(
+    network: Network, parents: Mapping[Variable, Iterable[Variable]], tied: Sequence[Variable] = ()
+) -> Network:
+    """Return sentences that say nothing and draw a graph: given parents, and ties among all of some."""
+    drawn = [
+        Sentence.of(Is(v, v.values[0]), 0, 1, given=conjunction(Is(p, p.values[0]) for p in _sorted(found)))
+        for v, found in parents.items()
+    ]
+    if len(tied) > 1:
+        drawn.append(Sentence.of(And(tuple(Is(v, v.values[0]) for v in tied)), 0, 1))
+    return Network(network.variables, tuple(drawn))
+
+
+def _sorted(variables: Iterable[Variable]) -> list[Variable]:
+    return sorted(variables, key=lambda v: v.name)
+
+
+def _parents(
+    around: Around, schema: Schema, variable: Variable, inside: frozenset[Variable]
+) -> frozenset[Variable] | None:
+    """Return the parents of a variable in the whole network; None where some are outside, or not known."""
+    if predicate(variable) in schema.entangled:
+        return None
+    found: set[Variable] = set()
+    try:
+        for sentence in around.claiming(variable):
+            found |= parents_in(sentence, variable)
+            if not found <= inside:
+                return None
+    except TooMany:
+        return None
+    return frozenset(found)
+
+
+def parents_in(sentence: Sentence, variable: Variable) -> frozenset[Variable]:
+    """Return the parents that a sentence claiming a variable draws, where no formula has two roles."""
+    found = set(sentence.given_scope)
+    if sentence.tau and not sentence.is_atomic:
+        found.update(sentence.claim_scope)
+    return frozenset(found - {variable})
+
+
+SMALL = 4
+"""Of a domain no larger than this all elements take part."""
+
+
+def _gathered(
+    around: Around, asked: Query, size: Size, budget: Budget
+) -> tuple[list[Variable], list[Sentence]]:
+    """Return atoms near a question, parents first, then breadth first; and the sentences among them."""
+    atoms = dict.fromkeys(asked.scope)
+    pool = around.pool_of(atoms, fresh=size.fresh, small=SMALL)
+    for upwards in (True,) if size.is_ancestral else (True, False):
+        frontier = deque(atoms)
+        while frontier and not budget.is_spent:
+            v = frontier.popleft()
+            for sentence in around.touching(v, pool):
+                fresh = [w for w in sentence.scope if w not in atoms]
+                is_near = not upwards or v in sentence.claim_scope
+                if fresh and is_near and len(atoms) + len(fresh) <= size.atoms:
+                    atoms.update(dict.fromkeys(fresh))
+                    frontier.extend(fresh)
+    pool = around.pool_of(atoms)
+    said = {
+        (str(s.source), s.label, s): s
+        for v in atoms
+        for s in (() if budget.is_spent else around.touching(v, pool))
+        if atoms.keys() >= set(s.scope)
+    }
+    return list(atoms), list(said.values())

@@ -1,0 +1,111 @@
+"""What to find out next: what sentences bound, ranked by what measuring it would be worth.
+
+Input: a network, a question and the precision of a measurement. Output: `Ranking`: for each probability how
+wide the interval of the question could still be, the most useful first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from credalog.errors import CredalogError
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine
+from credalog.network.expressions import Question
+from credalog.network.formulas import Formula, canonical
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
+from credalog.numbers.printed import Printed
+from credalog.questions.combined import ask
+from credalog.questions.influence import FIRST_SHARE, MOST, Measurement, candidates, measure
+
+__all__ = ["POSITIONS", "Ranking", "rank"]
+
+POSITIONS = 3
+"""At how many places each measurement is imagined to fall."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ranking(Printed):
+    """The answer as it stands, the measurements imagined, the best first, and what was not looked at.
+
+    They stand in the order of the width that is proved never to be exceeded, then of the widest that was met.
+    """
+
+    before: Answer
+    measurements: tuple[Measurement, ...]
+    untried: tuple[Query, ...]
+    seconds: float = field(default=0.0, compare=False)
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self.measurements)
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    def __getitem__(self, number: int) -> Measurement:
+        return self.measurements[number]
+
+    def __str__(self) -> str:
+        if not self.measurements:
+            return f"{self.before}: no measurement was looked at"
+        best = self.measurements[0]
+        return f"{self.before}: find out {best.known.query} first; {best}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` writes."""
+        return {
+            "answer": self.before.to_dict(),
+            "measurements": [one.to_dict() for one in self.measurements],
+            "untried": [str(query) for query in self.untried],
+            "seconds": self.seconds,
+        }
+
+
+def rank(
+    network: Network,
+    asked: Question,
+    within: Fraction,
+    options: Options = Options(),
+    *,
+    most: int = MOST,
+) -> Ranking:
+    """Imagine each probability measured that a sentence bounds and that may matter, within one timeout."""
+    budget = Budget.of(options.timeout)
+    engine = Engine(network, options.markov)
+    before = ask(engine, asked, replace(options, timeout=budget.share(FIRST_SHARE / 2).for_solver))
+    queries = _measurable(network, candidates(engine, before, options.tolerance, budget))
+    found = list[Measurement]()
+    for done, query in enumerate(queries[:most]):
+        if budget.is_spent:
+            break
+        limits = replace(options, timeout=budget.share(1.0 / (len(queries[:most]) - done)).for_solver)
+        try:
+            found.append(measure(network, asked, query, within, limits, positions=POSITIONS))
+        except CredalogError:
+            # A probability that no model leaves at any place tried is nothing to measure.
+            continue
+    tried = {one.known.query for one in found}
+    left = tuple(query for query in queries if query not in tried)
+    return Ranking(before, tuple(sorted(found, key=_worth)), left, budget.elapsed)
+
+
+def _worth(one: Measurement) -> tuple[float, float]:
+    return one.at_most, one.worst if one.widths else one.at_most
+
+
+def _measurable(network: Network, numbers: list[int]) -> list[Query]:
+    """Return the probabilities that sentences leave open, each once, in the order of the numbers."""
+    found: dict[tuple[Formula, Formula], Query] = {}
+    for sentence in (network.sentences[number] for number in numbers):
+        if _is_open(sentence):
+            key = canonical(sentence.claim), canonical(sentence.given)
+            found.setdefault(key, Query(sentence.claim, sentence.given))
+    return list(found.values())
+
+
+def _is_open(sentence: Sentence) -> bool:
+    return not sentence.is_linear and sentence.draws and sentence.lower < sentence.upper
