@@ -87,7 +87,7 @@ def _bound(chance: Fraction, no: float, yes: float, end: End) -> float:
 
 def cases_of(network: Network, graph: DependencyGraph, asked: Query) -> Cases | None:
     """Tell a network's cases; None where no root bears on all else, or sentences join what it parts."""
-    if asked.is_conditional or network.independences or not graph.is_cyclic:
+    if asked.is_conditional or network.independences or network.contrasts or not graph.is_cyclic:
         return None
     root = _root(network, graph)
     if root is None or root in asked.scope:
@@ -120,6 +120,8 @@ def _chance(network: Network, root: Variable) -> Range | None:
     for sentence in network.sentences:
         if sentence.scope != (root,):
             continue
+        if not sentence.draws or sentence.across is not None:
+            return None
         match sentence.claims:
             case ((weight, Is(_, value)),) if weight == 1 and sentence.given_scope == ():
                 bounds = sentence.lower, sentence.upper
@@ -136,8 +138,8 @@ def _chance(network: Network, root: Variable) -> Range | None:
 
 def _case(sentence: Sentence, root: Variable) -> tuple[int, Sentence] | None:
     """Return the case that a sentence is about, and what it says there; None where it is about several."""
-    world = literals_of(sentence.given)
-    if world is None or root not in world or root in sentence.claim_scope:
+    world, is_plain = literals_of(sentence.given), sentence.draws and sentence.across is None
+    if world is None or root not in world or root in sentence.claim_scope or not is_plain:
         return None
     parts = sentence.given.operands if isinstance(sentence.given, And) else (sentence.given,)
     given = conjunction(part for part in parts if scope(part) != (root,))
