@@ -116,13 +116,13 @@ def in_cases(seed: int, root: str = "0.2 <= P(r) <= 0.4") -> list[str]:
     ]
 
 
-def pair_in_cases(seed: int) -> list[str]:
+def pair_in_cases(seed: int, first: str = "a", second: str = "b") -> list[str]:
     """Tie two propositions to each other, in another way in each case of a root."""
     rng = np.random.default_rng(seed)
     lines = ["0.2 <= P(r) <= 0.4"]
     for root in ("r", "!r"):
         law = rng.dirichlet(np.ones(4)).reshape(2, 2)
-        for axis, (x, y) in enumerate(("ab", "ba")):
+        for axis, (x, y) in enumerate(((first, second), (second, first))):
             shares = (law / law.sum(axis=axis, keepdims=True)).take(1, axis=axis)
             for sign, chance in zip(("!", ""), shares, strict=True):
                 low, high = max(0.0, chance - 0.1), min(1.0, chance + 0.1)
@@ -141,8 +141,19 @@ def test_mixed_cases_are_the_whole(seed: int) -> None:
         assert found.status is joint.status is Status.EXACT
         assert found.lower == pytest.approx(joint.lower, abs=2e-4)
         assert found.upper == pytest.approx(joint.upper, abs=2e-4)
-        assert found.lower <= joint.lower_witnessed + 1e-9
-        assert joint.upper_witnessed - 1e-9 <= found.upper
+        attained = (joint.lower_witnessed, joint.upper_witnessed)
+        assert all(v is not None and found.lower - 1e-9 <= v <= found.upper + 1e-9 for v in attained)
+
+
+def test_parts_that_only_the_root_joins_are_answered_too() -> None:
+    network = network_of([*pair_in_cases(0), *pair_in_cases(1, "c", "d")[1:]])
+    alone = network_of(pair_in_cases(0))
+    options = Options(tolerance=1e-4, timeout=20.0)
+    for atom in (a for a in marginal_atoms(alone) if str(a) != "r"):
+        found, other = (Engine(n).query(Query(atom), options) for n in (network, alone))
+        assert found.status is Status.EXACT
+        assert found.lower == pytest.approx(other.lower, abs=2e-4)
+        assert found.upper == pytest.approx(other.upper, abs=2e-4)
 
 
 def cases_in(lines: list[str], asked: str = "a") -> bool:

@@ -188,6 +188,8 @@ class _Mixture:
         found[first] = self._in_case(first, tolerance, until.remaining / 2.0)
         left = tolerance - weights[first] * max(found[first].lower.gap, found[first].upper.gap)
         closely = min(max(left, tolerance / 4.0) / weights[last], 1.0)
+        if self.is_interrupted:
+            return
         found[last] = self._in_case(last, closely, until.remaining)
         mixed = self.found.mixed((found[0], found[1]), self.whole.asked.claim)
         self.interval = self.interval.joined(self._checked(mixed))
@@ -207,9 +209,11 @@ class _Mixture:
         return Interval(*(e if self._is_model(e) else replace(e, witnessed=None, model=None) for e in ends))
 
     def _is_model(self, end: Endpoint) -> bool:
-        whole = self.whole
-        network, asked = whole.compiled.network, whole.asked.scope
-        return end.model is None or whole.engine.cliques.admits(end.model, network, asked, whole.budget)
+        if end.model is None:
+            return True
+        whole, cliques = self.whole, self.whole.engine.cliques
+        said = cliques.said_of(cliques.fragment(whole.asked))
+        return cliques.admits(end.model, said, whole.asked.scope, whole.budget)
 
     def _allowed(self, tolerance: float) -> float:
         """Return the gap that may be left at both ends."""
@@ -359,6 +363,10 @@ class _Asked:
             return None
         engines = [Engine(network, compiled.markov) for network in found.networks]
         if not found.keeps(compiled.graph, (engine.graph for engine in engines)):
+            return None
+        # Models mix where those of the cases are of the same variables as those of the whole.
+        needed = {found.root, *self.engine.part(self.asked).problem.variables}
+        if any({found.root, *e.part(self.asked).problem.variables} != needed for e in engines):
             return None
         return _Mixture(self, found, engines).answer()
 
