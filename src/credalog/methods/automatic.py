@@ -35,7 +35,7 @@ from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
 
-FIRST_SHARE, CLOSER = 0.6, 0.9
+FIRST_SHARE, CLOSER = 0.8, 0.9
 """The share of the time for a first look at cases, and how much closer than needed the second one is."""
 
 MOST_FAMILIES = 60

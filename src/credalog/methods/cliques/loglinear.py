@@ -170,7 +170,7 @@ class LogLinear:
     def _feasible(self, budget: Budget) -> Iterator[Floats]:
         """Yield several parameters that satisfy the sentences: the walk from one alone may end nearby."""
         yield from self.found
-        rng, count = np.random.default_rng(STARTS), sum(block.terms.shape[1] for block in self.blocks)
+        rng, count = np.random.default_rng(0), sum(block.terms.shape[1] for block in self.blocks)
         starts = [np.zeros(count), *rng.normal(size=(STARTS - 1, count))]
         for start in starts[len(self.found) :]:
             walked = self._satisfied(start, budget)
