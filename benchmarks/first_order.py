@@ -90,7 +90,7 @@ compared with the whole grounding, {exact} of them exact; **{violations} violati
 FACTS = """
 ## Sparse relations
 
-Smokers and security alerts over a random relation; questions about one element, and about two that are related.
+Smokers and security alerts over a random relation; questions about one element, and about two related ones.
 
 | rules | facts | read | question | interval | status | rest | seconds |
 |---|---:|---:|---|---|---|---|---:|
