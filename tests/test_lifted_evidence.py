@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from credalog import parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.lifted import answering, observed
 from credalog.methods.lifted.slices import Size
+from credalog.questions.decide import Verdict
 from random_theories import random_theory
 
 CYCLIC = """
@@ -46,17 +45,17 @@ def test_causes_of_atoms_that_depend_on_themselves_are_no_strangers_to_them(
     assert lifted.upper >= 0.25 - 1e-6
 
 
+@pytest.mark.slow
 def test_thousands_of_observations_leave_what_they_cannot_change() -> None:
     friends = [(str(i), str(i + 1)) for i in range(1, 20000)]
     lcn = parse(SMOKERS.format(people=20000), data={"Friend": friends})
     observed_elsewhere = " & ".join(f"{'!' * (i % 2)}Ca({i})" for i in range(5, 9000, 3))
-    began = monotonic()
     answer = lcn.query(f"P(Ca(1) | {observed_elsewhere})", timeout=30.0)
-    assert monotonic() - began < 34.0
     # Whatever is known of Sm(1), P(Ca(1) | Sm(1)) and P(Ca(1) | !Sm(1)) are what the rules say.
     assert answer.lower == pytest.approx(0.0, abs=1e-9)
     assert answer.upper == pytest.approx(0.04, abs=1e-9)
-    assert lcn.decide(f"P(Ca(1) | {observed_elsewhere}) <= 0.5", timeout=5.0) is not None
+    decision = lcn.decide(f"P(Ca(1) | {observed_elsewhere}) <= 0.5", timeout=5.0)
+    assert decision.verdict in (Verdict.CERTAIN, Verdict.UNDECIDED)
     assert lcn.explain(f"P(Ca(1) | {observed_elsewhere})", timeout=5.0).answer.upper <= 0.041
 
 
