@@ -32,7 +32,7 @@ from credalog.choices import (
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, Option, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
-from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
+from credalog.network.expressions import Combined, Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Contrast, Independence, Network, Number, Query, Sentence, exact
@@ -427,16 +427,24 @@ class LCN:
         if given is not None:
             query = observing(query, self._observed(given))
         if not isinstance(query, Query):
-            from credalog.questions.combined import answer as combined
-
-            engine = self._engine(options.markov, query)
-            return self._restored(engine, combined(engine, query, options))
+            return self._combined(query, options)
         answer = self._answer(query, options)
         # What was never grounded whole has no certificate, nor have sentences across conditions.
         is_certain = not self._is_large and not self.ground().contrasts
         return replace(
             answer, origin=partial(self.certificate, markov=options.markov) if is_certain else None
         )
+
+    def _combined(self, query: Combined, options: Options) -> Answer:
+        """Answer a sum or a quotient; around the question, where the network is too large to be ground."""
+        if self._is_large and options.method in ("auto", "lifted"):
+            from credalog.questions.lifted import query as query_around
+
+            return query_around(self._around(options.markov), query, options)
+        from credalog.questions.combined import answer as combined
+
+        engine = self._engine(options.markov, query)
+        return self._restored(engine, combined(engine, query, options))
 
     def _answer(self, query: Query, options: Options) -> Answer:
         """Answer around the question where rules have many instances, and else by the whole network."""
@@ -677,6 +685,9 @@ class LCN:
         _count(top, "top")
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
+        if chosen is None and self.ground().contrasts:
+            # Variables that stand for comparisons across conditions are nobody's to assign.
+            chosen = [v for v in self.variables if v not in scope(observed)]
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = Criterion(_named(criterion, get_args(CriterionName), "criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
@@ -691,10 +702,12 @@ class LCN:
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.questions.comparing import decided
+        from credalog.questions.comparing import decided, decided_by
 
         options = _options(timeout, tolerance, markov, report=report)
         compared = self._compared(statement)
+        if self._is_large and not isinstance(compared.asked, Query):
+            return decided_by(compared, self._combined(compared.asked, options))
         if self._is_first_order and isinstance(compared.asked, Query):
             return self._decided_around(compared, options)
         return decided(self._engine(options.markov, compared.asked), compared, options)
@@ -824,7 +837,8 @@ class LCN:
             from credalog.questions.lifted import explain as explain_around
 
             return explain_around(self._around(options.markov), query, options, most=most)
-        return explain(self._solvable(options.markov, query), query, options, most=most)
+        network, stated = self._solvable(options.markov, query), len(self.ground().sentences)
+        return explain(network, query, options, most=most, stated=stated)
 
     def measure(
         self,
@@ -873,7 +887,13 @@ class LCN:
         from credalog.questions.entropy import maximum_entropy
 
         options = _options(timeout, tolerance, markov)
-        return maximum_entropy(self._solvable(options.markov), options)
+        if self.ground().contrasts:
+            # The entropy of the variables that stand for comparisons would be counted.
+            raise CredalogError(
+                "the greatest entropy is not found beside sentences across conditions",
+                advice="Leave them out, or bound each of their probabilities by a sentence of its own.",
+            )
+        return maximum_entropy(self.ground(), options)
 
     # ---- kept between questions -----------------------------------------------------------------------
 
