@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from credalog import parse
@@ -85,6 +87,17 @@ def test_a_ratio_in_a_theory_too_large_to_ground_is_decided_around_it() -> None:
     assert found.lower == pytest.approx(6.0, abs=1e-5) and found.upper == pytest.approx(20.0, abs=1e-4)
     assert lcn.decide("P(B(5) | A(5)) >= 5 P(B(5) | !A(5))", timeout=20.0).verdict is Verdict.CERTAIN
     assert lcn.decide("P(B(5)) >= P(B(6))", timeout=20.0).verdict is Verdict.UNDETERMINED
+
+
+# ---- certificates -----------------------------------------------------------------------------------------
+
+
+def test_a_sum_among_the_answers_is_left_out_of_a_certificate(tmp_path: Path) -> None:
+    lcn = parse("P(a | c) >= 0.2\nP(a | !c) <= 0.6\nP(c) = 0.5")
+    certificate = lcn.certificate(lcn.query("P(a)"), lcn.query("P(a | c) - P(a | !c)"))
+    assert [missing.split(" is ")[0] for missing in certificate.missing] == ["P(a | c) - P(a | !c)"]
+    certificate.write(tmp_path / "a.cert")
+    assert sum("P(a)" in claim for claim in lcn.verify(tmp_path / "a.cert")) == 4
 
 
 # ---- words ------------------------------------------------------------------------------------------------

@@ -531,19 +531,22 @@ class LCN:
         from credalog.questions.certificates import certify, certify_consistency
 
         options = _options(timeout, TOLERANCE, markov)
-        sums = next((result.query for result in results if not isinstance(result.query, Query)), None)
-        if sums is not None or self.ground().contrasts:
+        sums = [result.query for result in results if not isinstance(result.query, Query)]
+        if (sums and len(sums) == len(results)) or self.ground().contrasts:
             raise CredalogError(
-                f"there are no certificates of {sums or 'sentences across conditions'} yet",
+                f"there are no certificates of {sums[0] if sums else 'sentences across conditions'} yet",
                 advice="Certify answers for single probabilities, in a network without such sentences.",
             )
-        engine = self._engine(options.markov, *(result.query for result in results))
+        single = [result for result in results if isinstance(result.query, Query)]
+        engine = self._engine(options.markov, *(result.query for result in single))
         if engine.network is not self.ground():
             raise CredalogError(
                 "a certificate is about the network, and a question is about atoms that it does not mention",
                 advice="Certify answers about variables of which something is said.",
             )
-        return certify(engine, results, options) if results else certify_consistency(engine, options)
+        found = certify(engine, single, options) if single else certify_consistency(engine, options)
+        left = (f"{asked} is not one probability: it has no certificate yet" for asked in sums)
+        return replace(found, missing=(*found.missing, *left))
 
     def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
         """Check a certificate of this network; return what it proves, or raise with the step that fails."""
