@@ -15,13 +15,16 @@ from random import Random
 from typing import Any
 
 from credalog import LCN, CredalogError
+from credalog.network.graph import Markov
 from credalog.verify import verify
 
 __all__ = ["complaints", "mutated"]
 
-BOUND = re.compile(r"every model has (?P<query>P\(.*\)) (?P<relation>[<>]=) (?P<bound>\S+)$")
+UNDER = r"(?:under --markov (?P<markov>\w+), )?"
+BOUND = re.compile(UNDER + r"every model has (?P<query>P\(.*\)) (?P<relation>[<>]=) (?P<bound>\S+)$")
 MODEL = re.compile(
-    r"a (?:model|distribution .* within (?P<residual>\S+)) attains (?P<query>P\(.*\)) = (?P<value>\S+) "
+    UNDER
+    + r"a (?:model|distribution .* within (?P<residual>\S+)) attains (?P<query>P\(.*\)) = (?P<value>\S+) "
 )
 
 NEAR = 1e-6
@@ -84,19 +87,19 @@ def complaints(lcn: LCN, lines: list[str]) -> Iterator[str]:
 
 def _is_true(lcn: LCN, claim: str) -> bool:
     if (found := BOUND.fullmatch(claim)) is not None:
-        lower, upper = _truth(lcn, found["query"])
+        lower, upper = _truth(lcn, found["query"], found["markov"] or "local")
         bound = float(found["bound"])
         return bound <= lower + 1e-9 if found["relation"] == ">=" else bound >= upper - 1e-9
     if (found := MODEL.match(claim)) is not None:
-        lower, upper = _truth(lcn, found["query"])
+        lower, upper = _truth(lcn, found["query"], found["markov"] or "local")
         near = NEAR if found["residual"] is None else max(NEAR, 100.0 * float(found["residual"]))
         return lower - near <= float(found["value"]) <= upper + near
     return False
 
 
 @lru_cache(maxsize=4096)
-def _truth(lcn: LCN, query: str) -> tuple[float, float]:
+def _truth(lcn: LCN, query: str, markov: str) -> tuple[float, float]:
     """Return what is attained of a question; what is not would prove nothing."""
-    answer = LCN.from_network(lcn.ground()).query(query, timeout=20)
+    answer = LCN.from_network(lcn.ground()).query(query, markov=Markov(markov), timeout=20)
     low, high = answer.lower_witnessed, answer.upper_witnessed
     return (1.0 if low is None else low), (0.0 if high is None else high)

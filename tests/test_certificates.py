@@ -141,7 +141,7 @@ def test_certificates_of_random_networks_hold_against_the_table_of_all_worlds(ki
         except CredalogError:
             continue
         lines = answer.certificate(timeout=1).text.splitlines()
-        assert list(verify(lcn.ground(), lines)) is not None
+        assert len(lines) == 1 or list(verify(lcn.ground(), lines))
         for bound in bounds_in(lines, str(case.query), "lower"):
             assert truth.lower_witnessed is None or bound <= Fraction(truth.lower_witnessed) + Fraction(
                 1, 10**8

@@ -1,7 +1,7 @@
 """Other people's networks: all are read, and Bayesian ones answered, as they are and widened."""
 
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 
 import pytest
 
@@ -73,8 +73,9 @@ def test_a_widened_network_is_bounded_within_its_limit(name: str, query: str, sh
     widened = points.widen(by="0.02")
     asked = widened.question(query.replace("&", "and"))
     widened.query(asked, timeout=0.1)
-    start = monotonic()
+    # Seconds of the processor: the clock runs on while other tests have it.
+    start = process_time()
     answer = widened.query(asked, timeout=5.0)
-    assert monotonic() - start < 1.1 * 5.0 + 1.0
+    assert process_time() - start < 1.1 * 5.0 + 1.0
     point = points.query(asked)
     assert answer.lower <= point.upper and point.lower <= answer.upper

@@ -17,7 +17,9 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
+from gzip import BadGzipFile, GzipFile
 from itertools import chain, starmap
 from math import ceil, floor, prod
 from pathlib import Path
@@ -36,9 +38,10 @@ from credalog.text.parse import read_file, read_query
 from credalog.theory import Theory
 
 FORMAT, VERSION = "credalog certificate", 1
-MOST_BYTES = 1 << 28
+MOST_BYTES, MOST_RESIDUAL = 1 << 28, Fraction(1, 10**5)
 NUMBER = re.compile(r"-?\d{1,4000}(\.\d{1,4000})?(/\d{1,4000})?")
 ZERO, ONE = Fraction(0), Fraction(1)
+ANEW = "Name the file that `--certificate` wrote, or write it anew."
 
 Column = tuple[int, ...]
 Form = list[tuple[Column, Fraction]]
@@ -54,7 +57,7 @@ class Refused(CredalogError):
 def require(holds: bool, step: str) -> None:
     """Refuse a step that does not hold."""
     if not holds:
-        raise Refused(f"refused: it is not so that {step}")
+        raise Refused(f"it is not so that {step}")
 
 
 def number(text: Any) -> Fraction:
@@ -64,26 +67,17 @@ def number(text: Any) -> Fraction:
 
 
 def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
-    """Return the vertices of P(x | given), if some optimum has it at one of them (proof 7)."""
+    """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 21)."""
     is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
     require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
-    declared = (frozenset[int]().union(*sides) for sides in meaning.declared)
-    require(
-        not any(x in meaning.ancestors(scope) for scope in declared), "nothing declared depends on a family"
-    )
+    bears = any(x in meaning.ancestors(frozenset(chain(*sides))) for sides in meaning.declared)
+    require(not bears, "nothing declared depends on a family")
     for k, s in enumerate(meaning.network.sentences):
         bears = x in meaning.ancestors(meaning.numbers(s.scope))
-        require(not bears or is_local(meaning, s), f"sentence {k} is about one family")
+        require(not bears or meaning.is_local(s), f"sentence {k} is about one family")
     found = vertices(meaning.polytope(x, given))
     require(bool(found), "a local polytope is not empty")
     return found
-
-
-def is_local(meaning: Meaning, s: Sentence) -> bool:
-    """Tell whether a sentence restricts nothing but P(y | one configuration of all parents)."""
-    claimed, given = meaning.numbers(s.claim_scope), meaning.numbers(s.given_scope)
-    is_tail = len(claimed) == 1 and claimed.isdisjoint(meaning.core)
-    return is_tail and given == meaning.parents[min(claimed)] and meaning.only_state(s.given) is not None
 
 
 class Proof:
@@ -128,7 +122,7 @@ class Proof:
             case ["ratio", "lower" | "upper" as end, left, given, right, t, u]:
                 events = self.event(left), self.event(given), self.event(right)
                 return self._ratio(events, end, (t, u), box)
-        raise Refused(f"refused: {str(reason)[:60]} is no reason for a row")
+        raise Refused(f"{str(reason)[:60]} is no reason for a row")
 
     def _sentence(self, k: int, end: str, t: int, context: Event) -> Form:
         """Write a sentence on a table; in a context, where its condition is one state and that follows."""
@@ -138,8 +132,8 @@ class Proof:
             state = self.meaning.only_state(s.given)
             fits = state is not None and state.items() <= context.items()
             left, given = self.meaning.numbers(s.claim_scope), self.meaning.numbers(s.given_scope)
-            stays = fits and left.isdisjoint(context)
-            stays = stays and self.meaning.independent(left, frozenset(context) - given, given)
+            require(fits and left.isdisjoint(context), f"sentence {k} is about a context")
+            stays = self.meaning.independent(left, frozenset(context) - given, given)
             require(stays, f"sentence {k} holds in a context")
         sign, bound = (1, s.lower) if end == "lower" else (-1, s.upper)
         return [
@@ -153,8 +147,7 @@ class Proof:
         left, given, right = events
         everything = {**left, **given, **right}
         require(len(everything) == sum(map(len, events)), "three events are about different variables")
-        names = frozenset(left), frozenset(right), frozenset(given)
-        require(self.meaning.independent(*names), "left and right are independent given the rest")
+        require(self.meaning.independent(*map(frozenset, (left, right, given))), "two events are independent")
         low, high = self.range(left, given, box)
         sign, bound = (1, low) if end == "lower" else (-1, high)
         part = [(column, Fraction(sign)) for column in self.cells(tables[0], everything)]
@@ -188,13 +181,12 @@ class Proof:
                     waiting.append((above, {**box, key(*events): (number(at), high)}))
                 case ["ends", x, under, *children]:
                     event = self.event(under)
-                    for child, vertex in zip(
-                        children, ends(self.meaning, self.variable(x), event), strict=True
-                    ):
+                    found = ends(self.meaning, self.variable(x), event)
+                    for child, vertex in zip(children, found, strict=True):
                         fixed = {key({x: state}, event): (p, p) for state, p in enumerate(vertex)}
                         waiting.append((child, {**box, **fixed}))
                 case node:
-                    raise Refused(f"refused: {str(node)[:60]} is no node")
+                    raise Refused(f"{str(node)[:60]} is no node")
 
     def _leaf(self, name: str, goal: Form, scales: Range, multipliers: Any, box: Box) -> None:
         weight, less = scales
@@ -247,8 +239,7 @@ class Model:
         parts = [(f.over, f.table) for f in factors]
         hidden = {x for f in factors for x in f.over}.difference(shown)
         while hidden:
-            x = min(hidden, key=lambda y: (len(_around(y, parts)), y))
-            hidden.discard(x)
+            hidden.remove(x := min(hidden, key=lambda y: (len(_around(y, parts)), y)))
             made = self._product([p for p in parts if x in p[0]], tuple(_around(x, parts) - {x}), (x,), known)
             parts = [*(p for p in parts if x not in p[0]), made]
         _, whole = self._product(parts, shown, (), known)
@@ -261,8 +252,7 @@ class Model:
         found: dict[Column, int] = {}
         for world in self.meaning.worlds((*over, *out), known):
             states = tuple(world[x] for x in over)
-            value = prod(table[tuple(world[x] for x in own)] for own, table in parts)
-            found[states] = found.get(states, 0) + value
+            found[states] = found.get(states, 0) + prod(t[tuple(world[x] for x in own)] for own, t in parts)
         return over, found
 
     def value(self, asked: Query) -> Fraction:
@@ -282,9 +272,9 @@ class Model:
 
     def _excess(self, s: Sentence) -> Fraction:
         """Return how far a sentence is missed; what holds in each row of one table holds."""
-        x, *others = self.meaning.numbers(s.claim_scope)
-        factor, given = self.factors[x], self.meaning.numbers(s.given_scope)
-        if not others and factor.is_single and given.issubset(factor.over):
+        claimed, given = self.meaning.numbers(s.claim_scope), self.meaning.numbers(s.given_scope)
+        factor = self.factors[min(claimed, default=0)]
+        if len(claimed) == 1 and factor.is_single and given.issubset(factor.over[:-1]):
             rows: dict[Column, Fraction] = {}
             for states, p in factor.table.items():
                 event = dict(zip(factor.over, states, strict=True))
@@ -301,9 +291,8 @@ class Model:
         """Return the largest |P(l | r, g) - P(l | g)| or |P(r | l, g) - P(r | g)|."""
         joint, scopes = self.joint(TRUE, left | right | given), (given, left | given, right | given)
         sums: dict[Event | Any, Fraction] = {}
-        for event, p in joint:
-            for part in _parts(event, scopes):
-                sums[part] = sums.get(part, ZERO) + p
+        for part, p in ((part, p) for event, p in joint for part in _parts(event, scopes)):
+            sums[part] = sums.get(part, ZERO) + p
         found = ((p, *(sums[part] for part in _parts(event, scopes))) for event, p in joint)
         return max(abs(p * g - lg * rg) / (g * min(lg, rg)) for p, g, lg, rg in found if lg and rg)
 
@@ -318,43 +307,46 @@ def _parts(event: Event, scopes: Iterable[Variables]) -> list[Any]:
 
 def verify(network: Network, lines: Iterable[str], *, markov: str | None = None) -> Iterator[str]:
     """Check a certificate of a network, claim by claim; yield what each says."""
-    rest = iter(lines)
-    head = _read(1, next(rest, ""))
-    if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
-        raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice="Write it anew.")
-    is_other = head.get("network") != network.digest or network.contrasts
-    if is_other or markov not in (None, head.get("markov")):
-        advice = "Name the files, the data and the Markov condition that it was written for."
-        raise CredalogError("it is about another network, or another Markov condition", advice=advice)
+    head, n = _read(1, next(rest := iter(lines), "")), 1
+    is_named = head.get("markov") in [m.value for m in Markov]
+    if not is_named or (head.get("format"), head.get("version")) != (FORMAT, VERSION):
+        raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice=ANEW)
+    is_other = head.get("network") != network.digest
+    if is_other or markov not in (None, head["markov"]):
+        what = "it is about another " + ("network" if is_other else f"Markov condition, {head['markov']}")
+        raise CredalogError(what, advice="Name the files, the data and --markov that it was written for.")
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
     meaning = Meaning(network, Markov(head["markov"]))
+    under = "" if meaning.markov is Markov.LOCAL else f"under --markov {meaning.markov.value}, "
     for n, line in enumerate(rest, start=2):
         claim = _read(n, line)
         try:
+            require(not network.contrasts, "sentences across conditions can be verified yet")
             found = names.ground_queries(read_query(claim["query"]), claim["query"])
             (asked,) = (one for one in found if isinstance(one, Query))
-            yield (_attained if claim["claim"] == "model" else _bounded)(meaning, asked, claim)
-        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            raise Refused(f"refused: line {n} is malformed: {type(error).__name__} {error}") from None
+            yield under + (_attained if claim["claim"] == "model" else _bounded)(meaning, asked, claim)
+        except (CredalogError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            why = error.message if isinstance(error, CredalogError) else f"{type(error).__name__} {error}"
+            raise Refused(f"refused: line {n}, {str(claim.get('query'))[:60]}: {why}") from None
+    require(n > 1, "the certificate claims something")
 
 
 def _read(n: int, line: str) -> dict[str, Any]:
     try:
         return dict(json.loads(line))
     except (ValueError, TypeError, RecursionError):
-        raise Refused(f"refused: line {n} is no JSON object") from None
+        raise Refused(f"refused: line {n} is no JSON object", advice=ANEW) from None
 
 
 def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
     proof, bound, sign = Proof(meaning, line), number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
-    proof.check(
-        [
-            (column, sign * (meaning.holds(asked.claim, event) - bound))
-            for event in meaning.states(asked.given, asked.scope)
-            for column in proof.cells(line["table"], event)
-        ]
-    )
+    goal = [
+        (column, sign * (meaning.holds(asked.claim, event) - bound))
+        for event in meaning.states(asked.given, asked.scope)
+        for column in proof.cells(line["table"], event)
+    ]
+    proof.check(goal)
     low, high = (max(bound, ZERO), ONE) if sign > 0 else (ZERO, min(bound, ONE))
     if low > high:
         return f"no model has P({asked.given}) > 0" if asked.is_conditional else "there is no model"
@@ -364,21 +356,28 @@ def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
 
 
 def _attained(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
-    model, stated, within = Model(meaning, line["factors"]), number(line["residual"]), number(line["within"])
-    require(model.residual(asked) <= stated, f"everything is satisfied within {float(stated):.1e}")
-    value = number(line["value"])
+    model, stated = Model(meaning, line["factors"]), min(number(line["residual"]), MOST_RESIDUAL)
+    require(model.residual(asked) <= stated, f"everything is satisfied within {upwards(stated)}")
+    value, within = number(line["value"]), number(line["within"])
     require(abs(model.value(asked) - value) <= within, f"{asked} is {float(value):.9f}")
-    who = f"a distribution that satisfies everything within {float(stated):.0e}" if stated else "a model"
-    return f"{who} attains {asked} = {float(value):.9f} within {float(within):.0e}"
+    who = f"a distribution that satisfies everything within {upwards(stated)}" if stated else "a model"
+    shown = round(value, 9)
+    return f"{who} attains {asked} = {float(shown):.9f} within {upwards(within + abs(value - shown))}"
+
+
+def upwards(error: Fraction) -> str:
+    """Write an error with one digit, no smaller than it is."""
+    return f"{Context(prec=1, rounding=ROUND_CEILING).divide(*error.as_integer_ratio()):.0e}"
 
 
 def lines_of(path: str) -> list[str]:
     """Read the lines of a certificate, compressed or not, up to a limit."""
-    data = Path(path).read_bytes()
     try:
-        data = zlib.decompressobj(31).decompress(data, MOST_BYTES + 1) if data[:2] == b"\x1f\x8b" else data
-    except zlib.error as error:
-        raise Refused(f"refused: {path} is damaged: {error}") from None
+        with Path(path).open("rb") as file:
+            is_packed = file.peek(2)[:2] == b"\x1f\x8b"
+            data = (GzipFile(fileobj=file) if is_packed else file).read(MOST_BYTES + 1)
+    except (BadGzipFile, EOFError, zlib.error) as error:
+        raise Refused(f"refused: {path} is damaged: {error}", advice=ANEW) from None
     if len(data) > MOST_BYTES:
         raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
     return data.decode(errors="replace").splitlines()
@@ -387,10 +386,11 @@ def lines_of(path: str) -> list[str]:
 def main(words: Sequence[str]) -> int:
     """Check the certificate of a model: `python -m credalog.verify MODEL CERTIFICATE`."""
     try:
-        model, certificate = words
-        for claim in verify(ground(read_file(model)), lines_of(certificate)):
+        if len(words) != 2:
+            raise CredalogError("two files are needed", advice="python -m credalog.verify MODEL CERTIFICATE")
+        for claim in verify(ground(read_file(words[0])), lines_of(words[1])):
             print(claim)
-    except (CredalogError, OSError, ValueError) as error:
+    except (CredalogError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return getattr(error, "exit_code", 2)
     return 0

@@ -56,6 +56,8 @@ def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) 
         note(f"{arguments.certificate} is not complete: {missing}.")
     if len(found.missing) > MOST_MISSING:
         note(f"and {len(found.missing) - MOST_MISSING:,} more.")
+    if found.is_interrupted:
+        raise KeyboardInterrupt
 
 
 def verify(arguments: Namespace) -> int:
@@ -71,8 +73,6 @@ def verify(arguments: Namespace) -> int:
             write(f"{claim}\n")
     if arguments.json:
         write_json({"certificate": arguments.certificate, "verified": claims})
-    elif not claims:
-        write("The certificate claims nothing.\n")
     _require_asked(model, claims, arguments.query)
     return ANSWERED
 

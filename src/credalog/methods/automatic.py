@@ -12,7 +12,7 @@ from functools import cached_property
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import likelihood, together
+from credalog.methods.cliques import cases, likelihood, together
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
@@ -28,11 +28,15 @@ from credalog.network.problem import Problem
 from credalog.network.relevance import Relevance, is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import Interval, Status
+from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status
+from credalog.numbers.tolerances import Gap, absolute_gap, allowed_gap
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
+
+FIRST_SHARE, CLOSER = 0.8, 0.9
+"""The share of the time for a first look at cases, and how much closer than needed the second one is."""
 
 MOST_FAMILIES = 60
 """Where more tables of a credal network may bear on a query, programs on cliques come to nothing in time."""
@@ -154,11 +158,78 @@ class Engine:
         return self.cliques.admits(distribution, said)
 
 
+class _Mixture:
+    """One query, asked in each case of a root: roughly first, then as closely as the mixture needs."""
+
+    def __init__(self, whole: _Asked, found: cases.Cases, engines: Sequence[Engine]) -> None:
+        self.whole = whole
+        self.found = found
+        self.engines = [(engine, Models()) for engine in engines]
+        self.tried: dict[str, None] = {"cases": None}
+        self.interval = VACUOUS
+        self.is_interrupted = False
+
+    def answer(self) -> Answer:
+        """Ask until the mixed interval is closed or the time is up."""
+        whole, tolerance = self.whole, self.whole.options.tolerance
+        self._ask(tolerance, FIRST_SHARE)
+        is_closed = self.interval.status(tolerance) is Status.EXACT
+        if not (is_closed or self.is_interrupted or whole.budget.is_spent):
+            self._ask(CLOSER * self._allowed(tolerance), 1.0)
+        status, seconds = self.interval.status(tolerance), whole.budget.elapsed
+        tried = tuple(self.tried)
+        return Answer(whole.asked, self.interval, status, "factorized", seconds, self.is_interrupted, tried)
+
+    def _ask(self, tolerance: float, share: float) -> None:
+        """Ask in both cases within a share of the time left, in the likelier one last, and mix."""
+        until, found = Budget.of(share * self.whole.budget.remaining), dict[int, Interval]()
+        weights = [float(1 - self.found.chance[0]), float(self.found.chance[1])]
+        first, last = sorted((0, 1), key=lambda case: weights[case])
+        found[first] = self._in_case(first, tolerance, until.remaining / 2.0)
+        left = tolerance - weights[first] * max(found[first].lower.gap, found[first].upper.gap)
+        closely = min(max(left, tolerance / 4.0) / weights[last], 1.0)
+        if self.is_interrupted:
+            return
+        found[last] = self._in_case(last, closely, until.remaining)
+        mixed = self.found.mixed((found[0], found[1]), self.whole.asked.claim)
+        self.interval = self.interval.joined(self._checked(mixed))
+
+    def _in_case(self, case: int, tolerance: float, seconds: float) -> Interval:
+        """Ask in one case."""
+        engine, models = self.engines[case]
+        options = replace(self.whole.options, tolerance=tolerance, timeout=seconds, report=None)
+        answer = _Asked(engine, self.whole.asked, options, models, absolute_gap).factorized()
+        self.tried.update(dict.fromkeys(answer.tried))
+        self.is_interrupted = self.is_interrupted or answer.interrupted
+        return answer.interval
+
+    def _checked(self, mixed: Interval) -> Interval:
+        """Keep the mixed models that are models of the whole."""
+        ends = (mixed.lower, mixed.upper)
+        return Interval(*(e if self._is_model(e) else replace(e, witnessed=None, model=None) for e in ends))
+
+    def _is_model(self, end: Endpoint) -> bool:
+        if end.model is None:
+            return True
+        whole, cliques = self.whole, self.whole.engine.cliques
+        said = cliques.said_of(cliques.fragment(whole.asked))
+        return cliques.admits(end.model, said, whole.asked.scope, whole.budget)
+
+    def _allowed(self, tolerance: float) -> float:
+        """Return the gap that may be left at both ends."""
+        ends = (self.interval.lower, self.interval.upper)
+        values = (e.bound if e.witnessed is None else e.witnessed for e in ends)
+        return min(allowed_gap(tolerance, value) for value in values)
+
+
 class _Asked:
     """One query, ready for any method."""
 
-    def __init__(self, engine: Engine, asked: Query, options: Options, models: Models) -> None:
+    def __init__(
+        self, engine: Engine, asked: Query, options: Options, models: Models, gap: Gap = allowed_gap
+    ) -> None:
         self.engine = engine
+        self.gap = gap
         self.compiled = engine.compiled
         self.asked = asked
         self.options = options
@@ -172,7 +243,7 @@ class _Asked:
         if (found := self._pointwise()) is not None:
             return found
         if self._as_credal is None:
-            return self._folded()
+            return self._by_cases() or self._folded()
         if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
@@ -282,6 +353,23 @@ class _Asked:
         except ProblemTooLarge:
             return self.by_columns()
 
+    def _by_cases(self) -> Answer | None:
+        """Ask in each case of a root by itself, and mix; None where there is no such root."""
+        compiled = self.compiled
+        if compiled.markov is not Markov.LOCAL or compiled.frame is not None:
+            return None
+        found = cases.cases_of(compiled.network, compiled.graph, self.asked)
+        if found is None:
+            return None
+        engines = [Engine(network, compiled.markov) for network in found.networks]
+        if not found.keeps(compiled.graph, (engine.graph for engine in engines)):
+            return None
+        # Models mix where those of the cases are of the same variables as those of the whole.
+        needed = {found.root, *self.engine.part(self.asked).problem.variables}
+        if any({found.root, *e.part(self.asked).problem.variables} != needed for e in engines):
+            return None
+        return _Mixture(self, found, engines).answer()
+
     def _folded(self) -> Answer:
         """Search on cliques, with the observations that only weigh their parents gathered into one."""
         compiled, asked = self.compiled, self.asked
@@ -327,6 +415,7 @@ class _Asked:
             fragment,
             self.models,
             jointly=jointly,
+            gap=self.gap,
             outside=self._outside if fragment.problem.structure.core else None,
         )
 

@@ -28,8 +28,8 @@ Range: TypeAlias = tuple[Fraction, Fraction]
 Key: TypeAlias = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
 """The name of P(left | given)."""
 
-WIDEST = 8
-"""In formulas about more variables than this, a single state is recognised only where it is spelt out."""
+WIDEST = 1 << 12
+"""In formulas with more states than this, a single one is recognised only where it is spelt out."""
 
 MOST_STATES = 1 << 20
 """More states than this are not gone through one by one."""
@@ -79,6 +79,12 @@ class Meaning(MarkovCondition):
         """Return the distributions of x that single sentences allow under one condition."""
         return LocalPolytope(self.sizes[x], self._rows.get((x, frozenset(given.items())), ()))
 
+    def is_local(self, sentence: Sentence) -> bool:
+        """Tell whether a sentence restricts nothing but P(x | one configuration of all parents)."""
+        claimed, given = self.numbers(sentence.claim_scope), self.numbers(sentence.given_scope)
+        is_tail = len(claimed) == 1 and claimed.isdisjoint(self.core)
+        return is_tail and given == self.parents[min(claimed)] and self.only_state(sentence.given) is not None
+
     def stated(self, left: Event, given: Event) -> Range:
         """Return between which values sentences keep P(left | given); the greater first if there is none."""
         if len(left) != 1:
@@ -104,9 +110,10 @@ class Meaning(MarkovCondition):
         literals = literals_of(formula)
         if literals is not None:
             return {self.number[v]: v.values.index(value) for v, value in literals.items()}
-        if len(scope(formula)) > WIDEST:
+        over = sorted(self.numbers(scope(formula)))
+        if prod(self.sizes[x] for x in over) > WIDEST:
             return None
-        states = [e for e in self.worlds(sorted(self.numbers(scope(formula))), {}) if self.holds(formula, e)]
+        states = [e for e in self.worlds(over, {}) if self.holds(formula, e)]
         return states[0] if len(states) == 1 else None
 
     def states(self, given: Formula, over: Iterable[Variable]) -> Iterator[Event]:

@@ -5,7 +5,13 @@ Input: a tolerance asked for, and a value. Output: the gap that may be left ther
 
 from __future__ import annotations
 
-__all__ = ["FEASIBILITY", "TOLERANCE", "absolute_gap", "allowed_gap"]
+from collections.abc import Callable
+from typing import TypeAlias
+
+__all__ = ["FEASIBILITY", "TOLERANCE", "Gap", "absolute_gap", "allowed_gap"]
+
+Gap: TypeAlias = Callable[[float, float], float]
+"""Whoever gives the gap that may be left at a value, from the tolerance."""
 
 TOLERANCE = 1e-4
 """The largest gap between bound and witness at which an answer is called EXACT, unless told otherwise."""

@@ -38,7 +38,7 @@ from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, End, Interval
-from credalog.numbers.tolerances import FEASIBILITY
+from credalog.numbers.tolerances import FEASIBILITY, Gap, allowed_gap
 from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.tables.distribution import Distribution
@@ -79,6 +79,9 @@ OUTSIDE_SHARE = 0.1
 PER_SECOND = 1 << 15
 """How large a program may be for each second that is left."""
 
+LOG_LINEAR_CORE = 1 << 9
+"""Up to this many states a core whose models are log-linear is searched in one table at once."""
+
 CORE_LIMIT = 1 << 12
 """The literal core is formed as one table up to this many states."""
 
@@ -111,6 +114,7 @@ class Ends:
         models: Models,
         *,
         jointly: bool = False,
+        gap: Gap = allowed_gap,
         outside: Callable[[Budget], Interval] | None = None,
     ) -> None:
         self.cliques = cliques
@@ -122,6 +126,7 @@ class Ends:
         # What stands for a model in one question need not in the next.
         self.accepted: list[Distribution] = []
         self.jointly = jointly
+        self.gap = gap
         self.outside = outside
         self.lower_search: Search | None = None
         self.slices: dict[End, Search] = {}
@@ -398,7 +403,7 @@ class Ends:
 
     def _open(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""
-        if self._tied is None or self._suits_one_table:
+        if self._tied is None or self._suits_one_table or self._suits_log_linear_core:
             return self._sandwiched(budget, end, known)
         outer = self._searched(Reading.TIED, budget.share(0.5), end, known, floor=self._prior[end].bound)
         if outer.ending is Ending.STOPPED:
@@ -409,6 +414,16 @@ class Ends:
             return self._sandwiched(budget, end, outer.witness).joined(outer, end)
         except ProblemTooLarge:
             return outer
+
+    @cached_property
+    def _suits_log_linear_core(self) -> bool:
+        """Tell whether the literal core is small and log-linear models reach what they can of it.
+
+        Then tables along the ties, of which fewer conditions are stated, bound no better in more time.
+        """
+        structure = self.fragment.problem.structure
+        is_one = tuple(sorted(structure.core)) in structure.components
+        return is_one and self.fragment.core_states <= LOG_LINEAR_CORE and self._log_linear is not None
 
     def _sandwiched(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Attain from inside, bound from outside, and form the literal core only on a gap that is left."""
@@ -449,6 +464,8 @@ class Ends:
 
     def _literally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Search with the whole core in one table; with everything in it where that is small."""
+        if self._suits_log_linear_core and known is not None:
+            return self._searched(Reading.LITERAL, budget, end, known, attains=False)
         jointly, floor = self._suits_one_table, self._prior[end].bound
         return self._searched(Reading.LITERAL, budget, end, known, jointly=jointly, floor=floor)
 
@@ -471,11 +488,12 @@ class Ends:
         *,
         root_only: bool = False,
         jointly: bool = False,
+        attains: bool = True,
         floor: float | None = None,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
         self.tried["one table" if jointly or self.jointly else TRIED[reading]] = None
-        limits = Limits(self.options.tolerance, budget, root_only, report=self._report(end))
+        limits = Limits(self.options.tolerance, budget, root_only, attains, self._report(end), gap=self.gap)
         found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
         if end is End.LOWER:
             self.lower_search = found

@@ -41,6 +41,9 @@ WORLDS = 1 << 12
 TERMS = 1 << 9
 """Families with more terms than this are not searched."""
 
+STARTS = 4
+"""From how many parameters a search for a witness starts."""
+
 STEPS = 60
 """How many linear programs the search for one witness may solve."""
 
@@ -152,24 +155,35 @@ class LogLinear:
         claimed = worlds & truth_table(asked.claim, self.problem.variables).ravel()
         if limits is None or not claimed.any():
             return None
-        start = self._feasible(budget)
-        if start is None:
-            return None
-        sign = end.sign
-        goal = _Goal(np.flatnonzero(claimed), np.flatnonzero(worlds), sign)
-        best = _Walk(self, limits, goal, budget).run(start)
-        kept = _Walk(self, limits, None, budget).arrive(best)
-        return self.distribution(start if kept is None else kept)
+        goal = _Goal(np.flatnonzero(claimed), np.flatnonzero(worlds), end.sign)
+        best: tuple[float, Floats] | None = None
+        for start in self._feasible(budget):
+            there = _Walk(self, limits, goal, budget).run(start)
+            kept = _Walk(self, limits, None, budget).arrive(there)
+            found = start if kept is None else kept
+            value = goal.at(self.at(found))[0]
+            best = (value, found) if best is None or value < best[0] else best
+            if budget.is_spent:
+                break
+        return None if best is None else self.distribution(best[1])
 
-    def _feasible(self, budget: Budget) -> Floats | None:
-        """Return parameters that satisfy the sentences, well inside if possible; they are sought once."""
-        if self.found:
-            return self.found[0]
-        start = np.zeros(sum(block.terms.shape[1] for block in self.blocks))
+    def _feasible(self, budget: Budget) -> Iterator[Floats]:
+        """Yield several parameters that satisfy the sentences: the walk from one alone may end nearby."""
+        yield from self.found
+        rng, count = np.random.default_rng(0), sum(block.terms.shape[1] for block in self.blocks)
+        starts = [np.zeros(count), *rng.normal(size=(STARTS - 1, count))]
+        for start in starts[len(self.found) :]:
+            walked = self._satisfied(start, budget)
+            if walked is None:
+                return
+            self.found.append(walked)
+            yield walked
+
+    def _satisfied(self, start: Floats, budget: Budget) -> Floats | None:
+        """Walk to parameters that satisfy the sentences, well inside if possible."""
         for margin in (CENTRAL, MARGIN):
             walked = _Walk(self, self._limits or (), None, budget, margin=margin).arrive(start)
             if walked is not None:
-                self.found.append(walked)
                 return walked
         return None
 

@@ -10,10 +10,12 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
+import scipy.sparse as sp
 
 from credalog.methods.cliques.rational import exact_bound
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Warrant
+from credalog.program.products import with_rows
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.trusted.certify import Checker
@@ -46,6 +48,12 @@ class Prover:
         self.warrant = Checker.warrant
         self._checker = Checker(program)
         self._seconds_exact = 0.0
+
+    def with_rows(self, rows: sp.csr_array) -> Prover:
+        """Return a prover of the program with more rows, which hold anyway; it stands on the same words."""
+        found = Prover(with_rows(self.program, rows), self.objective, self.end, self.budget)
+        found.warrant, found._seconds_exact = self.warrant, self._seconds_exact
+        return found
 
     def relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
         """Solve the linear relaxation of a box."""

@@ -213,7 +213,9 @@ class Reader:
         left = 1.0 - found.sum(axis=1)
         room = np.where(left[:, None] > 0.0, highs - found, found - lows)
         found[np.arange(len(found)), np.argmax(room, axis=1)] += left
-        return found
+        # What is within its bounds stays as it is: rare states would drown in a shift of the last digits.
+        is_inside = ((lows <= shares) & (shares <= highs)).all(axis=1, keepdims=True)
+        return np.where(is_inside, shares, found)
 
     def distribution(self, theta: Floats) -> Distribution:
         """Return the product of all tables, given their entries."""

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.products import products_of
 from credalog.methods.cliques.proofs import Prover
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
@@ -23,7 +24,7 @@ from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
-from credalog.program.solvers.highs import Basis
+from credalog.program.solvers.highs import Basis, with_basic_rows
 from credalog.program.surroundings import Surroundings
 from credalog.tables.distribution import Distribution
 from credalog.trusted.certify import Checker
@@ -50,6 +51,12 @@ RELIABLE = 6
 
 NARROWING_SHARE = 0.2
 """The share of the time that may go into narrowing ratios before the first cut."""
+
+PRODUCTS_SHARE, PRODUCT_ROUNDS, PRODUCT_ROWS = 0.3, 6, 300
+"""The share of the time for products of bounds, in so many rounds at most, of so many rows at most."""
+
+PRODUCT_GAIN = 0.05
+"""Rounds that close a smaller share of the gap to what is attained are the last."""
 
 CLOSE = 0.1
 """How much of the gap that may be left a part of the program may cost."""
@@ -294,15 +301,44 @@ class Search:
         if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):
             return Explored(closed=bound)
         solved = solved._replace(open=self._candidates(leaf.box, claim.point))
-        return Explored(((bound, self._begun(bound, solved) if is_root else solved),))
+        return Explored((self._begun(bound, solved) if is_root else (bound, solved),))
 
-    def _begun(self, bound: float, leaf: _Leaf) -> _Leaf:
-        """Prepare the root for the first cut, and go on with the part of the program that bears on it."""
+    def _begun(self, bound: float, leaf: _Leaf) -> tuple[float, _Leaf]:
+        """Prepare the root for the first cut: narrow its ratios, multiply them, leave out what is far."""
         leaf = leaf._replace(box=self._prepared(leaf.box, bound))
         if self.limits.root_only or self._suffices(bound):
-            return leaf
+            return bound, leaf
+        bound, leaf = self._multiplied(bound, leaf)
+        return bound, leaf if self._suffices(bound) else self._surrounded(bound, leaf)
+
+    def _multiplied(self, bound: float, leaf: _Leaf) -> tuple[float, _Leaf]:
+        """Add products of bounds that the relaxation violates, as long as these close enough of the gap."""
+        products, budget = products_of(self.encoding), self.limits.budget.share(PRODUCTS_SHARE)
+        if products is None:
+            return bound, leaf
+        claim, basis = self.prover.relax(leaf.box, leaf.basis)
+        for _ in range(PRODUCT_ROUNDS):
+            if claim.outcome is not Outcome.OPTIMAL or budget.is_spent:
+                break
+            rows = products.violated(leaf.box, claim.point, PRODUCT_ROWS)
+            if not rows.shape[0]:
+                break
+            prover = self.prover.with_rows(rows)
+            claim, basis = prover.relax(leaf.box, basis and with_basic_rows(basis, self.prover.program, rows))
+            if claim.outcome is not Outcome.OPTIMAL:
+                break
+            before, bound = bound, prover.bound(claim, leaf.box, bound)
+            self.whole = self.prover = prover
+            leaf = leaf._replace(basis=basis, open=self._candidates(leaf.box, claim.point))
+            self._look_for_witness(claim.point, bound)
+            if self._suffices(bound) or bound - before < PRODUCT_GAIN * (self._enough() - before):
+                break
+        return bound, leaf
+
+    def _surrounded(self, bound: float, leaf: _Leaf) -> _Leaf:
+        """Go on with the part of the program that bears on the query, if it is as good."""
         near = bound - CLOSE * self.limits.gap(self.limits.tolerance, self.end.sign * bound)
-        for program, objective in Surroundings(self.program, self.objective, leaf.box).parts():
+        for program, objective in Surroundings(self.whole.program, self.objective, leaf.box).parts():
             prover = Prover(program, objective, self.end, self.limits.budget)
             claim, basis = prover.relax(leaf.box, None)
             if claim.outcome is Outcome.OPTIMAL and prover.bound(claim, leaf.box, -inf) >= near:

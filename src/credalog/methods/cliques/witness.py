@@ -104,7 +104,20 @@ class WitnessSearch:
         return self.from_point(point / mass, steps=STEPS)
 
     def from_point(self, point: Floats, *, steps: int) -> Candidate | None:
-        """Search from a point of the relaxation; return the best feasible candidate met."""
+        """Search from a point of the relaxation; return the best feasible candidate met.
+
+        Steps that begin at the basis of the last are cheap; now and then such a walk finds nothing, where one
+        of steps that begin anew does.
+        """
+        self._linearization.begin(warm=True)
+        found = self._walked(point, steps)
+        if found is None and steps > 1 and not self.budget.is_spent:
+            self._linearization.begin(warm=False)
+            found = self._walked(point, steps)
+        return found
+
+    def _walked(self, point: Floats, steps: int) -> Candidate | None:
+        """Take so many steps from a point, as long as they help."""
         sign = self.end.sign
         here = self._candidate(point)
         best, radius = None, 0.5

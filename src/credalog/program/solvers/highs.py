@@ -19,7 +19,16 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 
-__all__ = ["Basis", "Linearization", "Relaxation", "elastic_step", "linear_model", "quiet_highs", "run_for"]
+__all__ = [
+    "Basis",
+    "Linearization",
+    "Relaxation",
+    "elastic_step",
+    "linear_model",
+    "quiet_highs",
+    "run_for",
+    "with_basic_rows",
+]
 
 RAY_SECONDS = 0.5
 """How long a second run, that only fetches the proof of infeasibility, may take even when the time is up."""
@@ -94,6 +103,21 @@ class _Loaded:
     def serves(self, end: End, objective: Objective) -> bool:
         """Tell whether another box of the same question is a few changes away."""
         return self.end is end and self.objective is objective
+
+
+def with_basic_rows(basis: Basis, program: Program, rows: sp.csr_array) -> Basis:
+    """Return a basis of a program for the one with more inequalities: each new row is basic."""
+    first = program.inequalities.shape[0]
+    status = list(basis.row_status)
+    found = highspy.HighsBasis()
+    found.valid, found.alien = True, False
+    found.col_status = basis.col_status
+    found.row_status = [
+        *status[:first],
+        *[highspy.HighsBasisStatus.kBasic] * rows.shape[0],
+        *status[first:],
+    ]
+    return found
 
 
 class Relaxation:
@@ -401,6 +425,7 @@ class Linearization:
         self._swing = _unit_columns(program.equalities.shape[0], equal)
         self._sway = _unit_columns(contexts, missed)
         self._basis: Basis = None
+        self._is_warm = True
         self._slack = len(stated) + 2 * len(equal) + 2 * len(missed)
 
     def step(
@@ -429,16 +454,20 @@ class Linearization:
         price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
         self._highs.passModel(linear_model(price, columns, matrix, rows))
+        self._highs.setOptionValue("presolve", "choose" if self._basis is None else "off")
         if self._basis is not None:
-            self._highs.setOptionValue("presolve", "off")
             self._highs.setBasis(self._basis)
         run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         # The next step is solved near this one.
-        self._basis = self._highs.getBasis()
+        self._basis = self._highs.getBasis() if self._is_warm else None
         found: Floats = np.array(self._highs.getSolution().col_value)[: self.program.columns]
         return found
+
+    def begin(self, *, warm: bool) -> None:
+        """Forget the last step, whose basis leads a new walk astray; keep the next ones if asked."""
+        self._basis, self._is_warm = None, warm
 
     def _rows(
         self, objective: Objective, point: Floats, ratios: Floats

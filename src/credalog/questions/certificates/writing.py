@@ -10,7 +10,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, log10
 from pathlib import Path
@@ -33,7 +33,7 @@ from credalog.questions.certificates.program import reasoned
 from credalog.questions.certificates.proving import Least, Proved, prove
 from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.tables.distribution import Distribution
-from credalog.verify import FORMAT, MOST_BYTES, VERSION, Model, Refused
+from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION, Model, Refused
 
 __all__ = ["Certificate", "certify", "certify_consistency"]
 
@@ -46,16 +46,13 @@ PLACES = 12
 """How many decimals of a bound are claimed."""
 
 
-LARGEST_RESIDUAL = Fraction(1, 10**5)
-"""What misses a sentence or an independence by more, relative to its condition, is not called a model."""
-
-
 @dataclass(frozen=True)
 class Certificate:
-    """The lines that were proved, and in words what was not."""
+    """The lines that were proved, and in words what was not; Ctrl-C leaves what was proved before it."""
 
     lines: tuple[dict[str, Any], ...]
     missing: tuple[str, ...]
+    is_interrupted: bool = False
 
     @property
     def text(self) -> str:
@@ -91,10 +88,12 @@ def certify(
 ) -> Certificate:
     """Write down proofs of the bounds that results rest on, and the models that attain them."""
     writing = _Writing(engine, options.timeout)
-    for result in results:
-        ends = _of_decision(result) if isinstance(result, Decision) else _of_answer(result, writing.missing)
-        for wanted in ends:
+    try:
+        for wanted in _wanted(results, writing.missing):
             writing.certify(wanted)
+    except KeyboardInterrupt:
+        writing.missing.append("it was interrupted")
+        return replace(writing.certificate, is_interrupted=True)
     return writing.certificate
 
 
@@ -104,6 +103,12 @@ def certify_consistency(engine: Engine, options: Options = Options()) -> Certifi
     if not writing.write_model(Query(TRUE), None) and not writing.refute():
         writing.missing.append("neither a model nor a contradiction could be certified")
     return writing.certificate
+
+
+def _wanted(results: Iterable[Answer | Decision], missing: list[str]) -> Iterator[Wanted]:
+    """Yield the ends of results."""
+    for result in results:
+        yield from _of_decision(result) if isinstance(result, Decision) else _of_answer(result, missing)
 
 
 def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
@@ -246,7 +251,7 @@ class _Writing:
             residual, value = checked.residual(asked), checked.value(asked)
         except (Refused, ProblemTooLarge):
             return False
-        if residual > LARGEST_RESIDUAL:
+        if residual > MOST_RESIDUAL:
             return False
         line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
         within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}

@@ -1,0 +1,421 @@
+"""The verifier's own theorems against distributions that were not found by the engine, and forged claims."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from fractions import Fraction
+from itertools import combinations, product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from credalog import CredalogError, parse
+from credalog.cli import main
+from credalog.network.formulas import TRUE, conjunction
+from credalog.network.graph import Markov
+from credalog.network.markov import MarkovCondition
+from credalog.network.meaning import Meaning, key
+from credalog.network.sentences import Network, Query
+from credalog.questions.certificates.writing import Wanted, _Writing
+from credalog.verify import Box, Model, Proof, Refused, ends, lines_of, verify
+from credalog.verify import main as verify_alone
+
+NAMES = "abcd"
+SIZE = len(NAMES)
+MODEL = {"claim": "model", "query": "P(a)", "value": "0.4", "within": "0", "residual": "0"}
+SIXTHS: dict[int, list[tuple[int, ...]]] = {
+    2: [(0, 6), (6, 0), (3, 3), (1, 5)],
+    3: [(6, 0, 0), (0, 3, 3), (2, 1, 3), (0, 0, 6), (1, 4, 1)],
+}
+"""Rows of tables, in sixths, by the number of values."""
+
+BOUND = {"claim": "lower", "table": 0, "tables": [[[0], []]], "rows": [], "nodes": [["leaf", "1", "0", []]]}
+
+
+def claimed(text: str, *claims: dict[str, Any], markov: str = "local") -> list[str]:
+    """Return what the verifier says of claims that no engine made."""
+    return list(verify(parse(text).ground(), written(text, *claims, markov=markov)))
+
+
+def written(text: str, *claims: dict[str, Any], markov: Any = "local") -> list[str]:
+    head = {"format": "credalog certificate", "version": 1, "network": parse(text).ground().digest}
+    return [json.dumps(line) for line in ({**head, "markov": markov}, *claims)]
+
+
+# ---- forged claims ----------------------------------------------------------------------------------------
+
+
+def test_a_condition_about_the_claimed_variable_is_not_read_off_its_table():
+    """P(red) = 0.4 is no more than 0.5, but P(red | red or green) = 0.8 is."""
+    text = "variable C in {red, green, blue}\nP(C = red | C = red or C = green) <= 0.5"
+    forged = {**MODEL, "query": "P(C = red)", "factors": [[[0], [], 10, [4, 1, 5]]]}
+    with pytest.raises(Refused, match="satisfied"):
+        claimed(text, forged)
+    assert claimed(text, {**forged, "factors": [[[0], [], 10, [4, 4, 2]]]})
+
+
+def test_what_is_printed_of_a_model_is_no_nearer_than_what_was_checked():
+    """The model has P(a) = 0.4: not 0.26 within 0.1, nor 0.399999999 within 1e-12."""
+    table = [[[0], [], 10, [6, 4]]]
+    (far,) = claimed("P(a) <= 0.5", {**MODEL, "value": "0.26", "within": "0.14", "factors": table})
+    assert far.endswith("= 0.260000000 within 2e-1")
+    near = {**MODEL, "value": "0.3999999994", "within": "0.0000000006", "factors": table}
+    (claim,) = claimed("P(a) <= 0.5", near)
+    shown, within = Fraction(claim.split()[-3]), Fraction(claim.split()[-1])
+    assert abs(Fraction(4, 10) - shown) <= within < Fraction(1, 10**8)
+
+
+def test_a_distribution_far_from_every_model_attains_nothing():
+    forged = {**MODEL, "value": "0.9", "residual": "0.5", "factors": [[[0], [], 10, [1, 9]]]}
+    with pytest.raises(Refused, match="within 1e-5"):
+        claimed("P(a) = 0.4", forged)
+
+
+def test_a_claim_under_another_markov_condition_says_so():
+    """Two atoms are independent under `local`: P(a and b) = 0.16, and 0.4 is attained under `none` alone."""
+    text = "P(a) = 0.4\nP(b) = 0.4"
+    copied = {"query": "P(a and b)", "factors": [[[0], [], 10, [6, 4]], [[1], [0], 1, [1, 0, 0, 1]]]}
+    (claim,) = claimed(text, {**MODEL, **copied}, markov="none")
+    assert claim.startswith("under --markov none, a model attains P(a and b) = 0.4")
+    with pytest.raises(Refused):
+        claimed(text, {**MODEL, **copied})
+
+
+@pytest.mark.parametrize("markov", [None, "strange", ["local"], {}, 3])
+def test_a_certificate_names_a_known_markov_condition(markov):
+    with pytest.raises(CredalogError, match="no credalog certificate"):
+        list(verify(parse("P(a) = 0.4").ground(), written("P(a) = 0.4", markov=markov)))
+
+
+def test_a_bound_under_a_condition_that_cannot_hold_says_nothing_of_other_conditions():
+    impossible = {**BOUND, "query": "P(a | a and !a)", "bound": "1"}
+    assert claimed("P(a) = 0.4", impossible, {**impossible, "bound": "2"})[1].startswith("no model has")
+    with pytest.raises(Refused, match=r"line 3, P\(a\): .*leaf 0"):
+        claimed("P(a) = 0.4", impossible, {**BOUND, "query": "P(a)", "bound": "1"})
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"bound": 0.5}, "is a number"),
+        ({"bound": "1/0"}, "ZeroDivisionError"),
+        ({"bound": "nan"}, "is a number"),
+        ({"query": "P(z)"}, "no proposition z"),
+        ({"query": 7}, "TypeError"),
+        ({"tables": [[[0], [[0, 1]]]]}, "names each variable once"),
+        ({"tables": [[[True], []]]}, "there is a variable True"),
+        ({"tables": [[[-1], []]]}, "there is a variable -1"),
+        ({"nodes": [["leaf", "0", "0", []]]}, "proves something"),
+        ({"nodes": [["leaf", "-1", "2", []]]}, "proves something"),
+        ({"nodes": [["cut", [[0, 1]], [], "1/2", 0, 0]]}, "stands in one place"),
+        ({"nodes": [["ends", 0, []]]}, "ValueError"),
+        (
+            {"rows": [["sentence", -1, "lower", 0, []]], "nodes": [["leaf", "1", "0", [[0, "1"]]]]},
+            "sentence -1",
+        ),
+    ],
+)
+def test_a_forged_bound_is_refused_with_its_line_and_its_reason(change, why):
+    with pytest.raises(Refused, match=rf"line 2, .*{why}"):
+        claimed("P(a) <= 0.4", {**BOUND, "query": "P(a)", "bound": "1/2", **change})
+
+
+# ---- files ------------------------------------------------------------------------------------------------
+
+
+def test_half_a_file_two_files_and_none_are_refused(tmp_path):
+    """Claims that were cut off, or that follow another certificate, would be passed over in silence."""
+    whole = gzip.compress("\n".join(written("P(a) = 0.4", {**BOUND, "query": "P(a)", "bound": "0"})).encode())
+    (tmp_path / "m.lcn").write_text("P(a) = 0.4\n", encoding="utf-8")
+    for data, code in ((whole, 0), (whole[:-4], 5), (whole + b"more", 5), (whole + whole, 5), (b"", 5)):
+        (tmp_path / "c").write_bytes(data)
+        assert main(["verify", str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == code
+        assert verify_alone([str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == code
+
+
+def test_a_certificate_without_a_claim_proves_nothing(tmp_path, capsys):
+    (tmp_path / "m.lcn").write_text("P(a) = 0.4\n", encoding="utf-8")
+    (tmp_path / "c").write_text("\n".join(written("P(a) = 0.4")), encoding="utf-8")
+    assert main(["verify", str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == 5
+    assert "claims something" in capsys.readouterr().err
+
+
+def test_an_interruption_leaves_what_was_proved(tmp_path, monkeypatch):
+    model, out = tmp_path / "m.lcn", tmp_path / "c"
+    model.write_text("0.2 <= P(a) <= 0.4\n0.3 <= P(b) <= 0.6\n", encoding="utf-8")
+    proved = _Writing.certify
+
+    def interrupted(writing: _Writing, wanted: Wanted) -> None:
+        if str(wanted.query) == "P(b)":
+            raise KeyboardInterrupt
+        proved(writing, wanted)
+
+    monkeypatch.setattr(_Writing, "certify", interrupted)
+    assert main(["query", str(model), "P(a)", "P(b)", "--certificate", str(out)]) == 130
+    assert main(["verify", str(model), str(out), "P(a)"]) == 0
+    assert main(["verify", str(model), str(out), "P(b)"]) == 2
+
+
+def test_a_network_with_a_sentence_across_conditions_is_refused():
+    """Nothing here knows what such a sentence says: a model might miss it."""
+    text = "0.2 <= P(a) <= 0.4\nP(b | a) >= P(b | !a)"
+    with pytest.raises(Refused, match="across conditions"):
+        claimed(text, {**BOUND, "query": "P(a)", "bound": "0"})
+
+
+def test_the_verifier_alone_says_what_it_needs(tmp_path, capsys):
+    assert verify_alone([]) == 2
+    assert "MODEL CERTIFICATE" in capsys.readouterr().err
+    assert verify_alone([str(tmp_path / "m"), str(tmp_path / "c")]) == 2
+    with pytest.raises(OSError, match="c"):
+        lines_of(str(tmp_path / "c"))
+
+
+# ---- theorems ---------------------------------------------------------------------------------------------
+
+
+def random_network(rng: Random) -> Network:
+    """Draw arrows and ties by sentences that say nothing else, and sometimes an independence."""
+    lines = [f"0 <= P({x}) <= 1" for x in NAMES]
+    for x, y in combinations(NAMES, 2):
+        word = rng.choice(["", "", "", "{x} | {y}", "{y} | {x}", "{x} and {y}", "{x} xor {y}"])
+        lines += [f"0 <= P({word.format(x=x, y=y)}) <= 1"] if word else []
+    x, y, *others = rng.sample(NAMES, SIZE)
+    declared = (f"independent {x}, {y}", f"independent {x}, {y} {others[0]} | {others[1]}")
+    lines += rng.choice([[], [rng.choice(declared)]])
+    return parse("\n".join(lines)).ground()
+
+
+def linear_spaces() -> list[frozenset[int]]:
+    """Return all linear spaces of worlds; a world is a number, its bits are the states."""
+    found, waiting = set[frozenset[int]](), [frozenset((0,))]
+    while waiting:
+        space = waiting.pop()
+        found.add(space)
+        larger = (space | {a ^ v for a in space} for v in range(1 << SIZE) if v not in space)
+        waiting += [s for s in larger if s not in found]
+    return sorted(found, key=sorted)
+
+
+def dependence(joint: np.ndarray, left: Any, right: Any, given: Any) -> float:
+    def over(kept: set[int]) -> np.ndarray:
+        return np.asarray(joint.sum(axis=tuple(x for x in range(SIZE) if x not in kept), keepdims=True))
+
+    g, l, r = set(given), {*left, *given}, {*right, *given}
+    return float(np.abs(over(l | r) * over(g) - over(l) * over(r)).max())
+
+
+def is_literal_model(condition: MarkovCondition, joint: np.ndarray) -> bool:
+    said = [({x}, condition.ndnp(x), condition.parents[x]) for x in range(SIZE)]
+    local = said if condition.markov is not Markov.NONE else []
+    return all(dependence(joint, *sides) < 1e-12 for sides in (*local, *condition.declared))
+
+
+def uniform_on(space: frozenset[int]) -> np.ndarray:
+    worlds = product((0, 1), repeat=SIZE)
+    inside = [sum(bit << x for x, bit in enumerate(world)) in space for world in worlds]
+    return np.array(inside, dtype=float).reshape((2,) * SIZE) / len(space)
+
+
+def test_independences_that_are_claimed_hold_in_every_linear_law_that_is_a_literal_model():
+    """Copies and parities are where the literal local condition says less than a graph seems to."""
+    rng, laws, checked = Random(3), [uniform_on(space) for space in linear_spaces()], 0
+    for _ in range(60):
+        condition = MarkovCondition(random_network(rng), rng.choice([Markov.LOCAL, Markov.NONE]))
+        models = [law for law in laws if is_literal_model(condition, law)]
+        for roles in product(range(4), repeat=SIZE):
+            sides = [frozenset(x for x in range(SIZE) if roles[x] == role) for role in range(3)]
+            if sides[0] and sides[1] and condition.independent(*sides):
+                checked += 1
+                assert all(dependence(law, *sides) < 1e-12 for law in models)
+    assert checked > 100
+
+
+def test_two_pairs_that_share_nothing_are_independent_under_the_global_condition_alone():
+    """Four copies of one coin satisfy every local condition (proof 10)."""
+    network = parse("0 <= P(a and b) <= 1\n0 <= P(c and d) <= 1").ground()
+    sides = frozenset((0, 1)), frozenset((2, 3)), frozenset[int]()
+    copies = uniform_on(frozenset((0, 15)))
+    assert is_literal_model(MarkovCondition(network, Markov.LOCAL), copies)
+    assert not MarkovCondition(network, Markov.LOCAL).independent(*sides)
+    assert MarkovCondition(network, Markov.GLOBAL).independent(*sides)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("0 <= P(a) <= 1\n0.4 <= P(a and b) <= 0.6 ; tau=False", "sentence 1 is about one family"),
+        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(b) = 0.3", "sentence 3 is about one family"),
+        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(c | a) = 0.9\nindependent b, c", "nothing declared"),
+        ("0 <= P(a) <= 1\nP(a and b) <= 0.6", "outside the core"),
+        ("P(a) <= 0.2\nP(a) >= 0.4", "is not empty"),
+    ],
+)
+def test_a_family_that_something_else_restricts_is_not_taken_at_its_ends(text, why):
+    with pytest.raises(Refused, match=why):
+        ends(Meaning(parse(text).ground(), Markov.LOCAL), 0, {})
+
+
+def test_a_family_above_an_impossible_one_is_taken_at_its_ends():
+    """P(a) = 0 in every model, since nothing satisfies what is said of b given a: an end of [0, 0.5]."""
+    network = parse("0 <= P(a) <= 0.5\nP(b | a) <= 0.2\nP(b | a) >= 0.3\nP(b | !a) = 0.7").ground()
+    assert ends(Meaning(network, Markov.LOCAL), 0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
+
+
+def random_factors(rng: Random) -> tuple[list[Any], np.ndarray]:
+    """Draw a product of tables in an order of its own, and its joint table."""
+    factors, joint, order = [], np.ones((2,) * SIZE), rng.sample(range(SIZE), SIZE)
+    for place, x in enumerate(order):
+        parents = sorted(rng.sample(order[:place], min(place, rng.choice([0, 1, 1, 2]))))
+        rows = [rng.choice([(0, 4), (4, 0), (2, 2), (3, 1)]) for _ in range(2 ** len(parents))]
+        factors.append([[x], parents, 4, [p for row in rows for p in row]])
+        table = np.array(rows).reshape((2,) * len(parents) + (2,)) / 4
+        axes = [2 if y in (*parents, x) else 1 for y in range(SIZE)]
+        joint = joint * table.transpose(np.argsort([*parents, x])).reshape(axes)
+    return factors, joint
+
+
+def test_a_distribution_is_called_a_model_if_and_only_if_it_satisfies_the_literal_condition():
+    """A question about all variables leaves no component to proof 9."""
+    rng, told = Random(5), {True: 0, False: 0}
+    for _ in range(80):
+        network = random_network(rng)
+        meaning, asked = Meaning(network, Markov.LOCAL), about_all(network)
+        for factors, joint in (random_factors(rng) for _ in range(4)):
+            is_model = is_literal_model(meaning, joint)
+            told[is_model] += 1
+            assert (Model(meaning, factors).residual(asked) == 0) == is_model
+    assert min(told.values()) > 10
+
+
+def about_all(network: Network) -> Query:
+    return Query(conjunction(v.is_("true") for v in network.variables))
+
+
+def random_formula(rng: Random) -> str:
+    atoms = [rng.choice(["", "!"]) + rng.choice([*NAMES[1:], "C = red", "C = green"]) for _ in range(2)]
+    word = rng.choice(["", " and ", " or ", " xor "])
+    return word.join(atoms) if word else atoms[0]
+
+
+def test_sentences_are_measured_as_in_the_table_of_all_worlds():
+    """Conditions may be about the claimed variable, several states, or nothing that can be."""
+    rng, missed = Random(2), 0
+    for _ in range(150):
+        claim, given = random_formula(rng), random_formula(rng)
+        lines = ["variable C in {red, green, blue}", *(f"0 <= P({x}) <= 1" for x in ("C = red", *NAMES[1:]))]
+        network = parse("\n".join((*lines, f"0.3 <= P({claim} | {given}) <= 0.6"))).ground()
+        meaning = Meaning(network, Markov.NONE)
+        factors, worlds = random_laws(meaning, rng)
+        found, sentence = Model(meaning, factors).residual(Query(TRUE)), network.sentences[-1]
+        under = [(e, p) for e, p in worlds if meaning.holds(sentence.given, e)]
+        mass = sum(p for _, p in under)
+        part = sum(p for e, p in under if meaning.holds(sentence.claim, e))
+        low, high = Fraction(3, 10), Fraction(6, 10)
+        assert found == (max(0, low - part / mass, part / mass - high) if mass else 0)
+        missed += found > 0
+    assert missed > 30
+
+
+def random_laws(meaning: Meaning, rng: Random) -> tuple[list[Any], list[tuple[dict[int, int], Fraction]]]:
+    """Draw a table of each variable given those before it, and list all worlds with their probabilities."""
+    factors, worlds = list[Any](), [(dict[int, int](), Fraction(1))]
+    for x, size in enumerate(meaning.sizes):
+        rows = [rng.choice(SIXTHS[size]) for _ in worlds]
+        factors.append([[x], list(range(x)), 6, [p for row in rows for p in row]])
+        worlds = [
+            ({**world, x: state}, weight * Fraction(p, 6))
+            for (world, weight), row in zip(worlds, rows, strict=True)
+            for state, p in enumerate(row)
+        ]
+    return factors, worlds
+
+
+def test_a_condition_on_many_values_costs_no_other_claim_its_certificate():
+    """Nine of ten values in eight variables are more states than anybody goes through."""
+    names = [f"X{i}" for i in range(8)]
+    values = "{" + ", ".join(f"v{k}" for k in range(10)) + "}"
+    text = "\n".join(f"variable {x} in {values}" for x in names)
+    text += f"\nP(a | {' or '.join(f'{x} = v1' for x in names)}) <= 0.5\n0.2 <= P(b) <= 0.3"
+    query = {**BOUND, "query": "P(b)", "bound": "0"}
+    network = parse(text).ground()
+    b = [v.name for v in network.variables].index("b")
+    assert claimed(text, {**query, "tables": [[[b], []]]}) == ["every model has P(b) >= 0.000000000"]
+
+
+def random_model(rng: Random) -> tuple[Network, dict[tuple[int, ...], Fraction]]:
+    """Draw a product of tables on a chain, and sentences that hold in it: each row, more or less exactly."""
+    lines, joint = list[str](), dict[tuple[int, ...], Fraction]({(): Fraction(1)})
+    for place, x in enumerate(NAMES):
+        before = NAMES[place - 1 : place] if place else ""
+        truth = {state: Fraction(rng.choice([0, 1, 2, 5, 10]), 10) for state in (0, 1)}
+        for state in (0, 1) if before else (1,):
+            condition = f" | {'' if state else '!'}{before}" if before else ""
+            low = max(truth[state] - Fraction(rng.choice([0, 0, 1, 3]), 10), Fraction(0))
+            lines.append(f"{float(low)} <= P({x}{condition}) <= {float(truth[state])}")
+        joint = {
+            (*world, value): p * (q if value else 1 - q)
+            for world, p in joint.items()
+            for q in (truth[world[-1] if world else 1],)
+            for value in (0, 1)
+        }
+    return parse("\n".join(lines)).ground(), joint
+
+
+def probability(joint: dict[tuple[int, ...], Fraction], event: dict[int, int]) -> Fraction:
+    inside = (p for world, p in joint.items() if all(world[x] == state for x, state in event.items()))
+    return sum(inside, start=Fraction(0))
+
+
+def random_reason(rng: Random, sentences: int) -> list[Any]:
+    """Draw a reason for a row, right or wrong."""
+    variables = rng.sample(range(SIZE), rng.randint(1, SIZE))
+    event = [[x, rng.choice([0, 1])] for x in variables]
+    first, second = sorted(rng.randint(0, len(event)) for _ in range(2))
+    end, t, u = rng.choice(["lower", "upper"]), rng.randrange(3), rng.randrange(3)
+    return rng.choice(
+        [
+            ["part", t, event, u, event[:second]],
+            ["sentence", rng.randrange(sentences), end, t, rng.choice([event[:first], []])],
+            ["ratio", end, event[: max(first, 1)], event[max(first, 1) : second], event[second:], t, u],
+        ]
+    )
+
+
+def test_rows_that_are_rebuilt_hold_in_a_model_and_in_its_boxes():
+    rng, held = Random(11), {True: 0, False: 0}
+    for _ in range(60):
+        network, joint = random_model(rng)
+        meaning = Meaning(network, Markov.LOCAL)
+        tables = [[[0, 1, 2, 3], []], [[1, 2], []], [[0, 2], [[3, 1]]]]
+        proof = Proof(meaning, {"tables": tables, "rows": [], "nodes": []})
+        for reason in (random_reason(rng, len(network.sentences)) for _ in range(40)):
+            try:
+                form, is_equation = proof.row(reason, box_around(reason, joint, rng))
+            except Refused:
+                continue
+            held[is_equation] += 1
+            value = sum(c * probability(joint, shown(proof, column)) for column, c in form)
+            assert value == 0 if is_equation else value >= 0
+    assert min(held.values()) > 100
+
+
+def box_around(reason: list[Any], joint: dict[tuple[int, ...], Fraction], rng: Random) -> Box:
+    """Return a range of the ratio of a reason, or of its complement, that contains its value."""
+    if reason[0] != "ratio" or rng.random() < 0.3:
+        return {}
+    left, given = (dict(map(tuple, event)) for event in reason[2:4])
+    mass = probability(joint, given)
+    ratio = probability(joint, {**left, **given}) / mass if mass else Fraction(1, 3)
+    near = Fraction(rng.choice([0, 0, 1, 2]), 10)
+    if len(left) == 1 and rng.random() < 0.5:
+        left, ratio = {x: 1 - state for x, state in left.items()}, 1 - ratio
+    return {key(left, given): (ratio - near, ratio + near)}
+
+
+def shown(proof: Proof, column: tuple[int, ...]) -> dict[int, int]:
+    over, fixed = proof.tables[column[0]]
+    return {**fixed, **dict(zip(over, column[1:], strict=True))}
