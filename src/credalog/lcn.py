@@ -32,7 +32,7 @@ from credalog.choices import (
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, Option, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
-from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
+from credalog.network.expressions import Combined, Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Contrast, Independence, Network, Number, Query, Sentence, exact
@@ -433,16 +433,24 @@ class LCN:
         if given is not None:
             query = observing(query, self._observed(given))
         if not isinstance(query, Query):
-            from credalog.questions.combined import answer as combined
-
-            engine = self._engine(options.markov, query)
-            return self._restored(engine, combined(engine, query, options))
+            return self._combined(query, options)
         answer = self._answer(query, options)
         # What was never grounded whole has no certificate, nor have sentences across conditions.
         is_certain = not self._is_large and not self.ground().contrasts
         return replace(
             answer, origin=partial(self.certificate, markov=options.markov) if is_certain else None
         )
+
+    def _combined(self, query: Combined, options: Options) -> Answer:
+        """Answer a sum or a quotient; around the question, where the network is too large to be ground."""
+        if self._is_large and options.method in ("auto", "lifted"):
+            from credalog.questions.lifted import query as query_around
+
+            return query_around(self._around(options.markov), query, options)
+        from credalog.questions.combined import answer as combined
+
+        engine = self._engine(options.markov, query)
+        return self._restored(engine, combined(engine, query, options))
 
     def _answer(self, query: Query, options: Options) -> Answer:
         """Answer around the question where rules have many instances, and else by the whole network."""
@@ -529,19 +537,22 @@ class LCN:
         from credalog.questions.certificates import certify, certify_consistency
 
         options = _options(timeout, TOLERANCE, markov)
-        sums = next((result.query for result in results if not isinstance(result.query, Query)), None)
-        if sums is not None or self.ground().contrasts:
+        sums = [result.query for result in results if not isinstance(result.query, Query)]
+        if (sums and len(sums) == len(results)) or self.ground().contrasts:
             raise CredalogError(
-                f"there are no certificates of {sums or 'sentences across conditions'} yet",
+                f"there are no certificates of {sums[0] if sums else 'sentences across conditions'} yet",
                 advice="Certify answers for single probabilities, in a network without such sentences.",
             )
-        engine = self._engine(options.markov, *(result.query for result in results))
+        single = [result for result in results if isinstance(result.query, Query)]
+        engine = self._engine(options.markov, *(result.query for result in single))
         if engine.network is not self.ground():
             raise CredalogError(
                 "a certificate is about the network, and a question is about atoms that it does not mention",
                 advice="Certify answers about variables of which something is said.",
             )
-        return certify(engine, results, options) if results else certify_consistency(engine, options)
+        found = certify(engine, single, options) if single else certify_consistency(engine, options)
+        left = (f"{asked} is not one probability: it has no certificate yet" for asked in sums)
+        return replace(found, missing=(*found.missing, *left))
 
     def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
         """Check a certificate of this network; return what it proves, or raise with the step that fails."""
@@ -683,6 +694,9 @@ class LCN:
         _count(top, "top")
         observed = self._observed(given)
         chosen = None if variables is None else [self.variable(v) for v in _several(variables)]
+        if chosen is None and self.ground().contrasts:
+            # Variables that stand for comparisons across conditions are nobody's to assign.
+            chosen = [v for v in self.variables if v not in scope(observed)]
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = Criterion(_named(criterion, get_args(CriterionName), "criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
@@ -697,10 +711,12 @@ class LCN:
         report: Report | None = None,
     ) -> Decision:
         """Tell whether a statement such as P(a | b) >= 0.5 holds in every model, in none, or in some."""
-        from credalog.questions.comparing import decided
+        from credalog.questions.comparing import decided, decided_by
 
         options = _options(timeout, tolerance, markov, report=report)
         compared = self._compared(statement)
+        if self._is_large and not isinstance(compared.asked, Query):
+            return decided_by(compared, self._combined(compared.asked, options))
         if self._is_first_order and isinstance(compared.asked, Query):
             return self._decided_around(compared, options)
         return decided(self._engine(options.markov, compared.asked), compared, options)
@@ -830,7 +846,8 @@ class LCN:
             from credalog.questions.lifted import explain as explain_around
 
             return explain_around(self._around(options.markov), query, options, most=most)
-        return explain(self._solvable(options.markov, query), query, options, most=most)
+        network, stated = self._solvable(options.markov, query), len(self.ground().sentences)
+        return explain(network, query, options, most=most, stated=stated)
 
     def measure(
         self,
@@ -879,7 +896,13 @@ class LCN:
         from credalog.questions.entropy import maximum_entropy
 
         options = _options(timeout, tolerance, markov)
-        return maximum_entropy(self._solvable(options.markov), options)
+        if self.ground().contrasts:
+            # The entropy of the variables that stand for comparisons would be counted.
+            raise CredalogError(
+                "the greatest entropy is not found beside sentences across conditions",
+                advice="Leave them out, or bound each of their probabilities by a sentence of its own.",
+            )
+        return maximum_entropy(self.ground(), options)
 
     # ---- kept between questions -----------------------------------------------------------------------
 

@@ -165,7 +165,7 @@ class Amounts:
                 raise Misstatement(
                     f"{declared.name} has no number for {', '.join(map(str, elements))}",
                     lexeme=declared.name,
-                    advice=f"Add a row{file}, or leave the instance out by a guard.",
+                    advice=f"Add a row{file}, fill in its empty cell, or leave the instance out by a guard.",
                 )
             return found
 

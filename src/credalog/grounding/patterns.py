@@ -297,11 +297,16 @@ class Patterns:
         formula = self.formula(atom, scope)
         return formula if is_true == (order is Order.EQUAL) else _joined(_negation, [formula])
 
+    def _is_proposition(self, name: str) -> bool:
+        """Tell whether a name that nobody declared was taken for a proposition."""
+        return name in self.assumed or name in self.known
+
     def _random(self, term: Term, scope: Scope) -> RandomFunction | None:
         if isinstance(term, Shifted) or term.name in scope:
             return None
         declaration = self.signature[self.signature.resolved(term).name]
-        if isinstance(declaration, Predicate):
+        is_undeclared = declaration is None and not self.signature.is_element(term.name)
+        if isinstance(declaration, Predicate) or (is_undeclared and self._is_proposition(term.name)):
             raise Misstatement(
                 f"{term.name} is true or false, and is not compared",
                 lexeme=term.name,

@@ -12,10 +12,10 @@ rounded and equal rays are equal tuples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from math import gcd, lcm, prod
 from types import MappingProxyType
@@ -334,7 +334,9 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
     """
     index = {variable: i for i, variable in enumerate(network.variables)}
     rows: list[dict[Configuration, list[Row]]] = [{} for _ in network.variables]
-    places = tuple(_places(sentence, network.variables, graph, index) for sentence in network.sentences)
+    # Of a variable with many parents as many sentences speak: its parents are looked up once.
+    families = cache(partial(_family, network.variables, graph))
+    places = tuple(_places(sentence, families, index) for sentence in network.sentences)
     for sentence, found in zip(network.sentences, places, strict=True):
         for child, configuration in found:
             rows[child].setdefault(configuration, []).append(local_row(sentence, network.variables[child]))
@@ -348,17 +350,27 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
     return LocalAssessment(polytopes, places, tuple(i for i in said if not network.sentences[i].is_vacuous))
 
 
+def _family(
+    variables: Sequence[Variable], graph: Parents, child: int
+) -> tuple[tuple[Variable, ...], frozenset[Variable]]:
+    """Return the parents of a variable, in their order and as a set."""
+    parents = tuple(variables[i] for i in graph.parent_indices[child])
+    return parents, frozenset(parents)
+
+
 def _places(
-    sentence: Sentence, variables: Sequence[Variable], graph: Parents, index: Mapping[Variable, int]
+    sentence: Sentence,
+    families: Callable[[int], tuple[tuple[Variable, ...], frozenset[Variable]]],
+    index: Mapping[Variable, int],
 ) -> tuple[Place, ...]:
     """Return the variable and the parent configurations that a sentence is local to."""
     claimed = sentence.claim_scope
     if len(claimed) != 1:
         return ()
     child = index[claimed[0]]
-    parents = [variables[i] for i in graph.parent_indices[child]]
+    parents, known = families(child)
     literals = literals_of(sentence.given)
-    if not set(sentence.given_scope if literals is None else literals).issubset(parents):
+    if not known.issuperset(sentence.given_scope if literals is None else literals):
         return ()
     decides = not sentence.is_linear and (sentence.lower >= 1 or sentence.upper <= 0)
     most = MAX_CONDITION_WORLDS if decides else 1

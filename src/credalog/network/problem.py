@@ -166,6 +166,7 @@ class _Ownership:
         self.polytopes = polytopes
         self.forced = forced
         self.index = {v: i for i, v in enumerate(variables)}
+        self.families: dict[int, tuple[frozenset[int], int]] = {}
 
     def sort(
         self, statements: Iterable[Statement]
@@ -187,11 +188,18 @@ class _Ownership:
         if len(claimed) != 1 or statement.number in self.forced:
             return None
         x = self.index[claimed[0]]
-        parents = self.structure.parents[x]
-        given = {self.index[v] for v in statement.sentence.given_scope}
-        if x in self.structure.core or not given <= set(parents):
+        if x in self.structure.core:
             return None
-        return x if prod(self.structure.sizes[p] for p in parents) <= MAX_CONFIGURATIONS else None
+        parents, configurations = self._family(x)
+        given = (self.index[v] for v in statement.sentence.given_scope)
+        return x if configurations <= MAX_CONFIGURATIONS and parents.issuperset(given) else None
+
+    def _family(self, x: int) -> tuple[frozenset[int], int]:
+        """Return the parents of a variable and how many configurations they have, looked up once."""
+        if x not in self.families:
+            parents = self.structure.parents[x]
+            self.families[x] = frozenset(parents), prod(self.structure.sizes[p] for p in parents)
+        return self.families[x]
 
     def _satisfiable(self, x: int, statements: list[Statement]) -> bool:
         """Tell whether in every configuration some theta(x | configuration) meets all statements."""

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
-from credalog.methods.answer import Options
+from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.reduction import Reduced, plain, reduced, scale_of
 from credalog.network.expressions import Combined, Linear, Question, Quotient, Summand
@@ -28,7 +28,7 @@ from credalog.questions.combined import answer, bounded_by_parts, reduced_engine
 from credalog.questions.decide import Decision, Relation, Verdict, decide
 from credalog.theory import span
 
-__all__ = ["JointDecision", "Statement", "decide_together", "decided", "joined"]
+__all__ = ["JointDecision", "Statement", "decide_together", "decided", "decided_by", "joined"]
 
 PARTS_SHARE = 0.3
 """The share of the time for bounds of the parts, which may settle a statement."""
@@ -109,23 +109,34 @@ class _Combined:
         return Interval(*ends, scale=scale_of(self.asked))
 
     def _verdict(self, interval: Interval) -> Verdict:
-        """Read a verdict off bounds and attained values."""
-        holding = End.LOWER if self.relation is Relation.AT_LEAST else End.UPPER
-        sign = holding.sign
-        limit = sign * float(self.threshold)
-        if _passes(self.threshold, interval[holding].bound, sign) >= 0:
-            return Verdict.CERTAIN
-        if _passes(self.threshold, interval[holding.opposite].bound, sign) < 0:
-            return Verdict.EXCLUDED
-        worst, best = interval[holding].witnessed, interval[holding.opposite].witnessed
-        if worst is None or best is None:
-            return Verdict.UNDECIDED
-        is_split = sign * worst < limit - CLEAR and sign * best > limit + CLEAR
-        return Verdict.UNDETERMINED if is_split else Verdict.UNDECIDED
+        return _verdict_of(interval, self.relation, self.threshold)
 
     def _decision(self, verdict: Verdict, interval: Interval, stage: str) -> Decision:
         seconds = self.budget.elapsed
         return Decision(self.asked, self.relation, self.threshold, verdict, interval, stage, seconds)
+
+
+def decided_by(statement: Statement, found: Answer) -> Decision:
+    """Read a decision off an answer to what the statement is about."""
+    asked, relation, threshold = statement.asked, statement.relation, statement.threshold
+    verdict = _verdict_of(found.interval, relation, threshold)
+    return Decision(asked, relation, threshold, verdict, found.interval, "bounds and models", found.seconds)
+
+
+def _verdict_of(interval: Interval, relation: Relation, threshold: Fraction) -> Verdict:
+    """Read a verdict off bounds and attained values."""
+    holding = End.LOWER if relation is Relation.AT_LEAST else End.UPPER
+    sign = holding.sign
+    limit = sign * float(threshold)
+    if _passes(threshold, interval[holding].bound, sign) >= 0:
+        return Verdict.CERTAIN
+    if _passes(threshold, interval[holding.opposite].bound, sign) < 0:
+        return Verdict.EXCLUDED
+    worst, best = interval[holding].witnessed, interval[holding.opposite].witnessed
+    if worst is None or best is None:
+        return Verdict.UNDECIDED
+    is_split = sign * worst < limit - CLEAR and sign * best > limit + CLEAR
+    return Verdict.UNDETERMINED if is_split else Verdict.UNDECIDED
 
 
 def _passes(threshold: Fraction, bound: float, sign: float) -> int:

@@ -37,7 +37,7 @@ from credalog.program.program import Claim, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.attribution import Attribution
 from credalog.questions.models import encode_tables, find_model, parts_of
-from credalog.questions.repair import Cheapest, cheapest, conditions_of, widened_for
+from credalog.questions.repair import Cheapest, cheapest, conditions_of, conditions_said, widened_for
 from credalog.questions.widening import POSSIBLE, Priced, silenced
 from credalog.show.html import as_words
 from credalog.tables.conditional import as_tables
@@ -527,7 +527,8 @@ class _Repairs:
         pairs = enumerate(zip(self.network.sentences, repaired.sentences, strict=True))
         changes = {n: Change(before, after) for n, (before, after) in pairs if before != after}
         price = sum(self.prices[n] * float(change.widening) for n, change in changes.items())
-        return Repair(tuple(changes.values()), price, min(self.at_least, price), is_checked, self.possible)
+        possible = conditions_said(self.network.sentences, self.possible)
+        return Repair(tuple(changes.values()), price, min(self.at_least, price), is_checked, possible)
 
 
 def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]:

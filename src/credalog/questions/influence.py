@@ -250,15 +250,24 @@ class Measurement(Printed):
 
 
 def explain(
-    network: Network, asked: Question, options: Options = Options(), *, most: int = MOST
+    network: Network,
+    asked: Question,
+    options: Options = Options(),
+    *,
+    most: int = MOST,
+    stated: int | None = None,
 ) -> Explanation:
-    """Find the sentences that hold the ends of a question's interval; the timeout is for all of it."""
-    budget = Budget.of(options.timeout)
+    """Find the sentences that hold the ends of a question's interval; the timeout is for all of it.
+
+    Somebody wrote the first `stated` sentences, and those that stand for one across conditions.
+    """
+    budget, own = Budget.of(options.timeout), _own(network, stated)
     engine = Engine(network, options.markov)
     answer = ask(engine, asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
-        return Explanation(answer, (), (), tuple(network.sentences), is_interrupted=True)
-    weights = _promise(engine, answer, options.tolerance, budget)
+        return Explanation(answer, (), (), tuple(own.values()), is_interrupted=True)
+    promise = _promise(engine, answer, options.tolerance, budget)
+    weights = {number: weight for number, weight in promise.items() if number in own}
     order = _by_promise(weights)
     without: dict[int, Answer] = {}
     is_interrupted = False
@@ -268,8 +277,8 @@ def explain(
     except KeyboardInterrupt:
         is_interrupted = True
     answer = _narrowed(answer, without.values(), options.tolerance)
-    silent = tuple(s for n, s in enumerate(network.sentences) if n not in weights)
-    untried = tuple(s for n, s in enumerate(network.sentences) if n in weights and n not in without)
+    silent = tuple(s for n, s in own.items() if n not in weights)
+    untried = tuple(s for n, s in own.items() if n in weights and n not in without)
     influences = tuple(
         Influence(
             network.sentences[number],
@@ -279,6 +288,12 @@ def explain(
         for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
+
+
+def _own(network: Network, stated: int | None) -> dict[int, Sentence]:
+    """Return the sentences that somebody wrote, by number."""
+    most = len(network.sentences) if stated is None else stated
+    return {n: s for n, s in enumerate(network.sentences) if n < most or s.across is not None}
 
 
 def candidates(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> list[int]:

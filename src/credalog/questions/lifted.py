@@ -17,10 +17,12 @@ from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooL
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.answering import Lifted, Stage
+from credalog.network.expressions import Question
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.questions import decide as decisions
+from credalog.questions.combined import ask
 from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.questions.influence import MOST, Explanation, Influence, moved
 from credalog.questions.widening import silenced
@@ -32,16 +34,16 @@ FIRST_SHARE = 0.4
 
 
 def query(
-    lifted: Lifted, asked: Query, options: Options, whole: Callable[[], Engine] | None = None
+    lifted: Lifted, asked: Question, options: Options, whole: Callable[[], Engine] | None = None
 ) -> Answer:
     """Ask slices; on what they leave open ask the whole network, where it may be grounded."""
     if whole is None:
-        return lifted.query(asked, options)
+        return lifted.query(asked, options, ask)
     budget = Budget.of(options.timeout)
-    first = lifted.query(asked, replace(options, timeout=budget.share(FIRST_SHARE).remaining))
+    first = lifted.query(asked, replace(options, timeout=budget.share(FIRST_SHARE).remaining), ask)
     if first.status is Status.EXACT or options.method == "lifted":
         return first
-    found = whole().query(asked, replace(options, timeout=budget.for_solver))
+    found = ask(whole(), asked, replace(options, timeout=budget.for_solver))
     interval = first.interval.joined(found.interval)
     status = interval.status(options.tolerance)
     tried = (*first.tried[:-1], *found.tried)
@@ -65,10 +67,10 @@ def decide(
     What is left open is decided on the whole network, where it may be grounded.
     """
     budget = Budget.of(options.timeout)
-    ask = partial(decisions.decide, asked=asked, threshold=threshold, relation=relation)
+    settle = partial(decisions.decide, asked=asked, threshold=threshold, relation=relation)
     share = budget if whole is None else budget.share(FIRST_SHARE)
     interval, verdict, name = VACUOUS, Verdict.UNDECIDED, "slices"
-    for found, is_slice in _decisions(lifted, ask, asked, options, share):
+    for found, is_slice in _decisions(lifted, settle, asked, options, share):
         interval = interval.joined(_bounds(found.interval) if is_slice else _attained(found.interval))
         if is_slice and found.verdict in (Verdict.CERTAIN, Verdict.EXCLUDED):
             verdict = found.verdict
@@ -77,20 +79,20 @@ def decide(
         if verdict is not Verdict.UNDECIDED or share.is_spent:
             break
     if verdict is Verdict.UNDECIDED and whole is not None:
-        return ask(whole(), options=_within(options, budget))
+        return settle(whole(), options=_within(options, budget))
     return Decision(asked, relation, threshold, verdict, interval, name, budget.elapsed)
 
 
 def _decisions(
-    lifted: Lifted, ask: Callable[..., Decision], asked: Query, options: Options, budget: Budget
+    lifted: Lifted, settle: Callable[..., Decision], asked: Query, options: Options, budget: Budget
 ) -> Iterator[tuple[Decision, bool]]:
     """Yield what slices decide, and what the models of each do; the flag tells a slice."""
     for stage in lifted.stages(asked, budget):
-        yield ask(lifted.engine(stage.slice), options=_within(options, budget.share(0.3))), True
+        yield settle(lifted.engine(stage.slice), options=_within(options, budget.share(0.3))), True
         for residue in lifted.residues(stage, asked, budget.share(0.3)):
             with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
                 engine = Engine(residue.network, lifted.markov, residue.frame)
-                yield ask(engine, options=_within(options, budget.share(0.3))), False
+                yield settle(engine, options=_within(options, budget.share(0.3))), False
 
 
 def _within(options: Options, budget: Budget) -> Options:

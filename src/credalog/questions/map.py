@@ -203,7 +203,8 @@ def best_assignments(
     consistent = engine.is_consistent(options, budget.share(OPENING_SHARE))
     if consistent is False:
         raise no_model()
-    numbers = [engine.network.variables.index(v) for v in chosen]
+    index = {v: number for number, v in enumerate(engine.network.variables)}
+    numbers = [index[v] for v in chosen]
     assignments = Assignments(engine, numbers, given, budget, is_consistent=bool(consistent))
     if criterion is Criterion.DOMINANCE:
         search = _undominated(assignments, options, budget, top)

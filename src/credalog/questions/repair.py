@@ -111,6 +111,13 @@ def conditions_of(network: Network, sentences: Iterable[Sentence], budget: Budge
     return tuple(given for given, answer in answers if answer.upper > 0.5)
 
 
+def conditions_said(sentences: Iterable[Sentence], possible: Iterable[Formula]) -> tuple[Formula, ...]:
+    """Return conditions as they were written: those of a sentence across conditions one by one."""
+    written = {s.given: s.across[0].conditions for s in sentences if s.across is not None}
+    said = (given for one in possible for given in written.get(one, (one,)))
+    return tuple(given for given in dict.fromkeys(said) if given != TRUE)
+
+
 def cheapest(
     engine: Engine,
     priced: Sequence[Priced],

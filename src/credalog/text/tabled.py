@@ -188,16 +188,18 @@ def _wide_lines(
     columns = [sheet.column(value, what="a value") for value in values]
     entries = [[_entry(sheet, column, code) for code in range(len(column.values))] for column in columns]
     lines: list[_Line] = []
+    seen: set[tuple[str, ...]] = set()
     for row, configuration in enumerate(configurations):
         cells = ((column.codes[row], known) for column, known in zip(columns, entries, strict=True))
         line = tuple(known[code] if code >= 0 else Gap.REST for code, known in cells)
-        _check_new(configuration, lines, sheet, row)
+        _check_new(configuration, seen, sheet, row)
+        seen.add(configuration)
         lines.append((configuration, line, sheet.source(row)))
     return lines
 
 
-def _check_new(configuration: tuple[str, ...], lines: list[_Line], sheet: Sheet, row: int) -> None:
-    if any(known == configuration for known, *_ in lines):
+def _check_new(configuration: tuple[str, ...], seen: set[tuple[str, ...]], sheet: Sheet, row: int) -> None:
+    if configuration in seen:
         heading = next(iter(sheet.columns))
         raise LanguageError(
             f"{sheet.name} has two rows for {', '.join(configuration) or 'the same'}",

@@ -8,11 +8,12 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import TypeAlias
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
 from credalog.grounding.around import Around
@@ -27,12 +28,17 @@ from credalog.methods.lifted.models import Residue, Straddling, straddling
 from credalog.methods.lifted.observed import MOST_ASKED, nearby
 from credalog.methods.lifted.rest import Cell, Rest
 from credalog.methods.lifted.slices import Size, Slice, slice_around
+from credalog.methods.reduction import scale_of
+from credalog.network.expressions import Question
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import VACUOUS, Interval, Status
+from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
 
-__all__ = ["DECIDED", "UNDECIDED", "Lifted", "Stage"]
+__all__ = ["DECIDED", "UNDECIDED", "Ask", "Lifted", "Stage"]
+
+Ask: TypeAlias = Callable[[Engine, Question, Options], Answer]
+"""How a network that is cut out of a theory is asked."""
 
 SIZES = (
     Size(12, 0, is_ancestral=True),
@@ -53,6 +59,12 @@ MOST_WORLDS = 6
 
 DECIDED = "the rest has a model"
 UNDECIDED = "whether the rest has a model was not decided"
+
+
+def ask_probability(engine: Engine, asked: Question, options: Options) -> Answer:
+    """Ask an engine for one probability."""
+    assert isinstance(asked, Query)
+    return engine.query(asked, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +92,18 @@ class Lifted:
         """Return how everything outside a slice can be completed."""
         return Rest(self.around, self.schema, Profiles(self.around))
 
-    def query(self, asked: Query, options: Options) -> Answer:
-        """Bound one probability over all models of the whole grounding."""
-        budget = Budget.of(options.timeout)
-        interval, tried = VACUOUS, dict[str, None]()
+    def query(self, asked: Question, options: Options, ask: Ask = ask_probability) -> Answer:
+        """Bound a question over all models of the whole grounding: a probability, or what `ask` can."""
+        budget, tried = Budget.of(options.timeout), dict[str, None]()
+        interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
         for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
             tried["a slice without the evidence far away"] = None
             interval = interval.joined(found)
         for stage in self.stages(asked, budget):
             tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
-            interval = interval.joined(self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE)))
-            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE)):
+            found = self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE), ask)
+            interval = interval.joined(found)
+            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE), ask):
                 tried["models in which all other atoms are certain, coins, copies or free"] = None
                 interval = interval.joined(found)
                 if interval.status(options.tolerance) is Status.EXACT:
@@ -102,13 +115,15 @@ class Lifted:
         status = interval.status(options.tolerance)
         return Answer(asked, interval, status, "lifted", budget.elapsed, tried=tuple(tried))
 
-    def _far_away(self, asked: Query, options: Options, budget: Budget) -> Iterator[Interval]:
-        """Yield bounds that hold whatever evidence far away does."""
-        near = None if self.markov is Markov.NONE else nearby(self.around, self.schema, asked, budget)
+    def _far_away(self, asked: Question, options: Options, budget: Budget) -> Iterator[Interval]:
+        """Yield bounds of a probability that hold whatever evidence far away does."""
+        if self.markov is Markov.NONE or not isinstance(asked, Query):
+            return
+        near = nearby(self.around, self.schema, asked, budget)
         if near is not None:
-            yield self._bounded(near[0], near[1], options, budget)
+            yield self._bounded(near[0], near[1], options, budget, ask_probability)
 
-    def stages(self, asked: Query, budget: Budget) -> Iterator[Stage]:
+    def stages(self, asked: Question, budget: Budget) -> Iterator[Stage]:
         """Yield slices of growing size, as long as they grow; of a question with too much evidence none."""
         before: frozenset[object] = frozenset()
         if len(asked.scope) > MOST_ASKED:
@@ -133,26 +148,29 @@ class Lifted:
         markov = Markov.NONE if self.markov is Markov.NONE else Markov.LOCAL
         return Engine(found.network, markov, found.frame)
 
-    def _bounded(self, near: Slice, asked: Query, options: Options, budget: Budget) -> Interval:
+    def _bounded(self, near: Slice, asked: Question, options: Options, budget: Budget, ask: Ask) -> Interval:
         """Bound a query by one slice: what attains the slice's bounds need not be a model of the whole."""
-        found = self.engine(near).query(asked, replace(options, method="auto", timeout=budget.for_solver))
-        ends = (
-            replace(end, witnessed=None, model=None) for end in (found.interval.lower, found.interval.upper)
-        )
-        return Interval(*ends)
+        limited = replace(options, method="auto", timeout=budget.for_solver)
+        found = ask(self.engine(near), asked, limited).interval
+        lower, upper = (replace(end, witnessed=None, model=None) for end in (found.lower, found.upper))
+        return replace(found, lower=lower, upper=upper)
 
-    def _attained(self, stage: Stage, asked: Query, options: Options, budget: Budget) -> Iterator[Interval]:
+    def _attained(
+        self, stage: Stage, asked: Question, options: Options, budget: Budget, ask: Ask
+    ) -> Iterator[Interval]:
         """Yield what models of the whole attain, one world of the rest after the other."""
         for residue in self.residues(stage, asked, budget):
             with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
                 limited = replace(options, method="auto", timeout=budget.share(0.5).for_solver)
-                found = Engine(residue.network, self.markov, residue.frame).query(asked, limited)
-                yield Interval(
-                    replace(found.interval.lower, bound=VACUOUS.lower.bound, warrant=VACUOUS.lower.warrant),
-                    replace(found.interval.upper, bound=VACUOUS.upper.bound, warrant=VACUOUS.upper.warrant),
+                found = ask(Engine(residue.network, self.markov, residue.frame), asked, limited).interval
+                nothing = vacuous(found.scale)
+                yield replace(
+                    found,
+                    lower=replace(found.lower, bound=nothing.lower.bound, warrant=nothing.lower.warrant),
+                    upper=replace(found.upper, bound=nothing.upper.bound, warrant=nothing.upper.warrant),
                 )
 
-    def residues(self, stage: Stage, asked: Query, budget: Budget) -> Iterator[Residue]:
+    def residues(self, stage: Stage, asked: Question, budget: Budget) -> Iterator[Residue]:
         """Yield what is left of a slice in worlds of the rest, then in rests of coins and of copies."""
         if stage.straddling is None:
             return

@@ -17,8 +17,9 @@ from credalog.methods.lifted.coins import Coins, sentence_of
 from credalog.methods.lifted.copies import Copies, renamed
 from credalog.methods.lifted.rest import Cells, Rest
 from credalog.methods.lifted.slices import frame_of, parents_in, predicate
+from credalog.network.expressions import Question
 from credalog.network.formulas import Variable
-from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.sentences import Network, Sentence
 
 __all__ = ["Residue", "Straddling", "straddling"]
 
@@ -46,7 +47,7 @@ class Straddling:
         network = self._known(rest, cells, self.sentences, self.atoms)
         return None if network is None else Residue(network, frame_of(network, self.parents))
 
-    def copied(self, rest: Rest, cells: Cells, copies: Copies, asked: Query) -> Residue | None:
+    def copied(self, rest: Rest, cells: Cells, copies: Copies, asked: Question) -> Residue | None:
         """Return what is left where some atoms outside are copies; None where that cannot be."""
         if not self._is_closed(copies.names, rest, asked):
             return None
@@ -84,7 +85,7 @@ class Straddling:
         world = {v: rest.value(cells, atom_of(v)) for v in outside}
         return network_in(Network((*variables, *outside), sentences), world)
 
-    def _is_closed(self, names: frozenset[str], rest: Rest, asked: Query) -> bool:
+    def _is_closed(self, names: frozenset[str], rest: Rest, asked: Question) -> bool:
         """Tell whether a question needs no law of copied atoms but among each other's parents."""
         needed: set[Variable] = set()
         frontier, seen = list(asked.scope), set[Variable]()

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from credalog.grounding.around import Around, TooMany
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import Schema
+from credalog.network.expressions import Question
 from credalog.network.formulas import And, Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
-from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import Budget
 
 __all__ = [
@@ -63,7 +64,7 @@ def predicate(variable: Variable) -> str:
     return atom_of(variable).name
 
 
-def slice_around(around: Around, schema: Schema, asked: Query, size: Size, budget: Budget) -> Slice:
+def slice_around(around: Around, schema: Schema, asked: Question, size: Size, budget: Budget) -> Slice:
     """Gather atoms outwards from a question, and what is said of them."""
     atoms, sentences = _gathered(around, asked, size, budget)
     inside = frozenset(atoms)
@@ -139,7 +140,7 @@ SMALL = 4
 
 
 def _gathered(
-    around: Around, asked: Query, size: Size, budget: Budget
+    around: Around, asked: Question, size: Size, budget: Budget
 ) -> tuple[list[Variable], list[Sentence]]:
     """Return atoms near a question, parents first, then breadth first; and the sentences among them."""
     atoms = dict.fromkeys(asked.scope)
