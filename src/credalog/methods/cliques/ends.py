@@ -74,7 +74,7 @@ CLIMB = 0.7
 """The share of the time for slices in wide networks, and of that for models of simple forms."""
 
 OUTSIDE_SHARE = 0.1
-"""The share of the time for the bounds of another method."""
+"""The share of the time for the bounds of another method, or for models with copies beside a search."""
 
 PER_SECOND = 1 << 15
 """How large a program may be for each second that is left."""
@@ -403,8 +403,13 @@ class Ends:
 
     def _open(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Bound from outside along the ties; where that leaves a gap, search the readings that fit."""
-        if self._tied is None or self._suits_one_table or self._suits_log_linear_core:
+        if self._tied is None or self._suits_one_table:
             return self._sandwiched(budget, end, known)
+        if self._suits_log_linear_core:
+            start = Finding(end.trivial, known, Ending.STOPPED, Checker.warrant, 0, None)
+            if len(self.asked.scope) > 1:
+                start = self._attained_by_copies(start, budget.share(OUTSIDE_SHARE), end)
+            return self._sandwiched(budget, end, start.witness)
         outer = self._searched(Reading.TIED, budget.share(0.5), end, known, floor=self._prior[end].bound)
         if outer.ending is Ending.STOPPED:
             outer = self._simply_attained(outer, budget.share(0.5), end)
