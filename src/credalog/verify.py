@@ -16,12 +16,12 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from gzip import BadGzipFile, GzipFile
-from itertools import chain, starmap
-from math import ceil, floor, prod
+from itertools import chain, product, starmap
+from math import ceil, floor, lcm, prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +30,8 @@ from credalog.grounding.network import Grounder, ground
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.markov import Graph, Variables
-from credalog.network.meaning import Event, Key, Meaning, Range, key
-from credalog.network.polytopes import Vertex, vertices
+from credalog.network.meaning import MOST_STATES, Event, Key, Meaning, Range, key
+from credalog.network.polytopes import LocalPolytope, Row, Vertex, vertices
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.text.lifting import declarations_of
 from credalog.text.parse import read_file, read_query
@@ -46,6 +46,9 @@ ANEW = "Name the file that `--certificate` wrote, or write it anew."
 Column = tuple[int, ...]
 Form = list[tuple[Column, Fraction]]
 Box = dict[Key, Range]
+Table = dict[Column, tuple[int, int]]
+Goal = list[tuple[Event, Fraction]]
+Allowed = dict[tuple[int, Column], Sequence[int]]
 
 
 class Refused(CredalogError):
@@ -80,15 +83,21 @@ def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
     return found
 
 
-class Proof:
-    """The tables, rows and cuts of one claim."""
+class Tree:
+    """A claim about a network, split into cases."""
 
-    def __init__(self, meaning: Meaning, line: Mapping[str, Any]) -> None:
-        self.meaning = meaning
-        self.tables = [(tuple(map(self.variable, t)), self.event(fixed)) for t, fixed in line["tables"]]
-        distinct = (len({*shown, *fixed}) == len(shown) + len(fixed) for shown, fixed in self.tables)
-        require(all(distinct), "a table names each variable once")
-        self.reasons, self.nodes = line["rows"], line["nodes"]
+    def __init__(self, meaning: Meaning, nodes: Any) -> None:
+        self.meaning, self.nodes = meaning, nodes
+
+    def walk(self, start: Any, step: Callable[[str, Any, Any], Iterable[tuple[int, Any]]]) -> None:
+        """Go through all cases; a step closes one or returns those that it falls into."""
+        waiting: list[tuple[int, Any]] = [(0, start)]
+        visited = set[int]()
+        while waiting:
+            n, case = waiting.pop()
+            require(type(n) is int and n >= 0 and n not in visited, "every node stands in one place")
+            visited.add(n)
+            waiting += step(f"node {n}", self.nodes[n], case)
 
     def variable(self, x: Any) -> int:
         """Read the number of a variable."""
@@ -101,6 +110,17 @@ class Proof:
         known = (type(s) is int and 0 <= s < self.meaning.sizes[x] for x, s in found.items())
         require(len(found) == len(pairs) and all(known), "an event names known states")
         return found
+
+
+class Proof(Tree):
+    """The tables, rows and cuts of one claim."""
+
+    def __init__(self, meaning: Meaning, line: Mapping[str, Any]) -> None:
+        super().__init__(meaning, line["nodes"])
+        self.tables = [(tuple(map(self.variable, t)), self.event(fixed)) for t, fixed in line["tables"]]
+        distinct = (len({*shown, *fixed}) == len(shown) + len(fixed) for shown, fixed in self.tables)
+        require(all(distinct), "a table names each variable once")
+        self.reasons = line["rows"]
 
     def cells(self, t: int, event: Event) -> list[Column]:
         """Return the columns whose sum is the probability of an event."""
@@ -163,30 +183,24 @@ class Proof:
             least, most = max(least, 1 - above), min(most, 1 - below)
         return max(low, least), min(high, most)
 
-    def check(self, goal: Form) -> None:
-        """Check in every leaf that the goal, P(q, e) - b P(e) or its negative, is not negative."""
-        waiting: list[tuple[int, Box]] = [(0, {})]
-        visited = set[int]()
-        while waiting:
-            n, box = waiting.pop()
-            require(type(n) is int and n >= 0 and n not in visited, "every node stands in one place")
-            visited.add(n)
-            match self.nodes[n]:
-                case ["leaf", weight, less, multipliers]:
-                    self._leaf(f"leaf {n}", goal, (number(weight), number(less)), multipliers, box)
-                case ["cut", left, under, at, below, above]:
-                    events = self.event(left), self.event(under)
-                    low, high = self.range(*events, box)
-                    waiting.append((below, {**box, key(*events): (low, number(at))}))
-                    waiting.append((above, {**box, key(*events): (number(at), high)}))
-                case ["ends", x, under, *children]:
-                    event = self.event(under)
-                    found = ends(self.meaning, self.variable(x), event)
-                    for child, vertex in zip(children, found, strict=True):
-                        fixed = {key({x: state}, event): (p, p) for state, p in enumerate(vertex)}
-                        waiting.append((child, {**box, **fixed}))
-                case node:
-                    raise Refused(f"{str(node)[:60]} is no node")
+    def step(self, name: str, node: Any, case: tuple[Form, Box]) -> Iterable[tuple[int, Any]]:
+        """Check that the goal, P(q, e) - b P(e) or its negative, is not negative; or split a range."""
+        goal, box = case
+        match node:
+            case ["leaf", weight, less, multipliers]:
+                self._leaf(name, goal, (number(weight), number(less)), multipliers, box)
+                return ()
+            case ["cut", left, under, at, below, above]:
+                events = self.event(left), self.event(under)
+                (low, high), place = self.range(*events, box), key(*events)
+                halves = (below, (low, number(at))), (above, (number(at), high))
+                return [(child, (goal, {**box, place: half})) for child, half in halves]
+            case ["ends", x, under, *children]:
+                event = self.event(under)
+                found = zip(children, ends(self.meaning, self.variable(x), event), strict=True)
+                fixed = ((child, {key({x: s}, event): (p, p) for s, p in enumerate(v)}) for child, v in found)
+                return [(child, (goal, {**box, **at})) for child, at in fixed]
+        raise Refused(f"{str(node)[:60]} is no node")
 
     def _leaf(self, name: str, goal: Form, scales: Range, multipliers: Any, box: Box) -> None:
         weight, less = scales
@@ -199,6 +213,160 @@ class Proof:
             for column, coefficient in form:
                 reduced[column] = reduced.get(column, ZERO) - times * coefficient
         require(all(r >= 0 for r in reduced.values()), f"the sum of {name} leaves nothing negative")
+
+
+class Group(NamedTuple):
+    """Variables summed out of the laws of `families` and of messages that earlier groups left.
+
+    A message is a vector over the states of `on`, not negative, with row . vector >= 0 for all rows.
+    """
+
+    on: int | None
+    rows: Sequence[Sequence[int]]
+    families: Sequence[int]
+    order: Sequence[int]
+    uses: Sequence[int]
+
+
+class Bounds(NamedTuple):
+    """The least and the greatest value of a function of some variables; those below 0 number choices."""
+
+    over: tuple[int, ...]
+    table: Table
+
+
+class Sums(Tree):
+    """The greatest P(q, e) - b P(e), or its negative, where each law is free for itself (proof 24)."""
+
+    def __init__(self, meaning: Meaning, asked: Query, nodes: Any) -> None:
+        super().__init__(meaning, nodes)
+        self.asked, self.known = asked, meaning.only_state(asked.given) or {}
+        self.axes = {
+            x: (self.known[x],) if x in self.known else range(n) for x, n in enumerate(meaning.sizes)
+        }
+        self.laws = dict[int, dict[Column, Sequence[Sequence[int]]]]()
+        self.groups, self.messages = list[Group](), list[Bounds]()
+
+    def add(self, group: Group) -> None:
+        """Take a group; check the rows of its message, if it leaves one."""
+        self.groups.append(group)
+        require(set(group.families) <= set(group.order), "a law is used where its variable is summed out")
+        if group.on is not None:
+            on, n = self.variable(group.on), len(self.messages)
+            size = self.meaning.sizes[on]
+            are_rows = all(len(row) == size and all(type(a) is int for a in row) for row in group.rows)
+            is_message = list(group.order).count(on) == 1 and on not in self.known
+            require(are_rows and is_message, f"message {n} has rows")
+            self.require_sum(f"message {n}", self.rows(n, group), {})
+            self.messages.append(self.choices(n, group))
+
+    def account(self) -> None:
+        """Require that the laws and sums of all groups are those of the question's ancestors."""
+        families = sorted(self.variable(x) for g in self.groups for x in g.families)
+        summed = sorted(self.variable(y) for g in self.groups for y in g.order if y != g.on)
+        once = families == summed == sorted(self.meaning.ancestors(families))
+        is_asked = self.meaning.numbers(self.asked.scope).issubset(families)
+        require(once and is_asked, "each ancestor has one law and one sum")
+        is_product = self.meaning.markov is not Markov.NONE and self.meaning.core.isdisjoint(families)
+        require(is_product, "every model is a product of laws")
+        uses = [m for n, group in enumerate(self.groups) for m in group.uses if m < n]
+        is_last = self.groups[-1].on is None and len(self.messages) == len(self.groups) - 1
+        require(is_last and sorted(uses) == [*range(len(self.messages))], "each message is used once")
+
+    def law(self, x: int) -> dict[Column, Sequence[Sequence[int]]]:
+        """Return the vertices of P(x | parents), in whole numbers, by the states of unknown parents."""
+        if x not in self.laws:
+            known = {p: s for p, s in self.known.items() if p in self.meaning.parents[x]}
+            events = self.meaning.worlds(self.unknown(x), {})
+            found = {(*e.values(),): vertices(self.meaning.polytope(x, {**known, **e})) for e in events}
+            whole = lcm(*(p.denominator for laws in found.values() for law in laws for p in law))
+            self.laws[x] = {e: [[int(p * whole) for p in law] for law in laws] for e, laws in found.items()}
+        return self.laws[x]
+
+    def unknown(self, x: int) -> tuple[int, ...]:
+        """Return the parents of a variable that are not known."""
+        return tuple(sorted(self.meaning.parents[x].difference(self.known)))
+
+    def rows(self, n: int, group: Group) -> Bounds:
+        """Return the rows of message n as what is to be shown not to be positive."""
+        self.axes[-1 - n] = range(len(group.rows))
+        rows = enumerate(group.rows)
+        table: Table = {(r, s): (0, -a) for r, row in rows for s, a in enumerate(row)}
+        return Bounds((-1 - n, group.on or 0), table)
+
+    def choices(self, n: int, group: Group) -> Bounds:
+        """Return vertices, in whole numbers: message n is a multiple of a mixture of them."""
+        exact = (Row(tuple(map(Fraction, row)), ZERO, Fraction(max(map(abs, row)))) for row in group.rows)
+        found = vertices(LocalPolytope(self.meaning.sizes[group.on or 0], tuple(exact)))
+        rays = [[int(p * lcm(*(q.denominator for q in ray))) for p in ray] for ray in found]
+        self.axes[-1 - n] = range(len(rays))
+        table: Table = {(r, s): (p, p) for r, ray in enumerate(rays) for s, p in enumerate(ray)}
+        return Bounds((-1 - n, group.on or 0), table)
+
+    def score(self, goal: Goal) -> Bounds:
+        """Return the question as what is to be shown not to be positive."""
+        over = tuple(sorted(self.meaning.numbers(self.asked.scope).difference(self.known)))
+        scale = lcm(*(worth.denominator for _, worth in goal))
+        table = dict.fromkeys(product(*(self.axes[x] for x in over)), (0, 0))
+        table |= {tuple(event[x] for x in over): (0, int(-worth * scale)) for event, worth in goal}
+        return Bounds(over, table)
+
+    def require_sum(self, name: str, score: Bounds, allowed: Allowed) -> None:
+        """Require that no score of the last group is positive, whatever is chosen."""
+        scores = self.total(self.groups[-1], score, allowed).table.values()
+        require(all(most <= 0 for _, most in scores), f"nothing passes the bound in {name}")
+
+    def total(self, group: Group, score: Bounds, allowed: Allowed) -> Bounds:
+        """Sum out all variables of a group; what is left is a score for each choice among messages."""
+        waiting = [self.messages[m] for m in group.uses]
+        for y in group.order:
+            near = [f for f in waiting if y in f.over]
+            waiting = [f for f in waiting if y not in f.over]
+            is_scored = y in score.over
+            made = self._out(y, near, score if is_scored else None, y in group.families, allowed)
+            score, waiting = (made, waiting) if is_scored else (score, [*waiting, made])
+        require(all(x < 0 for f in (score, *waiting) for x in f.over), "a group sums everything out")
+        return score
+
+    def _out(
+        self, y: int, near: list[Bounds], score: Bounds | None, is_law: bool, allowed: Allowed
+    ) -> Bounds:
+        """Sum a variable out, with the law that makes most (or least) of it in each state of the others."""
+        parents, met = self.unknown(y) if is_law else (), near if score is None else [*near, score]
+        over = tuple(sorted({*parents, *(x for f in met for x in f.over)} - {y}))
+        require(prod(len(self.axes[x]) for x in over) <= MOST_STATES, "a table is not too large")
+        ones, table = [[1] * self.meaning.sizes[y]], Table()
+        for states in product(*(self.axes[x] for x in over)):
+            event, terms = dict(zip(over, states, strict=True)), []
+            place = y, tuple(event[x] for x in parents)
+            laws = self.law(y)[place[1]] if is_law else ones
+            for s in self.axes[y]:
+                event[y] = s
+                pairs = [f.table[tuple(event[x] for x in f.over)] for f in near]
+                low, high = prod(p for p, _ in pairs), prod(p for _, p in pairs)
+                if score is not None:
+                    _, worth = score.table[tuple(event[x] for x in score.over)]
+                    low = high = worth * (high if worth > 0 else low)
+                terms.append((s, low, high))
+            chosen = [laws[n] for n in allowed[place]] if place in allowed else laws
+            least = min(sum(law[s] * low for s, low, _ in terms) for law in chosen)
+            table[states] = least, max(sum(law[s] * high for s, _, high in terms) for law in chosen)
+        return Bounds(over, table)
+
+    def step(self, name: str, node: Any, case: tuple[Bounds, Allowed]) -> Iterable[tuple[int, Any]]:
+        """Check a case, or share the vertices of one law between two."""
+        score, allowed = case
+        match node:
+            case ["sum"]:
+                self.require_sum(name, score, allowed)
+                return ()
+            case ["split", x, states, numbers, first, second]:
+                place = x, tuple(states)
+                now = allowed.get(place, range(len(self.law(x)[place[1]])))
+                parts = [n for n in now if n in numbers], [n for n in now if n not in numbers]
+                cases = zip((first, second), parts, strict=True)
+                return [(child, (score, {**allowed, place: part})) for child, part in cases]
+        raise Refused(f"{str(node)[:60]} is no node")
 
 
 class Factor(NamedTuple):
@@ -338,15 +506,30 @@ def _read(n: int, line: str) -> dict[str, Any]:
         raise Refused(f"refused: line {n} is no JSON object", advice=ANEW) from None
 
 
+def check_sums(meaning: Meaning, asked: Query, line: Mapping[str, Any], goal: Goal) -> None:
+    """Check a proof that sums variables out."""
+    sums = Sums(meaning, asked, line["nodes"])
+    for group in line["groups"]:
+        sums.add(Group(*group))
+    sums.account()
+    sums.walk((sums.score(goal), {}), sums.step)
+
+
+def goal_of(meaning: Meaning, asked: Query, sign: int, bound: Fraction) -> Goal:
+    """Return what is to be shown not to be negative, P(q, e) - b P(e) or its negative, state by state."""
+    states = meaning.states(asked.given, asked.scope)
+    return [(event, sign * (meaning.holds(asked.claim, event) - bound)) for event in states]
+
+
 def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
-    proof, bound, sign = Proof(meaning, line), number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
-    goal = [
-        (column, sign * (meaning.holds(asked.claim, event) - bound))
-        for event in meaning.states(asked.given, asked.scope)
-        for column in proof.cells(line["table"], event)
-    ]
-    proof.check(goal)
+    bound, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
+    if "groups" in line:
+        check_sums(meaning, asked, line, goal_of(meaning, asked, sign, bound))
+    else:
+        proof, goal = Proof(meaning, line), goal_of(meaning, asked, sign, bound)
+        columns = [(column, worth) for event, worth in goal for column in proof.cells(line["table"], event)]
+        proof.walk((columns, {}), proof.step)
     low, high = (max(bound, ZERO), ONE) if sign > 0 else (ZERO, min(bound, ONE))
     if low > high:
         return f"no model has P({asked.given}) > 0" if asked.is_conditional else "there is no model"
