@@ -60,8 +60,7 @@ def nodes_of(root: Root, order: Sequence[int], event: Array, trial: float, budge
 def _node(split: _Split | None, children: Sequence[int]) -> list[Any]:
     if split is None:
         return ["sum"]
-    numbers = [int(slot) - split.first for slot in split.halves[0]]
-    return ["split", split.variable, split.states, numbers, *children]
+    return ["split", split.variable, split.states, len(split.halves[0]), *children]
 
 
 def _halves(row: Bools, halves: Sequence[Any]) -> list[Bools]:

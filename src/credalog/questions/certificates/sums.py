@@ -23,15 +23,16 @@ from credalog.methods.vertices.hanging_trees import core
 from credalog.methods.vertices.tree import Arc, Tree
 from credalog.network.graph import Markov
 from credalog.network.meaning import Meaning
-from credalog.network.polytopes import facets, vertices
+from credalog.network.polytopes import facets
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Query
+from credalog.network.tables import Bounds
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.questions.certificates.cases import nodes_of
 from credalog.tables.cones import Array
 from credalog.tables.credal import Table
-from credalog.verify import Bounds, Goal, Group, Refused, Sums, check_sums, goal_of
+from credalog.verify import Goal, Group, Refused, Sums, check_sums
 
 __all__ = ["Root", "Summed", "proved_by_sums"]
 
@@ -68,7 +69,7 @@ def proved_by_sums(
     """Prove that no model passes a bound, each law being free for itself; None where that is not done."""
     if meaning.markov is Markov.NONE or not _is_small(meaning, asked):
         return None
-    with suppress(ProblemTooLarge, OutOfTime, Refused):
+    with suppress(ProblemTooLarge, OutOfTime, Refused, ValueError):
         return _Summing(meaning, asked, end, bound, budget).run()
     return None
 
@@ -120,8 +121,8 @@ class _Summing:
         self.meaning, self.asked, self.end, self.bound, self.budget = meaning, asked, end, bound, budget
         self.known = meaning.only_state(asked.given) or {}
         self.above = meaning.ancestors(meaning.numbers(asked.scope))
-        self.parents = {x: tuple(sorted(meaning.parents[x].difference(self.known))) for x in self.above}
-        self.sums = Sums(meaning, asked, ())
+        self.parents = {x: meaning.unknown(x, self.known) for x in self.above}
+        self.sums = Sums(meaning, asked)
         self.groups: list[Group] = []
         self.faces: list[list[list[Fraction]]] = []
         self.slopes: list[Array] = []
@@ -170,7 +171,7 @@ class _Summing:
 
     def goal(self, less: Fraction) -> Goal:
         """Return what is to be proved if so much is given away."""
-        return goal_of(self.meaning, self.asked, int(self.end.sign), self.claimed(less))
+        return self.meaning.goal(self.asked, int(self.end.sign), self.claimed(less))
 
     def claimed(self, less: Fraction) -> Fraction:
         """Return the bound that is claimed if so much is given away."""
@@ -195,10 +196,7 @@ class _Summing:
 
     def _table(self, x: int) -> Table:
         meaning, parents = self.meaning, self.parents[x]
-        known = {p: s for p, s in self.known.items() if p in meaning.parents[x]}
-        found = [vertices(meaning.polytope(x, {**known, **e})) for e in meaning.worlds(parents, {})]
-        if not all(found):
-            raise ProblemTooLarge("a law that does not exist")
+        found = meaning.laws(x, self.known).values()
         most = max(map(len, found))
         laws = [[*law, *[law[0]] * (most - len(law))] for law in found]
         shape = (*(meaning.sizes[p] for p in parents), most, meaning.sizes[x])

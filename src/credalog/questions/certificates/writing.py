@@ -24,6 +24,7 @@ from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS, Slices
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.meaning import Meaning
+from credalog.network.models import Model
 from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
@@ -34,7 +35,7 @@ from credalog.questions.certificates.proving import Least, Proved, prove
 from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.tables.distribution import Distribution
-from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION, Model, Refused
+from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION
 
 __all__ = ["Certificate", "certify", "certify_consistency"]
 
@@ -258,7 +259,7 @@ class _Writing:
             factors = in_whole_numbers(whole, self.meaning.number)
             checked = Model(self.meaning, factors)
             residual, value = checked.residual(asked), checked.value(asked)
-        except (Refused, ProblemTooLarge):
+        except (ValueError, ProblemTooLarge):
             return False
         if residual > MOST_RESIDUAL:
             return False
