@@ -196,7 +196,7 @@ class Group(NamedTuple):
 
 
 class Sums:
-    """The greatest P(q, e) - b P(e), or its negative, where each law is free for itself (proof 24)."""
+    """The greatest P(q, e) - b P(e), or its negative, where each law is free for itself (proof 26)."""
 
     def __init__(self, meaning: Meaning, asked: Query) -> None:
         self.meaning, self.asked, self.known = meaning, asked, meaning.only_state(asked.given) or {}

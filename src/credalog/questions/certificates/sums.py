@@ -1,4 +1,4 @@
-"""Proofs by summing out: what the verifier needs to bound a posterior of a credal network (proof 24).
+"""Proofs by summing out: what the verifier needs to bound a posterior of a credal network (proof 26).
 
 Input: a question about variables outside the core, and the bound to be proved. Output: groups and nodes of a
 certificate. Trees send messages, whose sets are found by set propagation. Of the faces of a set only those
@@ -16,6 +16,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.elimination import clusters
@@ -42,8 +43,8 @@ ROUNDED = 10**15
 NOTHING, LITTLE = Fraction(1, 10**12), Fraction(1, 10**6)
 """By how much a bound in floats may be missed."""
 
-WAYS = (Fraction(1, 10**9), LITTLE)
-"""The same where there are messages, in turn. Their rows are moved outwards by less, the earlier the less."""
+WAYS = ((Fraction(1, 10**9), 1e-10), (LITTLE, 1e-7), (LITTLE, 1e-8), (LITTLE, 1e-9))
+"""The same where there are messages, in turn, and how far the rows of the last ones are moved outwards."""
 
 LEAST = 1e-12
 """Rows of the first messages are moved outwards by this much: their vectors are floats."""
@@ -124,8 +125,7 @@ class _Summing:
         self.parents = {x: meaning.unknown(x, self.known) for x in self.above}
         self.sums = Sums(meaning, asked)
         self.groups: list[Group] = []
-        self.faces: list[list[list[Fraction]]] = []
-        self.slopes: list[Array] = []
+        self.faces: list[Array] = []
         self.outwards: list[Fraction] = []
         self.number: dict[Arc, int] = {}
 
@@ -139,8 +139,8 @@ class _Summing:
         (target,) = targets
         root = Root.of(self._tree(target), target)
         self._receive(root)
-        for less in WAYS:
-            self._begin(less)
+        for less, most in WAYS:
+            self._begin(most)
             if self._settled(len(self.groups) - 1, less):
                 return self._tried(self.groups, [["sum"]], less)
         return self._by_cases(root) if root.has_loops else None
@@ -148,7 +148,7 @@ class _Summing:
     def _by_cases(self, root: Root) -> Summed | None:
         """Write down all faces of the messages that reach the root, and cases of its laws."""
         last, less = self.groups[-1], LITTLE
-        self._begin(less)
+        self._begin(1e-9)
         for m in last.uses:
             self.groups[m] = self.groups[m]._replace(rows=[self._moved(m, face) for face in self.faces[m]])
         if not all(self._settled(n, less) for n in reversed(range(len(self.groups) - 1))):
@@ -174,19 +174,29 @@ class _Summing:
         return self.meaning.goal(self.asked, int(self.end.sign), self.claimed(less))
 
     def claimed(self, less: Fraction) -> Fraction:
-        """Return the bound that is claimed if so much is given away."""
+        """Return the bound that is claimed if so much is given away: half of it at least, beside messages."""
         if isinstance(self.bound, Fraction):
             return self.bound
-        scaled = Fraction(self.bound) / less
-        return less * (scaled // 1 if self.end is End.LOWER else -(-scaled // 1))
+        scaled, margin = Fraction(self.bound) / less, Fraction(int(less > NOTHING), 2)
+        return less * ((scaled - margin) // 1 if self.end is End.LOWER else -((-scaled - margin) // 1))
 
     # ---- groups ---------------------------------------------------------------------------------------
 
     def _order(self, families: Iterable[int], others: Iterable[int]) -> list[int]:
-        """Return an order in which to sum out some variables, children first; others have no law here."""
-        parents = {x: self.parents[x] for x in families} | dict.fromkeys(others, ())
+        """Return an order in which to sum out some variables, children first; others have no law here.
+
+        The others go as soon as they can, lest laws be chosen in each of their states.
+        """
+        plain = set(others)
+        parents = {x: self.parents[x] for x in families} | dict.fromkeys(plain, ())
         observed = [x for x in parents if x in self.known]
-        return [*sorted(observed), *clusters(parents, observed, self.meaning.sizes)]
+        left, order = list(clusters(parents, observed, self.meaning.sizes)), sorted(observed)
+        while left:
+            above = {p for x in left for p in parents[x]}
+            ready = [x for x in left if x not in above]
+            left.remove(x := min(ready, key=lambda y: y not in plain))
+            order.append(x)
+        return order
 
     def _tree(self, target: int) -> Tree:
         """Return what bears on the question, with vertices as floats."""
@@ -209,7 +219,6 @@ class _Summing:
             for one in root.tree.schedule(*arc):
                 self.budget.require_time()
                 self.faces.append(_faces(sets[one].vectors))
-                self.slopes.append(np.array(self.faces[-1], dtype=float))
                 self._lay_out(root.tree, one)
         families = sorted(root.members | self.above.difference(root.tree.tables))
         order = self._order(families, (y for y, x in root.arcs if y in root.tree.tables[x].parents))
@@ -226,7 +235,7 @@ class _Summing:
 
     # ---- rows of messages -----------------------------------------------------------------------------
 
-    def _begin(self, less: Fraction) -> None:
+    def _begin(self, most: float) -> None:
         """Forget all rows; say how far those of each message are moved outwards."""
         self.groups = [group._replace(rows=[]) for group in self.groups]
         self.sums.messages = [Bounds((), {})] * (len(self.groups) - 1)
@@ -234,8 +243,8 @@ class _Summing:
         for n in reversed(range(len(self.groups))):
             for m in self.groups[n].uses:
                 depths[m] = depths[n] + 1
-        share = (LEAST / float(less)) ** (1 / max(1, *depths))
-        self.outwards = [Fraction(float(less) * share**depth) for depth in depths]
+        share = (LEAST / most) ** (1 / max(1, *depths))
+        self.outwards = [Fraction(most * share ** (depth - 1)) for depth in depths]
 
     def _settled(self, n: int, less: Fraction) -> bool:
         """Tell whether a group and all before it prove what they should, once rows are added to them."""
@@ -261,35 +270,42 @@ class _Summing:
         return False
 
     def _cut_off(self, group: Group, choice: dict[int, int]) -> bool:
-        """Add the face that cuts a choice of vertices off most clearly; False if none does."""
+        """Add the faces that cut a choice off most clearly, one of each message; False if none does."""
         found = [self._face(m, choice[-1 - m]) for m in group.uses if -1 - m in choice]
-        worth, m, face = min(found, default=(0.0, 0, 0))
-        if worth >= 0.0:
-            return False
-        row = self._moved(m, self.faces[m][face])
-        if row not in self.groups[m].rows:
-            self.groups[m] = self.groups[m]._replace(rows=[*self.groups[m].rows, row])
-        return True
+        for m, face in ((m, face) for worth, m, face in found if worth < 0.0):
+            row = self._moved(m, self.faces[m][face])
+            if row not in self.groups[m].rows:
+                self.groups[m] = self.groups[m]._replace(rows=[*self.groups[m].rows, row])
+        return any(worth < 0.0 for worth, _, _ in found)
 
     def _face(self, m: int, number: int) -> tuple[float, int, int]:
         """Return the least value of a face at a vertex of message m, the message, and the face."""
         states = range(self.meaning.sizes[self.groups[m].on or 0])
         ray = [self.sums.messages[m].table[number, s][0] for s in states]
-        values = self.slopes[m] @ np.array([p / sum(ray) for p in ray])
+        values = self.faces[m] @ np.array([p / sum(ray) for p in ray])
         least = int(values.argmin()) if len(values) else 0
         return (float(values[least]) + float(self.outwards[m]) if len(values) else 0.0), m, least
 
-    def _moved(self, m: int, face: list[Fraction]) -> list[int]:
-        return [round((a + self.outwards[m]) * ROUNDED) for a in face]
+    def _moved(self, m: int, face: Array) -> list[int]:
+        return [round((Fraction(a) + self.outwards[m]) * ROUNDED) for a in face.tolist()]
 
 
-def _faces(vectors: Any) -> list[list[Fraction]]:
+def _faces(vectors: Array) -> Array:
     """Return rows a with a . vector >= 0 for all vectors of a message."""
-    whole = [[round(v * ROUNDED) for v in vector] for vector in vectors.tolist()]
-    points = [tuple(Fraction(v, sum(vector)) for v in vector) for vector in whole]
+    points = vectors / vectors.sum(axis=1, keepdims=True)
+    with suppress(QhullError, ValueError):
+        planes = np.unique(ConvexHull(points[:, :-1]).equations.round(14), axis=0)
+        return np.hstack([-planes[:, :-1] - planes[:, -1:], -planes[:, -1:]])
+    return _exact_faces(points)
+
+
+def _exact_faces(points: Array) -> Array:
+    """Return the same for points that are flat, or two numbers each."""
+    whole = [[round(v * ROUNDED) for v in point] for point in points.tolist()]
+    exact = [tuple(Fraction(v, sum(point)) for v in point) for point in whole]
     sides = (
         row
-        for coefficients, low, high in facets(points)
+        for coefficients, low, high in facets(exact)
         for row in ([c - low for c in coefficients], [high - c for c in coefficients])
     )
-    return [row for row in sides if min(row) < 0]
+    return np.array([row for row in sides if min(row) < 0], dtype=float).reshape(-1, points.shape[1])
