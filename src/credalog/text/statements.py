@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -35,14 +36,22 @@ BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 
 def text_of(path: Path) -> str:
     """Return the text of a file."""
+    with readable(path):
+        try:
+            return path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise LanguageError(f"{path} is not a text file in UTF-8", advice="Save it as UTF-8.") from None
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say what is wrong where a file cannot be read."""
     if "\0" in str(path):
         raise LanguageError("the name of a file cannot contain a NUL character")
     try:
-        return path.read_text(encoding="utf-8-sig")
+        yield
     except FileNotFoundError:
         raise UnknownName(f"there is no file {path}", advice=_instead_of(path)) from None
-    except UnicodeDecodeError:
-        raise LanguageError(f"{path} is not a text file in UTF-8", advice="Save it as UTF-8.") from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         advice = "Name a file that you may read."
