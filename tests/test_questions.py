@@ -179,7 +179,9 @@ def test_no_model_passes_a_bound(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["credal", "declared", "rare", "deterministic", "tight", "cores+declared+linear"])
+@pytest.mark.parametrize(
+    "kind", ["credal", "declared", "rare", "deterministic", "tight", "cores+declared+linear"]
+)
 @pytest.mark.parametrize("markov", [Markov.LOCAL, Markov.NONE])
 def test_models_found_elsewhere_are_allowed_for(kind: str, markov: Markov) -> None:
     rng = np.random.default_rng([*kind.encode(), markov is Markov.NONE])
