@@ -240,6 +240,17 @@ def test_in_a_ring_of_ties_both_pairs_that_face_each_other_are_independent_given
     assert stated >= {(frozenset((0, 2)), (1, 3)), (frozenset((1, 3)), (0, 2))}
 
 
+@pytest.mark.parametrize("reading", [Reading.TIED, Reading.GLOBAL])
+def test_tied_variables_are_eliminated_when_no_evidence_is_left(reading: Reading) -> None:
+    """0 and 2 have a child, 1; 2 and 3 are tied. What is observed of 0 and 1 has been read off by then."""
+    structure = structure_of([[], [0, 2], [3], [2]])
+    observed = frozenset((0, 1))
+    found = factorize(structure, [(2, 3), (0, 1, 2)], query=[3], observed=observed, reading=reading)
+    tied = [clique for clique in found.cliques if not structure.core.isdisjoint(clique.block)]
+    assert tied and all(observed.isdisjoint(clique.scope) for clique in tied)
+    assert found.cliques[found.query_clique].fixed == observed
+
+
 @given(acyclic_structures())
 def test_what_nothing_asks_for_gets_no_clique(structure: Structure) -> None:
     found = factorize(structure, [], query=[0])
