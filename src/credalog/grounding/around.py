@@ -98,11 +98,11 @@ class Around:
 
     # ---- what is said ---------------------------------------------------------------------------------
 
-    def claiming(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
-        """Yield every sentence that claims something of a variable, perhaps twice; too many is an error."""
+    def leading_to(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
+        """Yield every sentence that draws arrows to a variable, perhaps twice; too many is an error."""
         atom = atom_of(variable)
         for atoms, occurrence in self._by_name.get(atom.name, ()):
-            if occurrence.is_claimed or atoms.has_facts:
+            if atoms.draws and (occurrence.is_claimed or atoms.has_facts):
                 for sentence in self._matching(atoms, occurrence, atom.elements, None, tries):
                     if variable in sentence.claim_scope:
                         yield sentence
@@ -162,7 +162,9 @@ class Around:
             weaker = (*kept, *(apart(g) for g in guards if g not in kept))
             prefix = reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
-            if compiled.expansion > EXPANSION:
+            levels = zip(order, compiled.instances.levels, strict=True)
+            searched = {name for name, level in levels if level.proposer is None} - bound
+            if compiled.expansion > EXPANSION or not searched <= free:
                 raise Unfaithful
             self._variants[key] = _Variant(compiled, order, atoms, free, len(kept) < len(guards))
         return self._variants[key]

@@ -202,7 +202,8 @@ class Lifted:
 
     @cached_property
     def _coins(self) -> tuple[Coins, ...]:
-        return coins_of(self.around, self.rest)
+        """Return rests of coins; where no condition keeps a slice apart from them, they stand for none."""
+        return () if self.markov is Markov.NONE else coins_of(self.around, self.rest)
 
     @cached_property
     def _copies(self) -> tuple[tuple[Copies, dict[Cell, str]], ...]:

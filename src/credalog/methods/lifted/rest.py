@@ -145,6 +145,10 @@ class Rest:
         """Return the cell of a ground atom."""
         return self.cell(atom.name, [self.profiles.of(e) for e in atom.elements])
 
+    def is_single(self, atom: GroundAtom) -> bool:
+        """Tell whether rules name all that an atom is applied to, so that it is alone in its cell."""
+        return all(self.profiles.of(e).name for e in atom.elements)
+
     def value(self, cells: Cells, atom: GroundAtom) -> str:
         """Return the value of a ground atom; of a cell that no rule restricts, any will do."""
         return cells.get(self.cell_of(atom), self.around.values(atom.name)[0])

@@ -115,7 +115,7 @@ def parents_of(
         return None
     found: set[Variable] = set()
     try:
-        for sentence in around.claiming(variable):
+        for sentence in around.leading_to(variable):
             found |= parents_in(sentence, variable)
             if not found <= inside:
                 return None
