@@ -1,13 +1,15 @@
 """Random first-order theories that combine everything the language has.
 
-Input: a generator. Output: the text of a theory and questions. Two sorts, a function, unary and binary relations, a
-proposition, named elements, a variable of three values, quantifiers inside P(...), linear claims, equations and orders
-in guards, sums of numbers, ties with and without tau, declared independences, evidence that joins every question.
+Input: a generator. Output: the text of a theory and questions. Two sorts, a function, unary and binary
+relations, a proposition, named elements, a variable of three values, quantifiers in P(...), linear claims,
+equations and orders in guards, sums of numbers, ties with and without tau, declared independences, evidence
+that joins every question.
 """
 
 from __future__ import annotations
 
 import numpy as np
+
 from random_theories import RandomTheory
 
 UNARY = ("A", "B", "C", "D")
@@ -67,11 +69,12 @@ def _body(generator: np.random.Generator, used: list[str], names: list[str]) -> 
     """Draw a form of rule: `{low}` and `{high}` stand for its bounds."""
     first, second = (str(name) for name in generator.choice(used, 2))
     bar = "" if generator.random() < 0.3 else f" | {_formula(generator, used, ['x', 'y'])}"
+    pair = f"forall x, y in Person distinct{_guard(generator)}"
     forms = [
         f"forall x in Person: {{low}} <= P({first}(x)) <= {{high}}",
         f"forall x in Person: {{low}} <= P({first}(x) | {_literal(generator, used, ['x'])}) <= {{high}}",
-        f"forall x, y in Person distinct{_guard(generator)}: {{low}} <= P({first}(x){bar}) <= {{high}}",
-        f"forall x, y in Person distinct{_guard(generator)}: {{low}} <= P({first}(x) xor {second}(y){bar}) <= {{high}}",
+        f"{pair}: {{low}} <= P({first}(x){bar}) <= {{high}}",
+        f"{pair}: {{low}} <= P({first}(x) xor {second}(y){bar}) <= {{high}}",
         f"forall x, y in Person, x < y: {{low}} <= P({first}(x) and {second}(y)) <= {{high}}",
         f"forall x in Person, x < {len(names)}: {{low}} <= P({first}(x+1) | {first}(x)) <= {{high}}",
         f"forall x, y in Person, y < x: {{low}} <= P({first}(x) | {second}(y)) <= {{high}}",
@@ -89,7 +92,7 @@ def _body(generator: np.random.Generator, used: list[str], names: list[str]) -> 
         f"forall x, y in Person: {{low}} <= P({first}(x) | {second}(y) & x = y) <= {{high}}",
         f"forall x in Person: {{low}} <= P(Mood(x) = good | {first}(x)) <= {{high}}",
         f"forall x in Person: {{low}} <= P({first}(x) | Mood(x) = bad) <= {{high}}",
-        f"forall x, y in Person, Near(x, y): {{low}} <= P(Mood(x) = Mood(y)) <= {{high}}",
+        "forall x, y in Person, Near(x, y): {low} <= P(Mood(x) = Mood(y)) <= {high}",
         f"forall x, y in Person distinct: {{low}} <= P(R(x, y) | {first}(x) & {second}(y)) <= {{high}}",
         f"forall x, y in Person distinct: {{low}} <= P({first}(x) xor {first}(y) | R(x, y)) <= {{high}}",
         f"forall x, y in Person distinct: {{low}} <= P({first}(x) | S(x, y)) <= {{high}}",
@@ -100,7 +103,17 @@ def _body(generator: np.random.Generator, used: list[str], names: list[str]) -> 
 
 
 def _guard(generator: np.random.Generator) -> str:
-    guards = ("", "", "", ", Old(x)", ", not Old(y)", ", Near(x, y)", ", Near(y, x)", ", not Near(x, y)", ", x < y")
+    guards = (
+        "",
+        "",
+        "",
+        ", Old(x)",
+        ", not Old(y)",
+        ", Near(x, y)",
+        ", Near(y, x)",
+        ", not Near(x, y)",
+        ", x < y",
+    )
     more = (", home(x) = home(y)", ", Old(x) or Old(y)", ", x != 1", ", y = 1")
     return str(generator.choice((*guards, *more)))
 

@@ -243,8 +243,8 @@ predicate A(Person)
 forall x in Person: 0.3 <= P(A(x)) <= 0.6
 forall x, y in Person, x < y: P(A(x) and A(y)) <= 0.2 ; tau=False"""
     lifted = Lifted(Grounder(parse(text).theory))
-    assert lifted._coins
-    for coins in lifted._coins:
+    assert lifted.rests().coins
+    for coins in lifted.rests().coins:
         assert Fraction(3, 10) <= coins["A"] <= Fraction(6, 10) and coins["A"] ** 2 <= Fraction(1, 5)
 
 
@@ -283,15 +283,16 @@ forall x in Person: P(A(x) | B(x)) >= 0.9
 forall x, y in Person distinct: P(B(x) xor B(y)) <= 0.5"""
     lcn = parse(text)
     lifted, asked = Lifted(Grounder(lcn.theory)), lcn.question("P(A(1))")
+    rest = lifted.rests().rest
     names = {v: str(v.name) for v in lcn.variables}
     own = {"A(1)", "A(2)", "B(1)", "B(2)"}
-    held = straddling(lifted.around, lifted.rest, tuple(v for v, name in names.items() if name in own))
-    copies = copies_of(lifted.around, lifted.rest, frozenset(("A",)))
+    held = straddling(lifted.around, rest, tuple(v for v, name in names.items() if name in own))
+    copies = copies_of(rest, frozenset(("A",)))
     assert held is not None and copies is not None
     for order in ([True, True], [False, False]):
-        cells = next(lifted.rest.worlds(order, copies.names))
-        residue = held.copied(lifted.rest, cells, copies, asked)
-        value = cells[lifted.rest.cell_of(atom_of(next(v for v in names if names[v] == "B(1)")))]
+        cells = next(rest.worlds(order, copies.names))
+        residue = held.copied(rest, cells, copies, asked)
+        value = cells[rest.cell_of(atom_of(next(v for v in names if names[v] == "B(1)")))]
         assert residue is not None
         (alike,) = (v for v in residue.network.variables if v not in names)
         alone = {s.lower for s in residue.network.sentences if s.scope == (alike,)}

@@ -54,8 +54,9 @@ class Copies:
         return {}
 
 
-def copies_of(around: Around, rest: Rest, names: frozenset[str]) -> Copies | None:
+def copies_of(rest: Rest, names: frozenset[str]) -> Copies | None:
     """Return the law in which atoms of some predicates are copies, if it may stand for a model."""
+    around = rest.around
     claiming = [atoms for atoms in around.rules if not atoms.claimed.isdisjoint(names)]
     is_own = all(atoms.claimed <= names and _is_upstream(rest, atoms, names) for atoms in claiming)
     if not is_own or not _has_single_parents(around, rest, names):

@@ -16,14 +16,20 @@ from credalog.methods.cliques.models.fixing import network_in
 from credalog.methods.lifted.coins import Coins, sentence_of
 from credalog.methods.lifted.copies import Copies, renamed
 from credalog.methods.lifted.rest import Cells, Rest
-from credalog.methods.lifted.slices import frame_of, parents_in, predicate
+from credalog.methods.lifted.slices import Families, frame_of, parents_in, predicate
 from credalog.network.expressions import Question
 from credalog.network.formulas import Variable
 from credalog.network.sentences import Network, Sentence
 
-__all__ = ["Residue", "Straddling", "straddling"]
+__all__ = ["Leaning", "Residue", "Straddling", "straddling"]
 
-Families = Mapping[Variable, frozenset[Variable]]
+
+class Leaning(Exception):
+    """Atoms of a slice depend on atoms outside, of some predicates that are free there."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__()
+        self.names = names
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,8 @@ class Straddling:
     def _elsewhere(self, rest: Rest, cells: Cells, copies: Copies) -> tuple[Sentence, ...] | None:
         """Return what is said of copies where no atom here takes part; None where that cannot be.
 
-        The elements that stand for others may be elements of the slice, and what is certain of others is certain
-        of them here. An atom that is the only one of its cell, and ours, takes part: what is said of it is known.
+        The elements that stand for others may be elements of the slice; what is certain of others is certain
+        of them here. An atom of ours that is alone in its cell takes part: what is said of it is known.
         """
         inside = frozenset(self.atoms)
         single = frozenset(v for v in inside if rest.is_single(atom_of(v)))
@@ -124,7 +130,10 @@ class Straddling:
 
 
 def straddling(around: Around, rest: Rest, atoms: Iterable[Variable]) -> Straddling | None:
-    """Gather all that is said of some atoms; None where no few elements can stand for the others."""
+    """Gather all that is said of some atoms; None where no few elements can stand for the others.
+
+    `Leaning` says that some depend on atoms outside that are free.
+    """
     inside = tuple(atoms)
     if any(predicate(v) in rest.schema.entangled for v in inside):
         return None
@@ -147,7 +156,9 @@ def _sorted_out(rest: Rest, inside: tuple[Variable, ...], found: list[Standing])
         if free and sentence.claim_scope == tuple(free):
             # It restricts a free atom given others, and some probability will do.
             continue
-        if free or (is_loose and len(members.intersection(sentence.scope)) > 1):
+        if free:
+            raise Leaning(frozenset(map(predicate, free)))
+        if is_loose and len(members.intersection(sentence.scope)) > 1:
             return None
         sentences[sentence] = None
         for v in members.intersection(sentence.claim_scope):
