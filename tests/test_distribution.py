@@ -155,6 +155,27 @@ def test_a_model_violates_nothing() -> None:
     assert violation(model_of(0.3, 0.7), network, dependency_graph(network)) == 0.0
 
 
+@pytest.mark.parametrize("row", [(0.5, 0.6), (0.5, 0.5 - 1e-6), (1.2, -0.2), (np.nan, np.nan), (0.0, 0.0)])
+def test_what_is_no_conditional_distribution_is_no_model(row: tuple[float, float]) -> None:
+    """Whether the row is that of a or, in a configuration that nothing is said of, that of b."""
+    network = Network((a, b), (says(A, 0, 1), says(B, 0, 1, given=A)))
+    fair = np.array([0.5, 0.5])
+    for factors in (
+        (Factor((a,), (), np.array(row)), Factor((b,), (), fair)),
+        (Factor((a,), (), fair), Factor((b,), (a,), np.array([row, fair]))),
+    ):
+        missed = violation(Distribution(factors), network, dependency_graph(network))
+        assert not missed <= 1e-9
+
+
+def test_tables_that_lean_on_each_other_are_no_distribution() -> None:
+    network = Network((a, b), (says(A, 0, 1), says(B, 0, 1, given=A)))
+    first, second = Factor((a,), (b,), chances(0.2, 0.3)), Factor((b,), (a,), chances(0.2, 0.3))
+    assert violation(Distribution((first, second)), network, None) == inf
+    again = Factor((a,), (), np.array([0.5, 0.5]))
+    assert violation(Distribution((again, again)), network, None) == inf
+
+
 def test_a_sentence_is_missed_by_the_distance_to_its_bound() -> None:
     network = Network((a, b), (says(A, 0.3, 0.7), says(B, 0.3, 0.7)))
     assert violation(model_of(0.25, 0.5), network, None) == pytest.approx(0.05)

@@ -18,11 +18,13 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from typing import NamedTuple, TypeAlias, assert_never
 
+from credalog.grounding.compiled_rules import CompiledRule
 from credalog.grounding.guards import conjuncts, names_in
-from credalog.grounding.network import CompiledRule, Grounder, key_of, settled
+from credalog.grounding.network import Grounder
 from credalog.grounding.patterns import Undefined
 from credalog.grounding.prefixes import apart, followed, free_variables, reordered
 from credalog.grounding.rule_atoms import Occurrence, RuleAtoms, atom_of
+from credalog.grounding.settling import key_of, settled
 from credalog.grounding.terms import Environment
 from credalog.network.formulas import BOOLEAN, Variable
 from credalog.network.sentences import Sentence

@@ -25,7 +25,7 @@ from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Number, Source, exact
 from credalog.origins import Origin, records
 from credalog.text.actions import From, Tabled
-from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of
+from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of, table_text
 from credalog.text.statements import text_of
 from credalog.text.tabled import filled_from
 from credalog.theory import (
@@ -365,23 +365,17 @@ def _file(path: Path, declared: Mapping[str, Declaration]) -> Iterator[_Addition
         sheet = read_sheet(path)
         yield _Addition(path.stem, (), Origin(path.stem, str(path), sheet.text, columns=()), sheet)
         return
-    text = text_of(path)
     if suffix == ".csv":
+        text = table_text(path)
         yield _Addition(path.stem, _csv(text, str(path)), Origin(path.stem, str(path), text, columns=()))
         return
+    text = text_of(path)
     for name, rows in _json(text, path).items():
         yield _Addition(name, rows, Origin(name, str(path), text, _line(name, text)))
 
 
 def _csv(text: str, file: str) -> list[Cells]:
     """Return the rows of a CSV file without blank ones."""
-    separator = r'^(?:[^"\n;]|"(?:[^"]|"")*")*(?P<here>;)'
-    if ";" in text and (found := re.search(separator, text, re.MULTILINE)):
-        raise LanguageError(
-            "a semicolon stands between the cells of a row",
-            place=Place.within(text, found.start("here"), file=file),
-            advice='Separate cells by commas; a cell that contains a semicolon stands in quotes: "a;b".',
-        )
     # A million rows name the same elements again and again: each is kept once.
     kept: dict[str, str] = {}
     return [tuple([kept.setdefault(cell, cell) for cell in cells]) for _, cells in records(text, file)]

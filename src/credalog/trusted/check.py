@@ -1,7 +1,7 @@
 """The second pair of eyes on every witness: whether a distribution is a model.
 
-Input: a distribution, a network and its dependency graph. Output: the largest violation of any sentence or
-independence. Nothing here knows how the distribution was found.
+Input: what claims to be a distribution, a network and its dependency graph. Output: the largest violation of
+the laws of probability, of any sentence or independence. Nothing here knows how the distribution was found.
 """
 
 from __future__ import annotations
@@ -69,10 +69,13 @@ def _violation(
     markov: Markov,
     budget: Budget,
 ) -> float:
+    if not _has_an_order(distribution):
+        return inf
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
-    worst = [excess for excess in local if excess <= LAST_DIGITS]
+    worst = [_distance_from_laws(factor) for factor in distribution.factors]
+    worst += [excess for excess in local if excess <= LAST_DIGITS]
     worst += _excesses(far, distribution, budget)
     worst += [_contrast_excess(contrast, distribution) for contrast in network.contrasts]
     stated = list(network.independences)
@@ -80,7 +83,25 @@ def _violation(
         stated += _local_conditions(distribution, network, graph, asked)
     if graph is not None and markov is Markov.GLOBAL:
         worst += _Components(distribution, network, graph, asked).violations()
-    return max([0.0, *worst, *_dependences(stated, distribution, budget)])
+    # Unlike Python's own, this maximum does not lose what is not a number: nothing is as good as that.
+    return float(np.max([0.0, *worst, *_dependences(stated, distribution, budget)]))
+
+
+def _has_an_order(distribution: Distribution) -> bool:
+    """Tell whether each variable has one table, after those of its parents."""
+    before = set[Variable]()
+    for factor in distribution.factors:
+        if not before.issuperset(factor.parents) or not before.isdisjoint(factor.block):
+            return False
+        before.update(factor.block)
+    return True
+
+
+def _distance_from_laws(factor: Factor) -> float:
+    """Measure how far a table is from distributions: entries below zero, sums other than one."""
+    block = tuple(range(len(factor.parents), factor.table.ndim))
+    off = np.abs(factor.table.sum(axis=block) - 1.0)
+    return float(np.maximum(off.max(initial=0.0), -factor.table.min(initial=0.0)))
 
 
 def _dependences(
