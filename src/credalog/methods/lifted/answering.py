@@ -23,6 +23,7 @@ from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
 from credalog.methods.lifted.observed import MOST_ASKED, nearby
+from credalog.methods.lifted.orbits import counted_around
 from credalog.methods.lifted.rest import Rest
 from credalog.methods.lifted.rests import Rests
 from credalog.methods.lifted.slices import Size, Slice, slice_around
@@ -52,6 +53,7 @@ SIZES = (
 BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
 """The shares of the time left for the bounds of one slice, and for its models."""
 
+COUNTED = "elements that nothing tells apart, counted"
 DECIDED = "the rest has a model"
 UNDECIDED = "whether the rest has a model was not decided"
 
@@ -113,6 +115,9 @@ class Lifted:
                     break
             if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
                 break
+            if COUNTED not in tried:
+                tried[COUNTED] = None
+                interval = interval.joined(self._counted(asked, budget.share(BOUND_SHARE)))
         has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
         tried[DECIDED if has_model else UNDECIDED] = None
         status = interval.status(options.tolerance)
@@ -125,6 +130,13 @@ class Lifted:
         near = nearby(self.around, self.schema, asked, budget)
         if near is not None:
             yield self._bounded(near[0], near[1], options, budget, ask_probability)
+
+    def _counted(self, asked: Question, budget: Budget) -> Interval:
+        """Bound a probability by many elements that nothing tells apart."""
+        if not isinstance(asked, Query):
+            return vacuous(scale_of(asked))
+        found = counted_around(self.around, self._profiles, asked)
+        return VACUOUS if found is None else found.interval(asked, budget)
 
     def stages(self, asked: Question, budget: Budget) -> Iterator[Stage]:
         """Yield slices of growing size, as long as they grow; of a question with too much evidence none."""

@@ -7,14 +7,14 @@ it, times the rest, extended by the free atoms, is a model of the whole groundin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
 from credalog.grounding.rule_atoms import atom_of
 from credalog.methods.cliques.models.fixing import network_in
 from credalog.methods.lifted.coins import Coins, sentence_of
-from credalog.methods.lifted.copies import Copies, renamed
+from credalog.methods.lifted.copies import Copies, sentence_renamed
 from credalog.methods.lifted.rest import Cells, Rest
 from credalog.methods.lifted.slices import Families, frame_of, parents_in, predicate
 from credalog.network.expressions import Question
@@ -63,7 +63,7 @@ class Straddling:
         elsewhere = self._elsewhere(rest, cells, copies)
         if elsewhere is None:
             return None
-        sentences = [*(_renamed(s, near) for s in self.sentences), *elsewhere]
+        sentences = [*(sentence_renamed(s, near) for s in self.sentences), *elsewhere]
         alike = dict.fromkeys((*near.values(), *(v for s in elsewhere for v in s.scope)))
         network = self._known(rest, cells, tuple(dict.fromkeys(sentences)), (*self.atoms, *alike))
         if network is None:
@@ -89,7 +89,7 @@ class Straddling:
         if network is None:
             return None
         names = {v: copies.variable(v) for v in network.variables}
-        return tuple(_renamed(s, names) for s in network.sentences)
+        return tuple(sentence_renamed(s, names) for s in network.sentences)
 
     def _has_effects(self, names: frozenset[str], rest: Rest) -> bool:
         """Tell whether an atom here depends on copies and is neither a copy nor free."""
@@ -164,10 +164,3 @@ def _sorted_out(rest: Rest, inside: tuple[Variable, ...], found: list[Standing])
         for v in members.intersection(sentence.claim_scope):
             parents[v] |= parents_in(sentence, v) & members
     return Straddling(inside, tuple(sentences), parents)
-
-
-def _renamed(sentence: Sentence, names: Mapping[Variable, Variable]) -> Sentence:
-    if names.keys().isdisjoint(sentence.scope):
-        return sentence
-    claims = tuple((weight, renamed(claim, names)) for weight, claim in sentence.claims)
-    return replace(sentence, claims=claims, given=renamed(sentence.given, names))

@@ -1,8 +1,8 @@
 """The rests that are tried around a slice.
 
 Input: what is free outside a slice, and what is not. Output: `Rests`: worlds of the cells that are not free,
-coins, and copies, each found once for all slices that have the same free predicates (docs/proofs.md, proofs 18
-and 19).
+coins, and copies, each found once for all slices that have the same free predicates (docs/proofs.md, proofs
+18 and 19).
 """
 
 from __future__ import annotations
