@@ -77,6 +77,10 @@ def library_of(data: Data | None) -> Library:
         return NOWHERE
     if isinstance(data, Mapping):
         return Library({name: rows for name, rows in data.items() if is_frame(rows)})
+    if not isinstance(data, Iterable | Path):
+        raise LanguageError(
+            f"{data!r} is no data", advice='Give a mapping, {"People": ["Tim"]}, or paths of files.'
+        )
     paths = [Path(path) for path in ([data] if isinstance(data, str | Path) else data)]
     return Library({}, tuple(path for path in paths if path.is_dir()))
 
@@ -168,6 +172,11 @@ def _additions(data: Data, declared: Mapping[str, Declaration]) -> Iterator[_Add
             yield from _file(path, declared)
 
 
+def _declared(names: Iterable[str]) -> str:
+    known = ", ".join(names)
+    return f"Known are {known}." if known else "Declare a domain, relation or function for it first."
+
+
 def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]) -> None:
     name = addition.name
     if name not in declarations:
@@ -175,7 +184,7 @@ def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]
         raise UnknownName(
             f"the data speak of {name}, which is not declared",
             place=addition.place(),
-            advice=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(declarations)}.",
+            advice=f"Did you mean {near[0]}?" if near else _declared(declarations),
         )
     if isinstance(declarations[name], Constant):
         raise LanguageError(

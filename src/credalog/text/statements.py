@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -49,10 +50,17 @@ def text_of(path: Path) -> str:
 
 def bytes_of(path: Path) -> bytes:
     """Return what a file holds."""
+    with readable(path):
+        return path.read_bytes()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say what is wrong where a file cannot be read."""
     if "\0" in str(path):
         raise LanguageError("the name of a file cannot contain a NUL character")
     try:
-        return path.read_bytes()
+        yield
     except FileNotFoundError:
         raise UnknownName(f"there is no file {path}", advice=_instead_of(path)) from None
     except OSError as error:
