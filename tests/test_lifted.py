@@ -171,10 +171,10 @@ forall x, y in Person, Old(x) and Old(y): P(A(x) and A(y)) >= 0.8
 
 def test_a_contradiction_far_from_the_question_is_not_taken_for_a_model() -> None:
     text = """domain Person = 1..60000
-predicate A(Person), B(Person)
+predicate A(Person), B(Person, Person)
 forall x in Person: P(A(x)) <= 0.5
-forall x, y in Person distinct: P(B(x) and B(y)) >= 0.6
-forall x in Person: P(B(x)) <= 0.5
+forall x, y in Person distinct: P(B(x, y) and B(y, x)) >= 0.6
+forall x, y in Person distinct: P(B(x, y)) <= 0.5
 """
     found = parse(text).query("P(A(1))", timeout=5.0)
     assert found.tried[-1] == UNDECIDED and found.status is Status.BOUNDED

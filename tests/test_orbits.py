@@ -47,7 +47,7 @@ def over_all_worlds(lcn: LCN, question: str) -> tuple[float, float] | None:
     ends = []
     for sign in (1.0, -1.0):
         found = linprog(sign * held * observed, np.array(rows), np.zeros(len(rows)), observed[None], [1.0])
-        if found.status != 0:
+        if found.status != 0 or found.fun is None:
             return None
         ends.append(sign * found.fun)
     return ends[0], ends[1]
