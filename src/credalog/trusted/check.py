@@ -74,11 +74,13 @@ def _violation(
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
+    stated = list(network.independences)
+    if not _knows_all(distribution, (*far, *network.contrasts), stated):
+        return inf
     worst = [_distance_from_laws(factor) for factor in distribution.factors]
     worst += [excess for excess in local if excess <= LAST_DIGITS]
     worst += _excesses(far, distribution, budget)
     worst += [_contrast_excess(contrast, distribution) for contrast in network.contrasts]
-    stated = list(network.independences)
     if graph is not None:
         stated += _local_conditions(distribution, network, graph, asked)
     if graph is not None and markov is Markov.GLOBAL:
@@ -95,6 +97,17 @@ def _has_an_order(distribution: Distribution) -> bool:
             return False
         before.update(factor.block)
     return True
+
+
+def _knows_all(
+    distribution: Distribution,
+    said: Iterable[Sentence | Contrast],
+    independences: Iterable[Independence],
+) -> bool:
+    """Tell whether the distribution has all variables of which something is said."""
+    known = {v for factor in distribution.factors for v in factor.block}
+    scopes = chain((s.scope for s in said), ((*i.left, *i.right, *i.given) for i in independences))
+    return all(v in known for over in scopes for v in over)
 
 
 def _distance_from_laws(factor: Factor) -> float:
@@ -143,12 +156,13 @@ def _excess(sentence: Sentence, over: tuple[Variable, ...], joint: Floats) -> fl
 
 def _contrast_excess(contrast: Contrast, distribution: Distribution) -> float:
     """Measure the violation of a sentence across conditions; none where one of them is impossible."""
-    mass = prod(distribution.probability(given) for given in contrast.conditions)
-    if mass <= 0.0:
+    masses = [distribution.probability(given) for given in contrast.conditions]
+    if min(masses) <= 0.0:
         return 0.0
     value = sum(float(t.weight) * distribution.probability(t.claim, t.given) for t in contrast.terms)
     excess = max(float(contrast.lower) - value, value - float(contrast.upper), 0.0)
-    return _graded(excess * mass, mass)
+    # Relative to its conditions, however rare they are together.
+    return max(excess * prod(masses), LENIENCE * excess)
 
 
 def _scale(bound: float) -> float:
