@@ -203,6 +203,22 @@ def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_
         claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[0, 1]]]]})
 
 
+def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
+    """If P(!a, !b) is at most 1/5, P(a, b) may be anything up to 1; so may P(green) if P(red) is."""
+    network = parse("variable C in {red, green, blue}\n0 <= P(C = red) <= 1\n0 <= P(a and b) <= 1").ground()
+    proof = Proof(Meaning(network, Markov.LOCAL), {"tables": [], "rows": [], "nodes": []})
+    colour, one, two = (i for name in "Cab" for i, v in enumerate(network.variables) if v.name == name)
+    fifth, box = Fraction(1, 5), dict[Any, Any]()
+    box[key({one: 0}, {})] = (fifth, 2 * fifth)
+    box[key({one: 0, two: 0}, {})] = (Fraction(0), fifth)
+    box[key({colour: 0}, {})] = (Fraction(0), fifth)
+    assert proof.range({one: 1}, {}, box) == (3 * fifth, 4 * fifth)
+    assert proof.range({one: 1, two: 1}, {}, box) == (0, 1)
+    assert proof.range({colour: 1}, {}, box) == (0, 1)
+    box[key({one: 1}, {})] = (Fraction(7, 10), Fraction(1))
+    assert proof.range({one: 1}, {}, box) == (Fraction(7, 10), 4 * fifth)
+
+
 @pytest.mark.parametrize(
     ("factors", "why"),
     [
