@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -36,7 +37,7 @@ from credalog.network.expressions import Combined, Linear, Mean, Question, Quoti
 from credalog.network.formulas import TRUE, And, Formula, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Contrast, Independence, Network, Number, Query, Sentence, exact
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text.builder import (
     Expression,
@@ -622,10 +623,17 @@ class LCN:
         from credalog.methods.compiled import Compiled
         from credalog.methods.points import answers as points
 
-        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
-        if compiled.credal is None or options.method not in ("auto", "points"):
+        if options.method not in ("auto", "points"):
             return None
-        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
+        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
+        atoms = marginal_atoms(self.ground())
+        # Where there is no time for it, nobody need try again.
+        found: tuple[Answer, ...] | None = ()
+        with suppress(OutOfTime), spending(Budget.of(options.timeout * len(atoms))):
+            if compiled.credal is None:
+                return None
+            found = points.marginals(compiled.credal, atoms, observed, options)
+        return found
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""

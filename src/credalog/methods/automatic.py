@@ -102,13 +102,22 @@ class Engine:
         budget = Budget.of(options.timeout)
         try:
             with spending(budget):
-                return self._asked(asked, options, models)
+                answer = self._asked(asked, options, models)
+            return self._not_vacuous(answer, options)
         except (OutOfTime, KeyboardInterrupt) as stopped:
             # It was in the midst of what all methods need.
             is_interrupted = isinstance(stopped, KeyboardInterrupt)
             interval = VACUOUS if is_interrupted else self.hasty_bounds(asked)
             status = Status.UNDECIDED if interval == VACUOUS else Status.BOUNDED
             return Answer(asked, interval, status, options.method, budget.elapsed, is_interrupted)
+
+    def _not_vacuous(self, answer: Answer, options: Options) -> Answer:
+        """Return an answer that the time was too short for with what is known in a moment."""
+        is_open = answer.interval == VACUOUS and options.method == "auto" and not answer.interrupted
+        if not is_open or not isinstance(answer.query, Query):
+            return answer
+        interval = self.hasty_bounds(answer.query)
+        return replace(answer, interval=interval, status=interval.status(options.tolerance))
 
     def hasty_bounds(self, asked: Query) -> Interval:
         """Bound by what is said near to a query, in a moment when the time is up; if there is a graph."""
@@ -291,14 +300,16 @@ class _Asked:
         """Try one way for half of the time, then the other on what is left open; join what both find."""
         best: Answer | None = None
         for way, part in zip(ways, (0.5, 1.0), strict=True):
-            with suppress(ProblemTooLarge):
+            with suppress(ProblemTooLarge, OutOfTime):
                 found = way(part * self.budget.remaining)
                 interval = found.interval if best is None else best.interval.joined(found.interval)
                 status = interval.status(self.options.tolerance)
                 best = replace(found, interval=interval, status=status, seconds=self.budget.elapsed)
                 if status is Status.EXACT or found.interrupted:
                     return best
-        assert best is not None, "bounds without vertices are never too large"
+        if best is None:
+            # Bounds without vertices are never too large, so there was no time.
+            raise OutOfTime
         return best
 
     def _by_cliques(self, seconds: float) -> Answer:

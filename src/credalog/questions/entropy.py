@@ -215,14 +215,17 @@ def _without_independences(engine: Engine, tolerance: float, budget: Budget) -> 
 
 def entropy_of(distribution: Distribution) -> float:
     """Return the entropy of a distribution in nats."""
-    return sum(_conditional_entropy(distribution, factor) for factor in distribution.factors)
+    above = distribution.marginals([factor.parents for factor in distribution.factors])
+    pairs = zip(above, distribution.factors, strict=True)
+    return sum(_conditional_entropy(parents, factor) for parents, factor in pairs)
 
 
-def _conditional_entropy(distribution: Distribution, factor: Factor) -> float:
+def _conditional_entropy(parents: Floats, factor: Factor) -> float:
+    """Return the entropy of a block given its parents, of which the joint table is known."""
     inner = tuple(range(len(factor.parents), factor.table.ndim))
     logs = np.log(np.maximum(factor.table, np.finfo(float).tiny))
     rows = -(factor.table * logs).sum(axis=inner)
-    return float((distribution.marginal(factor.parents) * rows).sum())
+    return float((parents * rows).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,12 +386,16 @@ class _Part:
 
     def _consider(self, found: Distribution | None) -> None:
         """Keep a model, or the one that a distribution stands for, if it has more entropy."""
-        if found is not None and entropy_of(found) > self.entropy and not is_model(found, self.engine):
+        entropy = -inf if found is None else entropy_of(found)
+        if found is None or entropy <= self.entropy:
+            return
+        passes = is_model(found, self.engine)
+        if not passes and not self.budget.is_spent:
             network, graph = self.engine.network.about(self.encoding.problem.variables), self.engine.graph
             with suppress(CredalogError, OutOfTime):
                 found = explicit_model(found, network, graph, budget=self.budget).distribution
-        entropy = -inf if found is None else entropy_of(found)
-        if found is not None and entropy > self.entropy and is_model(found, self.engine):
+                entropy, passes = entropy_of(found), is_model(found, self.engine)
+        if passes and entropy > self.entropy:
             self.best, self.entropy = found, entropy
 
 
