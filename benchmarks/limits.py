@@ -257,7 +257,7 @@ time.monotonic = time.process_time
 from credalog.cli import clock
 clock.LATE = 1e6
 """
-"""Budgets that count seconds of the processor, and no alarm: what asks no budget is seen on a busy machine."""
+"""Budgets count seconds of the processor, and there is no alarm: what asks no budget is seen."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ def timeless(text: str) -> list[str]:
     return [re.sub(r" +\d+e[-+]\d+ ", " GAP ", line).rstrip() for line in text.strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "output"), list(commands()))
 def test_a_command_writes_what_is_shown(
     words: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -57,6 +58,7 @@ def test_a_command_writes_what_is_shown(
     assert not output.strip() or timeless(written) == timeless(output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=_named)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
@@ -93,6 +95,7 @@ def test_the_guide_to_data_shows_the_examples() -> None:
     assert (PROJECT / "examples" / "links" / "model.lcn").read_text(encoding="utf-8") in guide
 
 
+@pytest.mark.slow
 def test_the_examples_are_what_their_pages_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT / "examples")
     sensors = credalog.load("sensors/fusion.lcn").learn(

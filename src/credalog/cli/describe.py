@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model
-from credalog.cli.output import write, write_json
+from credalog.cli.output import check_target, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def graph(arguments: Namespace) -> int:
     """Draw the dependency graph."""
     from credalog.show import drawing
 
+    check_target(arguments.output, model=arguments.file)
     drawn = load_model(arguments).graph
     match arguments.form:
         case "json":
