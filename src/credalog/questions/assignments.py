@@ -232,7 +232,8 @@ class Assignments:
         prefix = self._prefix(assigned)
         key = tuple(prefix.items())
         if key not in self._relaxed:
-            self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
+            with suppress(OutOfTime):
+                self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
 
     def _relaxation_bound(self, prefix: Assigned) -> float:
         try:
@@ -261,7 +262,9 @@ class Assignments:
         prefix = self._prefix(assigned)
         if prefix:
             factor = self._loose_factor(assigned, end)
-            self._find_end(prefix, _scaled(limits, factor), end=end)
+            # What was found by the time that is up counts.
+            with suppress(OutOfTime):
+                self._find_end(prefix, _scaled(limits, factor), end=end)
         return self.known_end(assigned, end=end)
 
     def _loose_factor(self, assigned: Assigned, end: End) -> float:

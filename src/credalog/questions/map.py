@@ -13,6 +13,7 @@ as soon as they cannot be the best. With the heap empty or below the best score,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
@@ -394,10 +395,13 @@ class _BestFirst:
         if self.is_interrupted:
             return
         try:
-            self._complete_greedily()
+            with suppress(OutOfTime):
+                self._complete_greedily()
             if self.assignments.is_too_large and self._highest() <= 0.0:
                 self._guess()
-            self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
+            # Where something cannot be set up in time, what is known by then is listed.
+            with suppress(OutOfTime):
+                self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
         except KeyboardInterrupt:
             self.is_interrupted = True
 
