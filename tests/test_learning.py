@@ -172,6 +172,21 @@ def test_a_heading_for_what_is_not_learned_is_a_slip() -> None:
         learned("P(smoker) = ?", columns={"smokr": "smoker"})
 
 
+def test_one_word_for_a_missing_value_needs_no_list() -> None:
+    frame = {"a": ["unknown", 1]}
+    assert learned("P(a) = ?", frame, missing="unknown") == learned("P(a) = ?", {"a": [None, 1]})
+
+
+def test_a_model_and_a_table_exchanged_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table = tmp_path / "m.lcn", tmp_path / "t.csv"
+    model.write_text("P(a) = ?")
+    table.write_text("a\n1\n")
+    assert main(["learn", str(table), str(model)]) == 2
+    assert "The model comes first" in capsys.readouterr().err
+
+
 # ---- intervals --------------------------------------------------------------------------------------------
 
 

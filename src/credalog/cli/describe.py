@@ -10,6 +10,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model
@@ -77,7 +78,8 @@ def graph(arguments: Namespace) -> int:
 
     check_target(arguments.output, model=arguments.file)
     drawn = load_model(arguments).graph
-    match arguments.form:
+    suffix = Path(arguments.output or "").suffix.lower().removeprefix(".")
+    match arguments.form or (suffix if suffix in ("dot", "svg", "png", "json") else None):
         case "json":
             write_json(drawn.to_dict(), arguments.output)
         case "png":

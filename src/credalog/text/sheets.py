@@ -15,7 +15,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -242,7 +242,8 @@ def query_sheet(query: str, *, folder: Path = Path(), frames: Mapping[str, Frame
         try:
             return sheet_of(database.sql(query), "the query")
         except duckdb.Error as error:
-            raise LanguageError(f"the query failed: {str(error).splitlines()[0]}", advice=query) from None
+            why = " ".join(takewhile(str.strip, str(error).splitlines()))
+            raise LanguageError(f"the query failed: {why}", advice=query) from None
 
 
 # ---- CSV --------------------------------------------------------------------------------------------------
