@@ -4,12 +4,12 @@ Input: a credal network, a query about one variable given literals, and a model 
 Output: a bound that holds for every model, as close to what is attained as the time allows, and a better
 model where one is met.
 
-To prove P(event | evidence) <= t is to prove that G = P(event, evidence) - t P(evidence) is never positive. G
-is linear in each block, so where its slope in one value of a block is never smaller than in another, some
+To prove P(event | evidence) <= t is to prove that G = P(event, evidence) - t P(evidence) is never positive.
+G is linear in each block, so where its slope in one value of a block is never smaller than in another, some
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
-slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose apart
-and by the mean value theorem: G at one model, plus what each block may still gain (proof 24). Where neither bound
-suffices, the interval with most to gain is split in two.
+slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
+apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 24). Where
+neither bound suffices, the interval with most to gain is split in two.
 """
 
 from __future__ import annotations

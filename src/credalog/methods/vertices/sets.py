@@ -78,6 +78,9 @@ ADVANCE = 1e-12
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
 
+PROPAGATING = 0.2
+"""The share of the time for sets of messages: where they stay small they need far less."""
+
 GREEDY = 0.4
 """The share of the time for bounds without vertices: they may be the only ones."""
 
@@ -321,7 +324,7 @@ def _stages(
         return
     if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
         with suppress(OutOfTime, ProblemTooLarge):
-            reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
+            reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
     first = _loose(credal, asked, budget)
     yield first
