@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,9 @@ ROUNDS = 10
 
 LEAST_CHANGE = 0.02
 """Narrowing goes on while so great a share of all intervals together goes."""
+
+WORTH_TRYING = 2.0
+"""A model is not tried where its blocks may gain so many times what the last one lacked."""
 
 NARROW = 1e-10
 """An interval that is not wider is not split."""
@@ -128,6 +132,7 @@ class _Search:
 
     def _explored(self, boxes: Boxes, trial: float) -> Iterator[Boxes]:
         """Yield the halves of a node in which the trial value may be passed."""
+        at_model = -inf
         for _ in range(ROUNDS):
             self._budget.require_time()
             passed = upward(self._layout, boxes, self._climber.event, trial, self._budget)
@@ -135,11 +140,12 @@ class _Search:
                 return
             found = _narrowed(boxes, advantages(self._layout, boxes, passed, self._budget))
             boxes = found.boxes
-            at_model = self._greatest_at(found, trial)
-            if at_model > 0.0:
-                self._meet(found.model)
-            if at_model + found.gain * (1.0 + SUMMING) <= 0.0:
-                return
+            if found.gain < WORTH_TRYING * -at_model:
+                at_model = self._greatest_at(found, trial)
+                if at_model > 0.0:
+                    self._meet(found.model)
+                if at_model + found.gain * (1.0 + SUMMING) <= 0.0:
+                    return
             if found.change < LEAST_CHANGE:
                 break
         if found.split is None:

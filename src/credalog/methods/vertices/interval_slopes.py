@@ -164,7 +164,7 @@ def _summed(layout: Layout, step: Step, box: Ends, met: Ends, *, is_signed: bool
     size, magnitude = high.shape[-1], _magnitude(met)
     drift = (np.minimum(DRIFT * size, high - low) * magnitude).sum(axis=-1)
     share = relative_error(OPERATIONS * size + 2 * len(step.entering))
-    slack = share * greatest_sum(low, high, magnitude) + drift + VANISHING
+    slack = share * (high * magnitude).sum(axis=-1) + drift + VANISHING
     least, most = -greatest_sum(low, high, -met[0]) - slack, greatest_sum(low, high, met[1]) + slack
     return (least if is_signed else np.maximum(least, 0.0)), most
 
@@ -207,10 +207,10 @@ def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array
         other = high[..., :, None] - low[..., None, :]
         worst = _times((least, most), (difference, other))[0]
     context = tuple(i for i, y in enumerate(scope[:-1]) if y not in layout.parents[x])
-    magnitude = _magnitude((low, high))
-    both = _magnitude(weight)[..., None, None] * (magnitude[..., :, None] + magnitude[..., None, :])
     terms = prod(layout.sizes[scope[i]] for i in context)
-    slack = relative_error(OPERATIONS + terms) * both.sum(axis=context) + VANISHING
+    magnitude = (_magnitude(weight)[..., None] * _magnitude((low, high))).sum(axis=context)
+    both = magnitude[..., :, None] + magnitude[..., None, :]
+    slack = relative_error(OPERATIONS + terms) * both + VANISHING
     kept = [y for i, y in enumerate(scope[:-1]) if i not in context]
     order = [kept.index(p) for p in layout.parents[x]]
     found = np.transpose(worst.sum(axis=context) - slack, (*order, len(order), len(order) + 1))

@@ -87,8 +87,8 @@ GREEDY = 0.4
 ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
 
-DECIDING = 0.6
-"""The share of the time left for a search without vertices, which decides most by slopes."""
+SEARCHING = (0.2, 0.25, 0.7, 0.5)
+"""The shares of the time left for a search without vertices and one over them, then for both once more."""
 
 MOST_ORDERS = 20
 """How many orders are tried where a network is too wide to be searched."""
@@ -331,16 +331,18 @@ def _stages(
     ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
     yield ordered
     near = _near(first, ordered)
-    with suppress(ProblemTooLarge):
-        yield _decided(credal, asked, first, near, tolerance, budget.share(DECIDING))
-    try:
-        yield extremes(credal, asked, tolerance=tolerance, budget=budget, near=near)
-    except (OutOfTime, ProblemTooLarge):
-        # What is too wide to search is split, and where depends on the order: the best of several is kept.
-        for seed in range(1, MOST_ORDERS):
-            if budget.is_spent:
-                break
-            yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
+    for number, share in enumerate(SEARCHING):
+        part = budget.share(share)
+        with suppress(OutOfTime, ProblemTooLarge):
+            if number % 2 == 0:
+                yield _decided(credal, asked, first, near, tolerance, part)
+            else:
+                yield extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
+    # What is too wide to search is split, and where depends on the order: the best of several is kept.
+    for seed in range(1, MOST_ORDERS):
+        if budget.is_spent:
+            break
+        yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
 
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
