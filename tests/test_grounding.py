@@ -629,7 +629,7 @@ def test_the_order_is_that_of_rules_and_domains() -> None:
 
 
 def test_a_larger_limit_once_agreed_to_holds_for_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credalog.lcn.LIMIT", 3)
+    monkeypatch.setattr("credalog.lcn.grounded.LIMIT", 3)
     text = "domain D = 1..4\npredicate A(D)\nforall x in D: P(A(x)) = 0.5"
     lcn = credalog.parse(text)
     assert len(lcn.ground(limit=4).sentences) == 4

@@ -307,7 +307,7 @@ def test_data_are_read_as_they_are(name: str, text: str, elements: list[str], tm
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("Near.csv", "Tim;Tom\n", "a semicolon"),
+        ("Near.csv", "Tim:Tom\n", "a row of 1, not 2"),
         ("Near.csv", 'Tim,"Tom\n', "is not CSV"),
         ("Near.csv", "Tim,\n", "an empty element"),
         ("Near.csv", "Tm,to\nTim,Tom\n", "Tm is not in Person"),

@@ -45,7 +45,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MODULES = {
     "trusted/rounding": ("numerics", "kernel", "guards"),
     "trusted/certify": ("kernel", "certify", "guards", "rational"),
-    "trusted/check": ("distribution", "global", "guards"),
+    "trusted/check": ("distribution", "global", "copies", "guards"),
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("rows", "encoding", "exact", "guards"),

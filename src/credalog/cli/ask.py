@@ -26,6 +26,7 @@ from credalog.cli.command import (
     Argument,
     Command,
     complain,
+    count,
     effort,
     load_model,
     note,
@@ -483,7 +484,7 @@ WINDOW = Argument(
     "--window",
     "how far a factor sees in sound propagation (default 0; with --timeout as far as time allows)",
     "K",
-    int,
+    count,
 )
 STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 

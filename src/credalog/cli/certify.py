@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import (
@@ -38,7 +39,7 @@ CERTIFICATE = Argument(
 
 def reserve(arguments: Namespace) -> None:
     """Leave half of a command's time for the proofs, if there are to be any, and see where they will go."""
-    check_target(arguments.certificate)
+    check_target(arguments.certificate, model=arguments.file)
     if arguments.certificate is not None and arguments.timeout is not None:
         arguments.timeout /= 2
 
@@ -62,12 +63,15 @@ def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) 
 
 def verify(arguments: Namespace) -> int:
     """Check a certificate claim by claim; the first step that fails is an error."""
+    from credalog.text.statements import readable
     from credalog.verify import lines_of
     from credalog.verify import verify as checked
 
     model = load_model(arguments)
     claims = list[str]()
-    for claim in checked(model.ground(), lines_of(arguments.certificate), markov=arguments.markov):
+    with readable(Path(arguments.certificate)):
+        lines = lines_of(arguments.certificate)
+    for claim in checked(model.ground(), lines, markov=arguments.markov):
         claims.append(claim)
         if not arguments.json:
             write(f"{claim}\n")
@@ -94,7 +98,7 @@ CERTIFYING = (
         (
             *MODEL,
             Argument("certificate", "what --certificate wrote", "CERTIFICATE"),
-            Argument("query", "a question that it must be about", "QUERY", nargs="*"),
+            Argument("query", "a question that it must be about", "QUERY", nargs="*", default=[]),
             Argument("--markov", "refuse a certificate under another condition", choices=MARKOV.choices),
             JSON,
         ),

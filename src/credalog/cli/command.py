@@ -99,6 +99,14 @@ def share(text: str) -> float:
     return value
 
 
+def count(text: str) -> int:
+    """Read a whole number, zero included, for argparse."""
+    value = _number(text, int)
+    if value < 0:
+        raise ArgumentTypeError(f"{text} is negative")
+    return value
+
+
 def _number(text: str, kind: type[Number]) -> Number:
     try:
         return kind(text)

@@ -24,6 +24,13 @@ FORMS = ("lcn", "v-credal", "h-credal", "bayes", "bif")
 
 def learn(arguments: Namespace) -> int:
     """Fill in every `?` of a model from a table of observations, and write the result."""
+    from credalog.text.sheets import TABLES
+
+    suffixes = Path(arguments.file).suffix.lower(), Path(arguments.observations).suffix.lower()
+    if suffixes[0] in TABLES and suffixes[1] not in TABLES:
+        raise CredalogError(
+            f"{arguments.file} is a table, not a model", advice="The model comes first, then the table."
+        )
     sheet = _sheet(arguments.observations)
     model = _structure(arguments, sheet)
     learned = model.learn(

@@ -10,10 +10,11 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, Argument, Command, load_model
-from credalog.cli.output import write, write_json
+from credalog.cli.output import check_target, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
@@ -75,8 +76,10 @@ def graph(arguments: Namespace) -> int:
     """Draw the dependency graph."""
     from credalog.show import drawing
 
+    check_target(arguments.output, model=arguments.file)
     drawn = load_model(arguments).graph
-    match arguments.form:
+    suffix = Path(arguments.output or "").suffix.lower().removeprefix(".")
+    match arguments.form or (suffix if suffix in ("dot", "svg", "png", "json") else None):
         case "json":
             write_json(drawn.to_dict(), arguments.output)
         case "png":

@@ -6,14 +6,13 @@ The size is estimated before anything is built, and instances of a rule that com
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias
 
 from credalog.errors import (
     CredalogError,
@@ -24,29 +23,28 @@ from credalog.errors import (
     UnknownName,
 )
 from credalog.garbage import uncollected
-from credalog.grounding.amounts import Amounts, Body, at_rows, traced
+from credalog.grounding.amounts import Amounts, Body
 from credalog.grounding.amounts import settled as settled_numbers
+from credalog.grounding.compiled_rules import CompiledRule, made
 from credalog.grounding.guards import Instances
 from credalog.grounding.patterns import Compiled, Patterns, Undefined
 from credalog.grounding.rows import taken_apart
+from credalog.grounding.settling import merged, settled, settled_contrast
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
 from credalog.lines import Lines, Rules
 from credalog.network.columns import Mixed, Sentences
 from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import (
     FALSE,
-    TRUE,
     And,
     Formula,
-    Truth,
     Variable,
     World,
-    canonical,
     conjunction,
     literals_of,
     scope,
 )
-from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source, Weighted
+from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source
 from credalog.theory import (
     YES,
     AskedRule,
@@ -68,10 +66,7 @@ from credalog.theory import (
     Rule,
     Theory,
     Weighed,
-    normal_form,
     place_of,
-    span,
-    written,
 )
 
 if TYPE_CHECKING:
@@ -109,96 +104,6 @@ def instance_count(network: Network) -> int:
     if isinstance(network.sentences, Sentences):
         count -= sum(len(part) for part in network.sentences.parts if isinstance(part, Mixed))
     return count
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledRule:
-    """A rule ready to be instantiated."""
-
-    rule: Rule
-    instances: Instances
-    claims: tuple[Compiled, ...]
-    given: Compiled
-    numbers: Body | Assessment | ContrastAssessment
-    width: int
-    expansion: int
-    """At most how many instances of quantifiers the formulas of one sentence have."""
-    searched: int
-    """At most how many instances of quantifiers a guard looks through."""
-    scope: Scope
-    """The logical variables that the rule binds."""
-
-    @property
-    def most(self) -> int:
-        """Return a number that the sentences and the instances of their quantifiers do not exceed."""
-        return self.instances.most * max(1, self.expansion)
-
-    givens: tuple[Compiled, ...] = ()
-    """The conditions of a rule across conditions, one for each claim."""
-
-    def contrasts(self) -> Iterator[Contrast]:
-        """Yield the instances of a rule across conditions; where a condition is false it says nothing."""
-        rule, environment = self.rule, [""] * self.width
-        for _ in self.instances.of(environment):
-            givens = [_made(given, environment) for given in self.givens]
-            if FALSE in givens:
-                continue
-            claims = [_made(claim, environment) for claim in self.claims]
-            weights, lower, upper, rows = self._numbers_across(environment)
-            terms = tuple(map(Weighted, weights, claims, givens))
-            source = traced(rule.source, rows)
-            yield Contrast(terms, lower, upper, rule.tau, self._label(environment), source)
-
-    def _numbers_across(
-        self, environment: Environment
-    ) -> tuple[list[Fraction], Fraction, Fraction, tuple[Source, ...]]:
-        numbers = self.numbers
-        if isinstance(numbers, ContrastAssessment):
-            return [term.weight for term in numbers.terms], numbers.lower, numbers.upper, ()
-        assert isinstance(numbers, Body)
-        weights, (low, high), rows = numbers.of(environment)
-        try:
-            # Claims under different conditions are never joined.
-            terms, lower, upper = normal_form(
-                tuple((weight, i) for i, weight in enumerate(weights)), low, high
-            )
-        except Misstatement as error:
-            raise at_rows(error, rows) from None
-        kept = dict.fromkeys(range(len(weights)), _ZERO) | {i: weight for weight, i in terms}
-        return list(kept.values()), lower, upper, rows
-
-    def _label(self, environment: Environment) -> str:
-        label, bound = self.rule.label, len(self.instances.levels)
-        return f"{label}[{','.join(map(written, environment[:bound]))}]" if bound and label else label
-
-    def sentences(self) -> Iterator[Sentence]:
-        """Yield the instances of a rule under one condition."""
-        environment = [""] * self.width
-        for _ in self.instances.of(environment):
-            if (sentence := self.sentence(environment, self._label(environment))) is not None:
-                yield sentence
-
-    def sentence(self, environment: Environment, label: str) -> Sentence | None:
-        """Return the sentence of one instance; None where its condition is false."""
-        # The condition comes first: where it is false, the claims need not even be defined.
-        given = _made(self.given, environment)
-        if given == FALSE:
-            return None
-        claims = [_made(claim, environment) for claim in self.claims]
-        rule, numbers = self.rule, self.numbers
-        assert not isinstance(numbers, ContrastAssessment)
-        if isinstance(numbers, Assessment):
-            terms = tuple([(weight, made) for (weight, _), made in zip(numbers.claims, claims, strict=True)])
-            lower, upper, source = numbers.lower, numbers.upper, rule.source
-        else:
-            weights, (low, high), rows = numbers.of(environment)
-            weighted = tuple(zip(weights, claims, strict=True))
-            try:
-                terms, lower, upper = normal_form(weighted, low, high, is_about=numbers.is_about)
-            except Misstatement as error:
-                raise at_rows(error, rows) from None
-            source = traced(rule.source, rows)
-        return Sentence(terms, given, lower, upper, rule.tau, label, source, rule.learned)
 
 
 class Grounder:
@@ -262,9 +167,9 @@ class Grounder:
         self._check_count(instances)
         environment = self._environment()
         for _ in instances.of(environment):
-            condition = _made(given, environment)
+            condition = made(given, environment)
             try:
-                yield Query(_made(claim, environment), condition)
+                yield Query(made(claim, environment), condition)
             except Undefined:
                 # Where the condition is false, the claim need not be defined, and nothing is asked.
                 if condition != FALSE:
@@ -286,9 +191,9 @@ class Grounder:
         if isinstance(term.claim, Expected):
             with self._nothing_new():
                 variable = self._patterns.variable(term.claim.term, inner)
-            return lambda e: Summand(term.weight, _mean(_made(variable, e)), _made(given, e))
+            return lambda e: Summand(term.weight, _mean(made(variable, e)), made(given, e))
         claim = self._known(term.claim, inner)
-        return lambda e: Summand(term.weight, _made(claim, e), _made(given, e))
+        return lambda e: Summand(term.weight, made(claim, e), made(given, e))
 
     def evidence(self) -> Formula:
         """Return what the theory says was observed, as one formula."""
@@ -310,7 +215,7 @@ class Grounder:
     def formula(self, pattern: Pattern, source: Source | None = None, text: str = "") -> Formula:
         """Return the ground formula of a pattern in which nothing is left to bind."""
         with self._placing(source, text, "the formula"):
-            return _made(self._known(pattern, {}), self._environment())
+            return made(self._known(pattern, {}), self._environment())
 
     def _environment(self) -> Environment:
         return [""] * self._patterns.guards.width
@@ -414,9 +319,8 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, rule.source) from None
         width, searched = patterns.guards.width, patterns.guards.searched
-        expansion = patterns.expansion
-        made = (rule, instances, claims, given, numbers, width, expansion, searched, inner, givens)
-        return CompiledRule(*made)
+        sizes = (width, patterns.expansion, searched)
+        return CompiledRule(rule, instances, claims, given, numbers, *sizes, inner, givens)
 
     def taken_apart(self, rule: Rule) -> Iterator[Rule]:
         """Yield the rules that a rule about a row or a table consists of: each bounds one probability."""
@@ -433,7 +337,7 @@ class Grounder:
 
     def _check_size(self, limit: int) -> None:
         # An upper bound within the limit settles it; only otherwise are guarded instances counted.
-        is_quick = all(_search(rule) <= TRIES * limit for rule in self._rules)
+        is_quick = all(rule.search <= TRIES * limit for rule in self._rules)
         # Lines were written out by someone, and are no instances.
         if is_quick and sum(rule.most for rule in self._rules) <= limit:
             return
@@ -453,10 +357,10 @@ class Grounder:
     def _stated(self, compiled: CompiledRule) -> Iterator[Sentence | Contrast]:
         try:
             if compiled.givens:
-                found = map(_settled_contrast, compiled.contrasts())
+                found = map(settled_contrast, compiled.contrasts())
                 yield from dict.fromkeys(s for s in found if s is not None)
             else:
-                yield from _merged(filter(None, map(settled, compiled.sentences())))
+                yield from merged(filter(None, map(settled, compiled.sentences())))
         except Misstatement as error:
             raise self._placed(error, compiled.rule.source) from None
 
@@ -501,7 +405,7 @@ class Grounder:
     def _count(self, compiled: CompiledRule, room: int) -> int | None:
         """Count a rule's instances, at least until there is no room for more; None if that takes too long."""
         tries = TRIES * max(room, 1000)
-        if _search(compiled) > tries:
+        if compiled.search > tries:
             return None
         if not any(level.tests for level in compiled.instances.levels):
             return compiled.most
@@ -528,7 +432,7 @@ class Grounder:
         self._check_count(instances)
         environment = self._environment()
         for _ in instances.of(environment):
-            left, right, given = (tuple(_made(v, environment) for v in block) for block in blocks)
+            left, right, given = (tuple(made(v, environment) for v in block) for block in blocks)
             if shared := next((v for v in left if v in right or v in given), None):
                 raise Misstatement(f"{shared} cannot be independent of itself", lexeme=shared.name)
             yield Independence(left, right, given)
@@ -542,7 +446,7 @@ class Grounder:
     def _declared(self) -> list[Variable]:
         """Return the variables declared without arguments."""
         plain = [d for d in self.theory.declarations if isinstance(d, Predicate | RandomFunction)]
-        return [_made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
+        return [made(self._patterns.variable(Name(d.name), {}), []) for d in plain if not d.sorts]
 
     def _others(self, independences: Iterable[Independence]) -> tuple[Variable, ...]:
         """Return the variables of independences and evidence, which no sentence need mention."""
@@ -577,14 +481,6 @@ def _mean(variable: Variable) -> Mean:
 _Blocks: TypeAlias = list[list[Variable | Maker[Variable]]]
 
 
-@overload
-def _made(compiled: Compiled, environment: Environment) -> Formula: ...
-@overload
-def _made(compiled: Variable | Maker[Variable], environment: Environment) -> Variable: ...
-def _made(compiled: Any, environment: Environment) -> Any:
-    return compiled(environment) if callable(compiled) else compiled
-
-
 def _sized(count: int) -> str:
     return f"{count:,} sentences and instances of quantifiers, or more"
 
@@ -593,48 +489,6 @@ def _too_large(message: str) -> GroundingTooLarge:
     """Return the complaint about one formula or statement, whose limit is fixed."""
     advice = "Add guards, or make the domains smaller."
     return GroundingTooLarge(f"{message}; the limit is {LIMIT:,}", advice=advice)
-
-
-def _search(compiled: CompiledRule) -> int:
-    """Return at most how many instances the quantifiers of a rule's guards look through."""
-    return compiled.searched * compiled.instances.most
-
-
-# ---- what is constant, and what is said twice -------------------------------------------------------------
-
-
-def settled(sentence: Sentence) -> Sentence | None:
-    """Take constants out of a ground sentence; return None if nothing is left to say."""
-    if len(sentence.claims) == 1 and not isinstance(sentence.claims[0][1], Truth):
-        return sentence
-    weights: dict[Formula, Fraction] = {}
-    for weight, claim in sentence.claims:
-        weights[claim] = weights.get(claim, _ZERO) + weight
-    certain = weights.pop(TRUE, _ZERO)
-    weights.pop(FALSE, None)
-    claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
-    lower, upper = sentence.lower - certain, sentence.upper - certain
-    return _restated(replace(sentence, claims=claims, lower=lower, upper=upper))
-
-
-def _settled_contrast(contrast: Contrast) -> Sentence | Contrast | None:
-    """Take constants out of a sentence across conditions; under one condition it is a linear sentence.
-
-    Where what is left cannot be met, one of the conditions is impossible; which one, the search decides.
-    """
-    certain = sum((t.weight for t in contrast.terms if t.claim == TRUE), _ZERO)
-    terms = tuple(t for t in contrast.terms if not isinstance(t.claim, Truth))
-    lower, upper = contrast.lower - certain, contrast.upper - certain
-    conditions = dict.fromkeys(t.given for t in contrast.terms)
-    if len(conditions) > 1 and terms:
-        # A condition whose claim is constant still must be possible for the sentence to say anything.
-        kept = contrast.terms if len({t.given for t in terms}) < len(conditions) else terms
-        return (
-            contrast if kept is contrast.terms else replace(contrast, terms=terms, lower=lower, upper=upper)
-        )
-    claims = tuple((t.weight, t.claim) for t in terms)
-    given = next(iter(conditions))
-    return settled(Sentence(claims, given, lower, upper, contrast.tau, contrast.label, contrast.source))
 
 
 def _formulas(
@@ -650,48 +504,3 @@ def _formulas(
         assert not isinstance(term.claim, Expected), "the grammar has expected values in questions only"
         terms.append((term.claim, term.given))
     return terms, YES
-
-
-def _restated(sentence: Sentence) -> Sentence | None:
-    """Return the paper's form where one claim is left, and P(given) = 0 where nothing can satisfy."""
-    least, greatest = span(sentence.claims)
-    if not sentence.claims and sentence.lower <= 0 <= sentence.upper:
-        return None
-    if sentence.lower > greatest or sentence.upper < least:
-        return _impossible(sentence)
-    if len(sentence.claims) > 1:
-        return sentence
-    ((weight, claim),) = sentence.claims
-    bounds = sorted((max(sentence.lower, least) / weight, min(sentence.upper, greatest) / weight))
-    return replace(sentence, claims=((_ONE, claim),), lower=bounds[0], upper=bounds[1])
-
-
-def _impossible(sentence: Sentence) -> Sentence:
-    if sentence.given == TRUE:
-        raise Misstatement("no distribution satisfies this sentence", advice=f"It is {sentence.name}.")
-    return replace(sentence, claims=((_ONE, sentence.given),), given=TRUE, lower=_ZERO, upper=_ZERO)
-
-
-def _merged(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Keep the first of a rule's instances that say the same.
-
-    Sentences of different rules are all kept: each has its own label, place and weight.
-    """
-    seen: set[Hashable] = set()
-    for sentence in sentences:
-        key = key_of(sentence)
-        if key not in seen:
-            seen.add(key)
-            yield sentence
-
-
-def key_of(sentence: Sentence) -> Hashable:
-    """Return what two sentences share that say the same."""
-    # The hash of a Fraction is dear, those of its two integers are not.
-    bounds = (*sentence.lower.as_integer_ratio(), *sentence.upper.as_integer_ratio())
-    claims = sentence.claims
-    if len(claims) == 1:
-        return canonical(claims[0][1]), canonical(sentence.given), bounds
-    # A claim that occurs twice, in two spellings, counts twice.
-    counted = Counter((weight, canonical(claim)) for weight, claim in claims)
-    return frozenset(counted.items()), canonical(sentence.given), bounds

@@ -27,7 +27,7 @@ from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant, 
 from credalog.numbers.scale import Scale
 from credalog.tables.distribution import Distribution
 
-__all__ = ["answer", "ask", "bounded_by_parts", "reduced_engine", "value_in"]
+__all__ = ["alone", "answer", "ask", "bounded_by_parts", "reduced_engine", "value_in"]
 
 PARTS_SHARE = 0.4
 """The share of the time for the parts under single conditions."""
@@ -154,13 +154,13 @@ class _Combination:
         for done, part in enumerate(parts):
             share = budget.share(1.0 / (len(parts) - done))
             got = answer(
-                self.engine, _alone(part), replace(self.options, timeout=share.for_solver, report=None)
+                self.engine, alone(part), replace(self.options, timeout=share.for_solver, report=None)
             )
             self.is_interrupted |= got.interrupted
             found[part] = got.interval
             if self.is_interrupted:
                 break
-        return found | {part: vacuous(scale_of(_alone(part))) for part in parts if part not in found}
+        return found | {part: vacuous(scale_of(alone(part))) for part in parts if part not in found}
 
     def _possible(self) -> tuple[Formula, ...]:
         """Return the conditions that are proved to be possible in every model."""
@@ -272,7 +272,7 @@ class _Combination:
         return self.engine.cliques.admits(model, said, self.asked.scope, self.budget)
 
 
-def _alone(part: Part) -> Linear:
+def alone(part: Part) -> Linear:
     """Return what a sum says under one condition as a sum of its own."""
     return Linear(tuple(Summand(weight, claim, part.given) for weight, claim in part.claims))
 

@@ -8,7 +8,7 @@ To prove P(event | evidence) <= t is to prove that G = P(event, evidence) - t P(
 G is linear in each block, so where its slope in one value of a block is never smaller than in another, some
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
-apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 24). Where
+apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
 neither bound suffices, the interval with most to gain is split in two.
 """
 

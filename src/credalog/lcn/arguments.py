@@ -1,0 +1,73 @@
+"""What users pass to questions, checked.
+
+Input: names, counts and limits as they were given. Output: `Options` that make sense, or an error that says
+what to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast, get_args
+
+from credalog.choices import METHODS, MarkovName
+from credalog.errors import CredalogError, UnknownName
+from credalog.network.formulas import Is, Variable
+from credalog.network.graph import Markov
+from credalog.network.sentences import Number, exact
+
+if TYPE_CHECKING:
+    from credalog.methods.answer import Options, Report
+
+
+def options_of(
+    timeout: float,
+    tolerance: float,
+    markov: MarkovName | Markov,
+    *,
+    method: str = "auto",
+    report: Report | None = None,
+) -> Options:
+    """Return options that make sense, or say which does not."""
+    from credalog.methods.answer import Options
+
+    condition = Markov(one_of(markov, get_args(MarkovName), "Markov condition"))
+    return Options(tolerance, timeout, one_of(method, METHODS, "method"), condition, report).checked()
+
+
+def one_of(chosen: object, known: tuple[str, ...], what: str) -> str:
+    """Return a name that is known, or that of a member of an enumeration, and complain of any other."""
+    name = chosen.value if isinstance(chosen, Enum) else chosen
+    if name not in known:
+        raise UnknownName(f"there is no {what} {name}", advice=f"Choose one of {', '.join(known)}.")
+    return str(name)
+
+
+def counted(number: int, name: str) -> int:
+    """Return a count of one or more, and complain of anything else."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise CredalogError(f"{name}={number} is no count", advice=f"Give 1 or more: {name}=1.")
+    return number
+
+
+def several(variables: str | Variable | Is | Iterable[str | Variable | Is]) -> Iterable[str | Variable]:
+    """Return variables one by one, propositions among them; a single one may stand alone."""
+    alone = isinstance(variables, (str, Variable, Is))
+    require(variables, (str, Variable, Is, Iterable), "list of variables", 'Write ["a", "b"].')
+    for named in cast("Iterable[str | Variable | Is]", [variables] if alone else variables):
+        yield named.variable if isinstance(named, Is) else named
+
+
+def require(given: object, kind: type | tuple[type, ...], what: str, advice: str) -> None:
+    """Complain of what is not of the kind that is needed."""
+    if not isinstance(given, kind):
+        raise CredalogError(f"{given!r} is no {what}", advice=advice)
+
+
+def precision_of(within: Number) -> Fraction:
+    """Return how precisely something is measured, and complain of what is no precision."""
+    precision = exact(within)
+    if not 0 < precision <= 1:
+        raise CredalogError(f"within={within} is no precision", advice="Give one: within=0.01.")
+    return precision

@@ -1,0 +1,200 @@
+"""What is stated, and its ground form.
+
+Input: a theory, or a network that is ground already. Output: `Grounded`, which computes once, and keeps for
+later questions, the ground network, its graph, and the engines that answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from credalog.errors import Ask, GroundingTooLarge, LanguageError, UnknownName
+from credalog.grounding.network import LIMIT, Grounder, instance_count
+from credalog.grounding.terms import nearest
+from credalog.lcn.arguments import counted
+from credalog.network.expressions import Question
+from credalog.network.formulas import Formula, Variable
+from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
+from credalog.network.sentences import Independence, Network, Sentence
+from credalog.text.lifting import declarations_of, theory_of
+from credalog.theory import Theory
+
+if TYPE_CHECKING:
+    from credalog.methods.automatic import Engine
+    from credalog.methods.lifted.answering import Lifted
+
+FEW_INSTANCES = 500
+"""A theory with more instances of rules is first asked around the atoms of a question."""
+
+MANY_INSTANCES = 50_000
+"""A theory with more instances of rules is not grounded whole for a question."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Grounded:
+    """A theory or a ground network, and what is computed of it once."""
+
+    stated: Theory | Network
+    _lock: RLock = field(default_factory=RLock, init=False, compare=False, repr=False)
+    """Held while something is kept for later questions, so that threads may share an LCN."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stated, Theory | Network):
+            raise LanguageError(
+                f"{self.stated!r} is no theory",
+                advice='Write parse("P(a) >= 0.3"), load("network.lcn") or LCN.of(P(a) >= 0.3).',
+            )
+
+    def check(self) -> None:
+        """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
+        if isinstance(self.stated, Theory) and not self.stated.is_open:
+            self._grounder.check()
+
+    def ground(self, *, limit: int | None = None) -> Network:
+        """Return the ground network, built once; refuse if it has more sentences than the limit.
+
+        Without a limit that is two million, unless a larger one was agreed to before.
+        """
+        if limit is not None:
+            counted(limit, "limit")
+        with self._lock:
+            if "_network" not in self.__dict__:
+                is_ground = isinstance(self.stated, Network)
+                self.__dict__["_network"] = (
+                    self.stated if is_ground else self._grounder.network(limit or LIMIT)
+                )
+        network: Network = self.__dict__["_network"]
+        if limit is not None and (count := instance_count(network)) > limit:
+            raise GroundingTooLarge(
+                f"the theory grounds to {count:,} sentences; the limit is {limit:,}",
+                advice="Add guards, make the domains smaller, or raise the limit.",
+            )
+        return network
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """Return the ground variables."""
+        return self.ground().variables
+
+    @property
+    def sentences(self) -> Sequence[Sentence]:
+        """Return the ground sentences."""
+        return self.ground().sentences
+
+    @cached_property
+    def queries(self) -> tuple[Question, ...]:
+        """Return the queries that the text asks."""
+        return self._grounder.queries()
+
+    @cached_property
+    def evidence(self) -> Formula:
+        """Return what was observed, as one formula; every query is conditioned on it."""
+        return self._grounder.evidence()
+
+    @cached_property
+    def graph(self) -> DependencyGraph:
+        """Return the dependency graph."""
+        return dependency_graph(self.ground())
+
+    def independences(self) -> Iterator[Independence]:
+        """Yield the independences that the Markov condition implies."""
+        return independences(self.graph)
+
+    def variable(self, named: str | Variable) -> Variable:
+        """Return the ground variable of a name."""
+        name = str(named)
+        if name not in self._by_name:
+            name = name.replace(" ", "")
+        if name not in self._by_name:
+            raise UnknownName(
+                f"there is no variable {named}",
+                advice=nearest(name, self._by_name) or "{} lists all variables.",
+                remedies=(Ask("graph FILE", "lcn.variables"),),
+            )
+        return self._by_name[name]
+
+    # ---- kept between questions -----------------------------------------------------------------------
+
+    @cached_property
+    def theory(self) -> Theory:
+        """Return what was stated as a theory."""
+        return self.stated if isinstance(self.stated, Theory) else theory_of(self.stated)
+
+    @cached_property
+    def _grounder(self) -> Grounder:
+        if isinstance(self.stated, Theory):
+            return Grounder(self.stated)
+        # Of a ground network, questions need to know no more than the names.
+        return Grounder(Theory(tuple(declarations_of(self.stated.variables))))
+
+    @cached_property
+    def _engines(self) -> dict[Markov, Engine]:
+        return {}
+
+    @cached_property
+    def _lifted(self) -> dict[Markov, Lifted]:
+        return {}
+
+    def _around(self, markov: Markov) -> Lifted:
+        """Return the theory made ready for questions about a few of its atoms."""
+        from credalog.methods.lifted.answering import Lifted
+
+        with self._lock:
+            return self._lifted.setdefault(markov, Lifted(self._grounder, markov))
+
+    @cached_property
+    def _is_first_order(self) -> bool:
+        """Tell whether rules may have so many instances that a question is asked around its atoms first."""
+        return isinstance(self.stated, Theory) and self._instances > FEW_INSTANCES
+
+    @cached_property
+    def _is_large(self) -> bool:
+        """Tell whether the theory is not grounded whole for one question."""
+        return isinstance(self.stated, Theory) and self._instances > MANY_INSTANCES
+
+    @cached_property
+    def _instances(self) -> int:
+        """Return at most how many instances the rules with logical variables have."""
+        if not isinstance(self.stated, Theory) or not all(rule.is_plain for rule in self.stated.rules):
+            return 0
+        return self._grounder.estimate if any(rule.prefix.binders for rule in self.stated.rules) else 0
+
+    def _engine(self, markov: Markov, *queries: Question) -> Engine:
+        """Return the engine of the network; variables that only the queries mention join it."""
+        from credalog.methods.automatic import Engine
+
+        if self._ground_with(*queries) is not self.ground():
+            return Engine(self._solvable(markov, *queries), markov)
+        with self._lock:
+            if markov not in self._engines:
+                self._engines[markov] = Engine(self._solvable(markov), markov)
+            return self._engines[markov]
+
+    def _solvable(self, markov: Markov, *queries: Question) -> Network:
+        """Return the ground network with queries, its comparisons across conditions put under single ones."""
+        network = self._ground_with(*queries)
+        if not network.contrasts:
+            return network
+        from credalog.methods.reduction import plain
+
+        return plain(network, markov).network
+
+    def _ground_with(self, *queries: Question) -> Network:
+        """Return the ground network, joined by variables that only queries mention."""
+        network = self.ground()
+        asked = dict.fromkeys(variable for query in queries for variable in query.scope)
+        added = tuple(variable for variable in asked if variable not in self._mentioned)
+        return replace(network, variables=(*network.variables, *added)) if added else network
+
+    @cached_property
+    def _by_name(self) -> dict[str, Variable]:
+        named = {variable.name: variable for variable in self.variables}
+        return {variable.name.replace(" ", ""): variable for variable in self.variables} | named
+
+    @cached_property
+    def _mentioned(self) -> frozenset[Variable]:
+        return frozenset(self.ground().variables)

@@ -1,0 +1,383 @@
+"""How probable something is: the questions whose answers are intervals.
+
+Input: questions and options. Output: answers of one method or of the automatic choice, with their models and
+certificates. Each is found by the module that is named after it, which is imported when it is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+from credalog.choices import (
+    PROPAGATIONS,
+    CriterionName,
+    EndName,
+    MarkovName,
+    MethodName,
+    ScheduleName,
+    VariantName,
+)
+from credalog.errors import CredalogError, Option
+from credalog.lcn.arguments import counted, one_of, options_of, require, several
+from credalog.lcn.wording import Asked, GivenHere, Wording
+from credalog.network.expressions import Combined, observing
+from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
+from credalog.network.graph import Markov, dependency_graph
+from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import Budget
+from credalog.numbers.tolerances import TOLERANCE
+from credalog.text.statements import readable
+from credalog.theory import Theory
+
+if TYPE_CHECKING:
+    from credalog.methods.answer import Answer, Marginals, Options, Report
+    from credalog.methods.automatic import Engine
+    from credalog.methods.cliques.models import Explicit
+    from credalog.methods.intervals import Propagation, Round
+    from credalog.questions.certificates import Certificate
+    from credalog.questions.decide import Decision
+    from credalog.questions.map import BestAssignments, Criterion
+
+PROPAGATION_TOLERANCE = 1e-7
+"""Messages that change by less than this have converged."""
+
+
+class Inference(Wording):
+    """A network that bounds probabilities.
+
+    A new kind of question is one more method here or in `Analysis`: it makes the options and the ground
+    query, and hands both to the module of credalog.questions or credalog.methods that answers it.
+    """
+
+    def query(
+        self,
+        asked: Asked,
+        *,
+        given: GivenHere = None,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+        report: Report | None = None,
+    ) -> Answer:
+        """Bound one probability, a sum of probabilities or a quotient of sums over all models.
+
+        What is given joins the conditions of the question and the evidence.
+        """
+        options = options_of(timeout, tolerance, markov, method=method, report=report)
+        query = self.asked(asked)
+        if given is not None:
+            query = observing(query, self._observed(given))
+        if not isinstance(query, Query):
+            return self._combined(query, options)
+        answer = self._answer(query, options)
+        # What was never grounded whole has no certificate, nor have sentences across conditions.
+        is_certain = not self._is_large and not self.ground().contrasts
+        return replace(
+            answer, origin=partial(self.certificate, markov=options.markov) if is_certain else None
+        )
+
+    def _combined(self, query: Combined, options: Options) -> Answer:
+        """Answer a sum or a quotient; around the question, where the network is too large to be ground."""
+        if self._is_large and options.method in ("auto", "lifted"):
+            from credalog.questions.lifted import query as query_around
+
+            return query_around(self._around(options.markov), query, options)
+        from credalog.questions.combined import answer as combined
+
+        engine = self._engine(options.markov, query)
+        return self._restored(engine, combined(engine, query, options))
+
+    def _answer(self, query: Query, options: Options) -> Answer:
+        """Answer around the question where rules have many instances, and else by the whole network."""
+        is_lifted = options.method == "lifted" and isinstance(self.stated, Theory)
+        if is_lifted and not all(rule.is_plain for rule in self.theory.rules):
+            raise CredalogError(
+                "lifted questions need rules whose numbers stand in the text, under one condition each",
+                advice="Use {}.",
+                remedies=(Option("method", "auto"),),
+            )
+        if not is_lifted and not (options.method == "auto" and self._is_first_order):
+            engine = self._engine(options.markov, query)
+            return self._restored(engine, engine.query(query, options))
+        from credalog.questions.lifted import query as query_around
+
+        whole = None if self._is_large else partial(self._engine, options.markov, query)
+        return query_around(self._around(options.markov), query, options, whole)
+
+    def _restored(self, engine: Engine, answer: Answer) -> Answer:
+        """Return an answer without the variables that stand for comparisons across conditions."""
+        network = self.ground()
+        if not network.contrasts:
+            return answer
+        from credalog.methods.reduction import Plain
+
+        added = frozenset(engine.network.variables) - self._mentioned - frozenset(answer.query.scope)
+        return Plain(engine.network, added).restored(answer, replace(network, sentences=(), independences=()))
+
+    def reasons(
+        self, answer: Answer, *, timeout: float = 2.0, markov: MarkovName | Markov = Markov.LOCAL
+    ) -> tuple[str, ...]:
+        """Say why an answer is no narrower than [0, 1], where a reason can be found."""
+        options = options_of(timeout, TOLERANCE, markov)
+        _require_answers(answer)
+        is_vacuous = answer.lower <= TOLERANCE and answer.upper >= 1.0 - TOLERANCE
+        if not isinstance(answer.query, Query) or not is_vacuous or self._is_large:
+            return ()
+        from credalog.questions.vacuous import reasons
+
+        return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
+
+    def explicit_model(
+        self,
+        answer: Answer,
+        *,
+        end: EndName = "upper",
+        markov: MarkovName | Markov = Markov.LOCAL,
+        timeout: float = 30.0,
+    ) -> Explicit:
+        """Return the model that a witness of an answer about ties stands for, with its residual.
+
+        The witness itself has the same probabilities of all that is said and asked, but not every
+        independence among tied variables; here every one holds (docs/proofs.md, proof 9). `markov` is
+        the condition under which the question was asked.
+        """
+        from credalog.methods.cliques.models import explicit_model
+
+        _require_answers(answer)
+        is_upper = one_of(end, get_args(EndName), "end") == "upper"
+        witness = answer.upper_witness if is_upper else answer.lower_witness
+        if witness is None:
+            raise CredalogError(f"the {end} end has no witness", advice="Ask again with more time.")
+        network = self._solvable(Markov.LOCAL, answer.query)
+        said = network.about(v for factor in witness.factors for v in factor.block)
+        options = options_of(timeout, TOLERANCE, markov)
+        return explicit_model(
+            witness,
+            said,
+            dependency_graph(network),
+            asked=answer.query.scope,
+            markov=options.markov,
+            budget=Budget.of(options.timeout),
+        )
+
+    def certificate(
+        self, *results: Answer | Decision, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+    ) -> Certificate:
+        """Return proofs of the bounds of results, and the models that attain them, for `credalog verify`.
+
+        Without results it is about whether there is a model. The results were asked for under one Markov
+        condition. `timeout` is for each bound; what could not be certified is in `missing`.
+        """
+        from credalog.questions.certificates import certify, certify_consistency
+
+        options = options_of(timeout, TOLERANCE, markov)
+        _require_answers(*results)
+        sums = [result.query for result in results if not isinstance(result.query, Query)]
+        if (sums and len(sums) == len(results)) or self.ground().contrasts:
+            raise CredalogError(
+                f"there are no certificates of {sums[0] if sums else 'sentences across conditions'} yet",
+                advice="Certify answers for single probabilities, in a network without such sentences.",
+            )
+        single = [result for result in results if isinstance(result.query, Query)]
+        engine = self._engine(options.markov, *(result.query for result in single))
+        if engine.network is not self.ground():
+            raise CredalogError(
+                "a certificate is about the network, and a question is about atoms that it does not mention",
+                advice="Certify answers about variables of which something is said.",
+            )
+        found = certify(engine, single, options) if single else certify_consistency(engine, options)
+        left = (f"{asked} is not one probability: it has no certificate yet" for asked in sums)
+        return replace(found, missing=(*found.missing, *left))
+
+    def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
+        """Check a certificate of this network; return what it proves, or raise with the step that fails."""
+        from credalog.verify import lines_of, verify
+
+        require(path, (str, Path), "path", 'Write lcn.verify("network.proof").')
+        with readable(Path(path)):
+            lines = lines_of(str(path))
+        return tuple(verify(self.ground(), lines, markov=markov))
+
+    def marginals(
+        self,
+        *,
+        given: GivenHere = None,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+        jobs: int = 1,
+        report: Report | None = None,
+    ) -> Marginals:
+        """Bound the probability of every variable, given the evidence; the timeout is for each.
+
+        With several jobs, the variables are shared out among processes.
+        """
+        from credalog.methods.answer import Marginals, marginal_atoms
+
+        # More processes than processors help nobody.
+        count = min(counted(jobs, "jobs"), os.cpu_count() or 1)
+        options = options_of(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
+        observed = self._observed(given)
+        if method in PROPAGATIONS:
+            return Marginals(self._propagated(observed, options))
+        at_once = self._at_once(observed, options)
+        asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
+        left = [query for query in asked if query not in at_once]
+        if count > 1 and left:
+            shared = _shared_out(self._solvable(options.markov, *left), left, options, count)
+            at_once = {**at_once, **dict(zip(left, shared, strict=True))}
+        answers = _until_interrupted(partial(self._engine, options.markov, *asked), asked, options, at_once)
+        return Marginals(tuple(answers))
+
+    def marginals_at_once(
+        self,
+        *,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        method: MethodName = "auto",
+        markov: MarkovName | Markov = Markov.LOCAL,
+    ) -> Mapping[Query, Answer]:
+        """Find the marginals that need not be asked for one by one: of points, and of many tied variables."""
+        return self._at_once(self._observed(None), options_of(timeout, tolerance, markov, method=method))
+
+    def _at_once(self, observed: Formula, options: Options) -> Mapping[Query, Answer]:
+        from credalog.methods.answer import marginal_atoms
+
+        atoms, pointwise = marginal_atoms(self.ground()), self._pointwise(observed, options)
+        if pointwise is not None:
+            return {Query(a, observed): answer for a, answer in zip(atoms, pointwise, strict=False)}
+
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        found = engine.at_once(atoms, observed, options)
+        return {Query(atom, observed): answer for atom, answer in found.items()}
+
+    def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
+        """Find all marginals at once, without importing what only intervals need."""
+        if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
+            return None
+        from credalog.methods.answer import marginal_atoms
+        from credalog.methods.compiled import Compiled
+        from credalog.methods.points import answers as points
+
+        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
+        if compiled.credal is None or options.method not in ("auto", "points"):
+            return None
+        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
+
+    def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
+        """Propagate once, and return the answers about the variables of the network."""
+        found = self.propagate(
+            variant=cast("VariantName", options.method),
+            given=observed,
+            timeout=options.timeout * len(self.variables),
+            markov=options.markov,
+        )
+        return tuple(answer for answer in found.answers() if answer.query.scope[0] in self._mentioned)
+
+    def propagate(
+        self,
+        *,
+        variant: VariantName = "bp",
+        window: int | None = 0,
+        given: GivenHere = None,
+        schedule: ScheduleName = "residual",
+        timeout: float = inf,
+        tolerance: float = PROPAGATION_TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        start: Propagation | None = None,
+        report: Callable[[Round], None] | None = None,
+    ) -> Propagation:
+        """Propagate intervals, given the evidence, for as long as the timeout allows.
+
+        "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
+        the one whose bounds hold. With `window=None` its windows grow as long as time and gain allow.
+        """
+        from credalog.methods.intervals import Propagation, propagate
+
+        options = options_of(timeout, tolerance, markov)
+        if start is not None:
+            require(start, Propagation, "propagation", "Give the result of lcn.propagate(...).")
+        if window:
+            counted(window, "window")
+        observed = self._observed(given)
+        return propagate(
+            self._solvable(options.markov, Query(TRUE, observed)),
+            variant=variant,
+            window=window,
+            evidence=observed,
+            schedule=schedule,
+            markov=options.markov,
+            tolerance=tolerance,
+            timeout=timeout,
+            start=start,
+            report=report,
+        )
+
+    def map(
+        self,
+        variables: str | Variable | Is | Iterable[str | Variable | Is] | None = None,
+        *,
+        given: GivenHere = None,
+        criterion: CriterionName | Criterion = "maximax",
+        alpha: float = 0.5,
+        top: int = 1,
+        timeout: float = 30.0,
+        tolerance: float = TOLERANCE,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        report: Report | None = None,
+    ) -> BestAssignments:
+        """Find the assignments whose posterior intervals are best, of some variables or of all unobserved."""
+        from credalog.questions.map import Criterion, best_assignments
+
+        options = options_of(timeout, tolerance, markov, report=report)
+        counted(top, "top")
+        observed = self._observed(given)
+        chosen = None if variables is None else [self.variable(v) for v in several(variables)]
+        if chosen is None and self.ground().contrasts:
+            # Variables that stand for comparisons across conditions are nobody's to assign.
+            chosen = [v for v in self.variables if v not in scope(observed)]
+        engine = self._engine(options.markov, Query(TRUE, observed))
+        rule = Criterion(one_of(criterion, get_args(CriterionName), "criterion"))
+        return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
+
+
+def _require_answers(*results: object) -> None:
+    from credalog.methods.answer import Answer
+    from credalog.questions.decide import Decision
+
+    for result in results:
+        require(result, (Answer, Decision), "answer", "Give one of lcn.query(...) or lcn.decide(...).")
+
+
+def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:
+    """Answer every jobs-th question in one process, and put the answers into the order of the questions."""
+    from joblib import Parallel, delayed
+
+    shares = Parallel(n_jobs=jobs)(delayed(_answers)(network, asked[i::jobs], options) for i in range(jobs))
+    return tuple(shares[i % jobs][i // jobs] for i in range(len(asked)))
+
+
+def _answers(network: Network, asked: list[Query], options: Options) -> list[Answer]:
+    from credalog.methods.automatic import Engine
+
+    engine = Engine(network, options.markov)
+    return [engine.query(query, options) for query in asked]
+
+
+def _until_interrupted(
+    engine: Callable[[], Engine], asked: Iterable[Query], options: Options, known: Mapping[Query, Answer]
+) -> Iterator[Answer]:
+    """Answer one question after the other that is not answered yet; one that the user stopped is the last."""
+    for query in asked:
+        answer = known.get(query) or engine().query(query, options)
+        yield answer
+        if answer.interrupted:
+            return
