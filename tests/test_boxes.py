@@ -35,7 +35,8 @@ def _proved(network: Network, query: Query, tolerance: float) -> tuple[float, fl
     """Return what the search proves from nothing but a model."""
     credal, asked = _asked(network, query)
     first = sets._loose(credal, asked, Budget.of(20.0))
-    lower, upper = sets._decided(credal, asked, first, (0.0, 1.0), tolerance, Budget.of(4.0))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.2))
+    lower, upper = sets._decided(credal, asked, layout, first, (0.0, 1.0), tolerance, Budget.of(4.0))
     return lower.endpoint.bound, upper.endpoint.bound
 
 

@@ -117,6 +117,7 @@ class _Search:
     def __init__(self, climber: Climber, layout: Layout, tables: Mapping[int, Array], budget: Budget) -> None:
         self._climber, self._layout, self._budget = climber, layout, budget
         self.tables, self.value = tables, -1.0
+        self._lacking = inf
 
     def run(self, gap: float) -> float:
         """Return the value that is proved, so much above the best one that is met on the way."""
@@ -132,7 +133,6 @@ class _Search:
 
     def _explored(self, boxes: Boxes, trial: float) -> Iterator[Boxes]:
         """Yield the halves of a node in which the trial value may be passed."""
-        at_model = -inf
         for _ in range(ROUNDS):
             self._budget.require_time()
             passed = upward(self._layout, boxes, self._climber.event, trial, self._budget)
@@ -140,23 +140,26 @@ class _Search:
                 return
             found = _narrowed(boxes, advantages(self._layout, boxes, passed, self._budget))
             boxes = found.boxes
-            if found.gain < WORTH_TRYING * -at_model:
-                at_model = self._greatest_at(found, trial)
-                if at_model > 0.0:
-                    self._meet(found.model)
-                if at_model + found.gain * (1.0 + SUMMING) <= 0.0:
-                    return
+            if found.gain < WORTH_TRYING * self._lacking and self._is_closed(found, trial):
+                return
             if found.change < LEAST_CHANGE:
                 break
         if found.split is None:
             raise _Undecided
         yield from _halves(boxes, found.split)
 
-    def _greatest_at(self, found: _Narrowed, trial: float) -> float:
-        """Bound G at one model, whose tables are known up to what a knapsack is off by."""
+    def _is_closed(self, found: _Narrowed, trial: float) -> bool:
+        """Tell whether G is not positive at one model, nor with all that its blocks may gain.
+
+        The tables of the model are known up to what a knapsack is off by.
+        """
         around = {x: _around(found.model[x], found.boxes[x]) for x in found.model}
         passed = upward(self._layout, around, self._climber.event, trial, self._budget)
-        return passed.total(self._layout)[1]
+        _, most = passed.total(self._layout)
+        if most > 0.0:
+            self._meet(found.model)
+        self._lacking = max(-most, 0.0) or inf
+        return most + found.gain * (1.0 + SUMMING) <= 0.0
 
     def _meet(self, model: Mapping[int, Array]) -> None:
         """Keep a model if it attains more than the best so far."""

@@ -87,8 +87,11 @@ GREEDY = 0.4
 ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
 
-SEARCHING = (0.2, 0.25, 0.7, 0.5)
-"""The shares of the time left for a search without vertices and one over them, then for both once more."""
+LAYING_OUT = 0.06
+"""The share of the time left for the order of a search."""
+
+SEARCHING = (0.1, 0.6, 0.5, 1.0)
+"""The shares of the time left for a search over vertices and one without them, then for both once more."""
 
 MOST_ORDERS = 20
 """How many orders are tried where a network is too wide to be searched."""
@@ -331,13 +334,14 @@ def _stages(
     ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
     yield ordered
     near = _near(first, ordered)
+    layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
     for number, share in enumerate(SEARCHING):
         part = budget.share(share)
         with suppress(OutOfTime, ProblemTooLarge):
             if number % 2 == 0:
-                yield _decided(credal, asked, first, near, tolerance, part)
-            else:
                 yield extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
+            else:
+                yield _decided(credal, asked, layout, first, near, tolerance, part)
     # What is too wide to search is split, and where depends on the order: the best of several is kept.
     for seed in range(1, MOST_ORDERS):
         if budget.is_spent:
@@ -371,15 +375,13 @@ def _near(*found: tuple[Extreme, Extreme]) -> tuple[float, float]:
 def _decided(
     credal: CredalNetwork,
     asked: Question,
+    layout: Layout,
     first: tuple[Extreme, Extreme],
     near: tuple[float, float],
     tolerance: float,
     budget: Budget,
 ) -> tuple[Extreme, Extreme]:
     """Search without vertices, from models that come close."""
-    order = better_order(_interior(credal, asked, near), most=ORDER_CELLS, budget=budget.share(ORDERING))
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
-    layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
     if layout.cells > MOST_COMPARED:
         raise ProblemTooLarge(f"one step of the search compares {layout.cells} values")
     upper = _close(credal, asked, layout, first[1], (End.UPPER, near[1]), tolerance, budget.share(0.5))
@@ -407,6 +409,13 @@ def _close(
     found = closed(climber, layout, extreme.tables, bound, tolerance=tolerance, budget=budget)
     value = found.bound if end is End.UPPER else 1.0 - found.bound
     return Extreme(enclosed(value, error=relative_error(4), end=end), None, found.tables)
+
+
+def _layout(credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget) -> Layout:
+    """Lay out an order of elimination for a search."""
+    order = better_order(_interior(credal, asked, near), most=ORDER_CELLS, budget=budget)
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    return Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
 
 
 def _interior(credal: CredalNetwork, asked: Question, near: tuple[float, float]) -> Interior:
