@@ -11,7 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, Argument, Command, load_model, note
+from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model, note
 from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError
 
@@ -152,6 +152,6 @@ TARGET = Argument("target", "the file to write: .lcn, .bif or .uai", "OUT")
 FORM = Argument("--form", "the form, where the name does not tell it", choices=FORMS)
 
 CONVERTING = (
-    Command("learn", "fill in every `?` from data", (*MODEL, *LEARNING, JSON, OUTPUT), learn),
-    Command("convert", "write a network in another form", (*MODEL, TARGET, FORM, JSON), convert),
+    Command("learn", "fill in every `?` from data", (*MODEL, TIMEOUT, *LEARNING, JSON, OUTPUT), learn),
+    Command("convert", "write a network in another form", (*MODEL, TIMEOUT, TARGET, FORM, JSON), convert),
 )

@@ -11,6 +11,7 @@ copies are what the search branches on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isnan, prod
@@ -22,7 +23,7 @@ from credalog.methods.reduction import Reduced, reduced, rounded, scale_of
 from credalog.network.expressions import WIDE, Combined, Linear, Part, Question, Quotient, Summand
 from credalog.network.formulas import Formula
 from credalog.network.sentences import Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant, vacuous
 from credalog.numbers.scale import Scale
 from credalog.tables.distribution import Distribution
@@ -104,12 +105,13 @@ class _Combination:
     def answer(self) -> Answer:
         """Bound the parts, then the whole where that is more than its parts."""
         try:
-            if isinstance(self.asked, Linear) and len(self.asked.parts()[0]) <= 1:
-                if self._is_wide:
-                    self._ask_claims(self.budget.share(PARTS_SHARE))
-                self._ask_whole(self.budget, {}, ())
-            else:
-                self._across()
+            with spending(self.budget), suppress(OutOfTime):
+                if isinstance(self.asked, Linear) and len(self.asked.parts()[0]) <= 1:
+                    if self._is_wide:
+                        self._ask_claims(self.budget.share(PARTS_SHARE))
+                    self._ask_whole(self.budget, {}, ())
+                else:
+                    self._across()
         except KeyboardInterrupt:
             self.is_interrupted = True
         status = self.interval.status(self.options.tolerance)
