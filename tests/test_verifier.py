@@ -153,11 +153,11 @@ def leaf(*multipliers: str) -> list[Any]:
         ({"tables": [[[0], []], [[0], [[0, 1]]]]}, "names each variable once"),
         ({"tables": [[[0], [[0, 1]]], [[0], []]]}, "names each variable once"),
         ({"tables": [[[0, 0], []]]}, "names each variable once"),
-        ({"tables": [[[], [[0, 2]]]]}, "names known states"),
-        ({"tables": [[[], [[0, -1]]]]}, "names known states"),
-        ({"tables": [[[], [[0, True]]]]}, "names known states"),
-        ({"tables": [[[], [[0, 1], [0, 1]]]]}, "names known states"),
-        ({"tables": [[[1], []]]}, "there is a variable 1"),
+        ({"tables": [[[], [[0, 2]]]]}, "names states that do not exist"),
+        ({"tables": [[[], [[0, -1]]]]}, "names states that do not exist"),
+        ({"tables": [[[], [[0, True]]]]}, "names states that do not exist"),
+        ({"tables": [[[], [[0, 1], [0, 1]]]]}, "names states that do not exist"),
+        ({"tables": [[[1], []]]}, "there is no variable 1"),
         # A table of what is fixed does not show the rest, nor one of the rest what is fixed.
         ({"tables": [[[], [[0, 1]]]]}, "table 0 shows an event"),
         ({"tables": [[[], []]]}, "table 0 shows an event"),
@@ -383,15 +383,15 @@ def test_what_is_no_law_of_its_own_is_not_taken_at_its_ends():
     """P(b) is a mixture of what a makes of it; what is tied, or under no Markov condition, has no law."""
     family = parse("0 <= P(a) <= 1\n0.1 <= P(b | a) <= 0.9\n0.1 <= P(b | !a) <= 0.3").ground()
     tied = parse("0 <= P(a) <= 1\nP(a and b) <= 0.6").ground()
-    assert ends(Meaning(family, Markov.LOCAL), 1, {0: 1})
+    assert Meaning(family, Markov.LOCAL).ends(1, {0: 1})
     for network, markov, x, given in (
         (family, Markov.LOCAL, 1, {}),
         (family, Markov.LOCAL, 0, {1: 1}),
         (family, Markov.NONE, 1, {0: 1}),
         (tied, Markov.LOCAL, 0, {1: 1}),
     ):
-        with pytest.raises(Refused, match="a law of its own"):
-            ends(Meaning(network, markov), x, given)
+        with pytest.raises(ValueError, match="a law of its own"):
+            Meaning(network, markov).ends(x, given)
 
 
 def test_a_family_above_an_impossible_one_is_taken_at_its_ends():
