@@ -203,6 +203,19 @@ def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_
         claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[0, 1]]]]})
 
 
+@pytest.mark.parametrize("x", [True, 1.0, "1", None, -1, 2])
+def test_a_variable_has_a_number(x):
+    proof = Proof(Meaning(parse("P(a) = 0.4\nP(b) = 0.4").ground(), Markov.LOCAL), BOUND)
+    assert proof.variable(1) == 1
+    with pytest.raises(Refused, match="there is a variable"):
+        proof.variable(x)
+
+
+def test_a_family_on_which_no_other_sentence_bears_is_taken_at_its_ends():
+    network = parse("0 <= P(a) <= 0.5\n0.1 <= P(c or d) <= 0.2 ; tau=False").ground()
+    assert ends(Meaning(network, Markov.LOCAL), 0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
+
+
 def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
     """If P(!a, !b) is at most 1/5, P(a, b) may be anything up to 1; so may P(green) if P(red) is."""
     network = parse("variable C in {red, green, blue}\n0 <= P(C = red) <= 1\n0 <= P(a and b) <= 1").ground()
@@ -387,6 +400,7 @@ def test_what_is_no_law_of_its_own_is_not_taken_at_its_ends():
         (family, Markov.LOCAL, 1, {}),
         (family, Markov.LOCAL, 0, {1: 1}),
         (family, Markov.NONE, 1, {0: 1}),
+        (family, Markov.NONE, 0, {}),
         (tied, Markov.LOCAL, 0, {1: 1}),
     ):
         with pytest.raises(Refused, match="a law of its own"):
