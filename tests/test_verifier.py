@@ -149,6 +149,11 @@ def leaf(*multipliers: str) -> list[Any]:
         ({"rows": [["sentence", True, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence True"),
         ({"rows": [["sentence", 1, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence 1"),
         ({"rows": [["part", 0, [[0, 1]], 1, [[0, 1]]]], "nodes": [leaf("1")]}, "IndexError"),
+        ({"nodes": [["leaf", "0", "1", []]]}, "leaf 0 leaves nothing negative"),
+        ({"nodes": [["leaf", "1", "-1/2", []]]}, "proves something"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [[-1, "1"]]]]}, "rows have numbers"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [[False, "1"]]]]}, "rows have numbers"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [["0", "1"]]]]}, "rows have numbers"),
         ({"tables": [[[0], []], [[0], [[0, 1]]]]}, "names each variable once"),
         ({"tables": [[[0], [[0, 1]]], [[0], []]]}, "names each variable once"),
         ({"tables": [[[0, 0], []]]}, "names each variable once"),
@@ -189,6 +194,26 @@ def test_a_bound_is_printed_no_tighter_than_it_is(claim, bound, shown):
     rows = [["sentence", 0, claim, 0, []]]
     (said,) = claimed(text, {**HALF, "claim": claim, "bound": bound, "rows": rows, "nodes": [leaf("1")]})
     assert said == f"every model has P(a) {shown}"
+
+
+def test_a_leaf_without_weight_proves_that_there_is_no_model():
+    """0.2 - P(a) and P(a) - 0.4 cannot both be at least zero: their sum is -0.2 in every world."""
+    text, rows = (
+        "P(a) <= 0.2\nP(a) >= 0.4",
+        [["sentence", 0, "upper", 0, []], ["sentence", 1, "lower", 0, []]],
+    )
+    nothing = {**HALF, "bound": "2", "rows": rows}
+
+    def said(weight: str, less: str, times: str) -> list[str]:
+        return claimed(text, {**nothing, "nodes": [["leaf", weight, less, [[0, times], [1, times]]]]})
+
+    assert said("0", "1", "5") == said("0", "1/5", "1") == said("1/10", "1", "6") == ["there is no model"]
+    with pytest.raises(Refused, match="nothing negative"):
+        said("0", "1", "4.9")
+    with pytest.raises(Refused, match="nothing negative"):
+        said("1/10", "1", "5.1")
+    with pytest.raises(Refused, match="nothing negative"):
+        claimed(WIDE, {**nothing, "rows": rows[:1], "nodes": [["leaf", "0", "1", [[0, "9"]]]]})
 
 
 def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_it():
