@@ -208,12 +208,23 @@ def test_a_leaf_without_weight_proves_that_there_is_no_model():
         return claimed(text, {**nothing, "nodes": [["leaf", weight, less, [[0, times], [1, times]]]]})
 
     assert said("0", "1", "5") == said("0", "1/5", "1") == said("1/10", "1", "6") == ["there is no model"]
+    assert said("0", "1/10", "1/2") == ["there is no model"]
     with pytest.raises(Refused, match="nothing negative"):
         said("0", "1", "4.9")
     with pytest.raises(Refused, match="nothing negative"):
         said("1/10", "1", "5.1")
     with pytest.raises(Refused, match="nothing negative"):
         claimed(WIDE, {**nothing, "rows": rows[:1], "nodes": [["leaf", "0", "1", [[0, "9"]]]]})
+
+
+def test_an_equation_may_be_used_either_way_round():
+    """What is said on one table is carried to another, where P(!a) counts -0.2 times."""
+    same = [["part", 1, [[0, state]], 0, [[0, state]]] for state in (1, 0)]
+    rows = [["sentence", 0, "lower", 1, []], *same]
+    twice = {**HALF, "bound": "0.2", "tables": [[[0], []], [[0], []]], "rows": rows}
+    assert claimed(WIDE, {**twice, "nodes": [leaf("1", "0.8", "-0.2")]})
+    with pytest.raises(Refused, match="nothing negative"):
+        claimed(WIDE, {**twice, "nodes": [leaf("1", "0.8", "0.2")]})
 
 
 def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_it():
@@ -262,6 +273,7 @@ def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
     [
         ([[[0], [], 10, [-2, 12]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], -10, [-6, -4]], [[1], [], 1, [1, 0]]], "no probability is negative"),
+        ([[[0], [], 10, [-1, 11]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], 0, [0, 0]], [[1], [], 1, [1, 0]]], "adds up to one"),
         ([[[0], [], 1, [True, 0]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], 10, [5, 4]], [[1], [], 1, [1, 0]]], "adds up to one"),
