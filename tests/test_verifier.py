@@ -150,6 +150,11 @@ def leaf(*multipliers: str) -> list[Any]:
         ({"rows": [["sentence", True, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence True"),
         ({"rows": [["sentence", 1, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence 1"),
         ({"rows": [["part", 0, [[0, 1]], 1, [[0, 1]]]], "nodes": [leaf("1")]}, "IndexError"),
+        ({"nodes": [["leaf", "0", "1", []]]}, "leaf 0 leaves nothing negative"),
+        ({"nodes": [["leaf", "1", "-1/2", []]]}, "proves something"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [[-1, "1"]]]]}, "rows have numbers"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [[False, "1"]]]]}, "rows have numbers"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [["0", "1"]]]]}, "rows have numbers"),
         ({"tables": [[[0], []], [[0], [[0, 1]]]]}, "names each variable once"),
         ({"tables": [[[0], [[0, 1]]], [[0], []]]}, "names each variable once"),
         ({"tables": [[[0, 0], []]]}, "names each variable once"),
@@ -192,6 +197,37 @@ def test_a_bound_is_printed_no_tighter_than_it_is(claim, bound, shown):
     assert said == f"every model has P(a) {shown}"
 
 
+def test_a_leaf_without_weight_proves_that_there_is_no_model():
+    """0.2 - P(a) and P(a) - 0.4 cannot both be at least zero: their sum is -0.2 in every world."""
+    text, rows = (
+        "P(a) <= 0.2\nP(a) >= 0.4",
+        [["sentence", 0, "upper", 0, []], ["sentence", 1, "lower", 0, []]],
+    )
+    nothing = {**HALF, "bound": "2", "rows": rows}
+
+    def said(weight: str, less: str, times: str) -> list[str]:
+        return claimed(text, {**nothing, "nodes": [["leaf", weight, less, [[0, times], [1, times]]]]})
+
+    assert said("0", "1", "5") == said("0", "1/5", "1") == said("1/10", "1", "6") == ["there is no model"]
+    assert said("0", "1/10", "1/2") == ["there is no model"]
+    with pytest.raises(Refused, match="nothing negative"):
+        said("0", "1", "4.9")
+    with pytest.raises(Refused, match="nothing negative"):
+        said("1/10", "1", "5.1")
+    with pytest.raises(Refused, match="nothing negative"):
+        claimed(WIDE, {**nothing, "rows": rows[:1], "nodes": [["leaf", "0", "1", [[0, "9"]]]]})
+
+
+def test_an_equation_may_be_used_either_way_round():
+    """What is said on one table is carried to another, where P(!a) counts -0.2 times."""
+    same = [["part", 1, [[0, state]], 0, [[0, state]]] for state in (1, 0)]
+    rows = [["sentence", 0, "lower", 1, []], *same]
+    twice = {**HALF, "bound": "0.2", "tables": [[[0], []], [[0], []]], "rows": rows}
+    assert claimed(WIDE, {**twice, "nodes": [leaf("1", "0.8", "-0.2")]})
+    with pytest.raises(Refused, match="nothing negative"):
+        claimed(WIDE, {**twice, "nodes": [leaf("1", "0.8", "0.2")]})
+
+
 def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_it():
     """P(b) >= 0.6 says nothing of the worlds in which a child of b is true."""
     text = "P(b) >= 0.6\n0 <= P(c | b) <= 1\n0 <= P(d) <= 1"
@@ -202,6 +238,19 @@ def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_
     assert claimed(text, {**BOUND, **apart, "rows": [["sentence", 0, "lower", 0, [[2, 1]]]]})
     with pytest.raises(Refused, match="is about a context"):
         claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[0, 1]]]]})
+
+
+@pytest.mark.parametrize("x", [True, 1.0, "1", None, -1, 2])
+def test_a_variable_has_a_number(x):
+    proof = Proof(Meaning(parse("P(a) = 0.4\nP(b) = 0.4").ground(), Markov.LOCAL), BOUND)
+    assert proof.variable(1) == 1
+    with pytest.raises(Refused, match="there is a variable"):
+        proof.variable(x)
+
+
+def test_a_family_on_which_no_other_sentence_bears_is_taken_at_its_ends():
+    network = parse("0 <= P(a) <= 0.5\n0.1 <= P(c or d) <= 0.2 ; tau=False").ground()
+    assert ends(Meaning(network, Markov.LOCAL), 0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
 
 
 def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
@@ -225,6 +274,7 @@ def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
     [
         ([[[0], [], 10, [-2, 12]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], -10, [-6, -4]], [[1], [], 1, [1, 0]]], "no probability is negative"),
+        ([[[0], [], 10, [-1, 11]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], 0, [0, 0]], [[1], [], 1, [1, 0]]], "adds up to one"),
         ([[[0], [], 1, [True, 0]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], 10, [5, 4]], [[1], [], 1, [1, 0]]], "adds up to one"),
@@ -388,6 +438,7 @@ def test_what_is_no_law_of_its_own_is_not_taken_at_its_ends():
         (family, Markov.LOCAL, 1, {}),
         (family, Markov.LOCAL, 0, {1: 1}),
         (family, Markov.NONE, 1, {0: 1}),
+        (family, Markov.NONE, 0, {}),
         (tied, Markov.LOCAL, 0, {1: 1}),
     ):
         with pytest.raises(ValueError, match="a law of its own"):
