@@ -242,15 +242,15 @@ def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_
 
 @pytest.mark.parametrize("x", [True, 1.0, "1", None, -1, 2])
 def test_a_variable_has_a_number(x):
-    proof = Proof(Meaning(parse("P(a) = 0.4\nP(b) = 0.4").ground(), Markov.LOCAL), BOUND)
-    assert proof.variable(1) == 1
-    with pytest.raises(Refused, match="there is a variable"):
-        proof.variable(x)
+    meaning = Meaning(parse("P(a) = 0.4\nP(b) = 0.4").ground(), Markov.LOCAL)
+    assert meaning.variable(1) == 1
+    with pytest.raises(ValueError, match="there is no variable"):
+        meaning.variable(x)
 
 
 def test_a_family_on_which_no_other_sentence_bears_is_taken_at_its_ends():
     network = parse("0 <= P(a) <= 0.5\n0.1 <= P(c or d) <= 0.2 ; tau=False").ground()
-    assert ends(Meaning(network, Markov.LOCAL), 0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
+    assert Meaning(network, Markov.LOCAL).ends(0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
 
 
 def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
