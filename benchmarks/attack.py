@@ -4,12 +4,15 @@
     python benchmarks/attack.py --minutes 30 --kinds combined
     python benchmarks/attack.py --minutes 30 --kinds rare+declared+cores free
     python benchmarks/attack.py --minutes 30 --propagation
+    python benchmarks/attack.py --minutes 30 --questions --largest 3 --timeout 1
 
 Each network is small enough for brute force. A bound inside the truth, a witness outside it, a consistent
 network called inconsistent, an error of any kind: each is printed with the network in the `.lcn` language,
 so that it can become a test. The summary says how many answers were exact and how long both sides took.
 With `--propagation` the bounds of sound propagation are attacked instead, by networks that come with models:
-those of brute force, and larger ones that were drawn around models.
+those of brute force, and larger ones that were drawn around models. With `--questions` sums, differences and
+quotients are asked and decided, with independences and without, and judged by models that linear programs,
+local search and vertices find.
 """
 
 from __future__ import annotations
@@ -21,17 +24,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from math import prod
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from awkward_networks import AWKWARD, Awkward, awkward_case, case_with_extremes
 from credalog.errors import CredalogError
 from credalog.methods.answer import Answer, Options
-from credalog.methods.automatic import query
+from credalog.methods.automatic import Engine, query
+from credalog.network.expressions import Combined
 from credalog.network.graph import Markov
+from credalog.network.sentences import Network
 from credalog.numbers.tolerances import TOLERANCE
+from credalog.questions.combined import answer
+from credalog.questions.comparing import decided
 from credalog.text.unparse import unparse_network, unparse_query
 from judging import (
     against_products,
@@ -42,14 +53,37 @@ from judging import (
     truth_without_independence,
 )
 from propagation_judging import accusations
+from question_judging import Rng, against, against_decision, attained, drawn_question, drawn_statement
 from random_networks import COMBINED, KINDS, LINEAR, TRAITS, Case, random_case
+
+T = TypeVar("T")
+
+MOST_WORLDS = 16
+"""Over so many worlds local search is quick."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A case with a question of its own."""
+
+    case: Case
+    question: Combined
+    markov: Markov
+
+    @property
+    def network(self) -> Network:
+        """Return the network that is asked."""
+        return self.case.network
+
+    def __str__(self) -> str:
+        return f"{self.case}, {self.markov.value}, {self.question}"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One case: what the engine did, what is held against it, and what it cost."""
 
-    case: Case | Awkward
+    case: Case | Awkward | Asked
     ending: str
     complaints: tuple[str, ...]
     seconds: float
@@ -90,10 +124,7 @@ def kinds_of(word: str) -> list[str]:
 
 def asked(case: Case, options: Options) -> Answer | Exception:
     """Ask the engine; an exception of any kind is an outcome here."""
-    try:
-        return query(case.network, case.query, options)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it goes into the report
-        return error
+    return outcome_of(lambda: query(case.network, case.query, options))
 
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
@@ -129,6 +160,42 @@ def judged(draw: Callable[[], Awkward | None]) -> Iterator[Trial]:
         held = tuple(accusations(case))
         ending = "accused" if held else "contained"
         yield Trial(case, ending, held, monotonic() - drawn, drawn - start)
+
+
+def trials_of_questions(arguments: argparse.Namespace) -> Iterator[Trial]:
+    """Put a sum, a difference or a quotient about each network to the engine, for ever."""
+    for case in cases(arguments):
+        if prod(len(variable.values) for variable in case.network.variables) > MOST_WORLDS:
+            continue
+        for markov in (Markov.LOCAL, Markov.NONE):
+            rng = np.random.default_rng([case.seed, *case.kind.encode(), markov is Markov.NONE])
+            if not (markov is Markov.NONE and case.network.independences):
+                yield questioned(case, drawn_question(rng, case.network), markov, arguments.timeout, rng)
+
+
+def questioned(case: Case, question: Combined, markov: Markov, timeout: float, rng: Rng) -> Trial:
+    """Ask and decide one question, and judge both."""
+    engine, options = Engine(case.network, markov), Options(timeout=timeout, markov=markov)
+    start = monotonic()
+    outcome = outcome_of(lambda: answer(engine, question, options))
+    answered = monotonic()
+    truth = attained(case, question, markov.value, rng)
+    judged = monotonic()
+    held = against(outcome, case, question, truth, markov.value)
+    if truth is not None and isinstance(outcome, Answer):
+        statement = drawn_statement(rng, question, truth)
+        verdict = outcome_of(lambda: decided(engine, statement, options))
+        held += against_decision(verdict, truth)
+    ending = outcome.status.name if isinstance(outcome, Answer) else type(outcome).__name__
+    return Trial(Asked(case, question, markov), ending, tuple(held), answered - start, judged - answered)
+
+
+def outcome_of(ask: Callable[[], T]) -> T | Exception:
+    """Ask; an exception of any kind is an outcome here."""
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it goes into the report
+        return error
 
 
 def show(trial: Trial) -> None:
@@ -167,10 +234,13 @@ def main() -> int:
     parser.add_argument("--method", default="auto", choices=["auto", "factorized", "joint"])
     parser.add_argument("--markov", default="local", choices=["local", "none"])
     parser.add_argument("--propagation", action="store_true", help="attack sound propagation")
+    parser.add_argument("--questions", action="store_true", help="attack sums, differences and quotients")
     arguments = parser.parse_args()
+    draw = trials_of_propagation if arguments.propagation else trials_of
+    draw = trials_of_questions if arguments.questions else draw
     end, trials = monotonic() + 60.0 * arguments.minutes, list[Trial]()
     try:
-        for trial in trials_of_propagation(arguments) if arguments.propagation else trials_of(arguments):
+        for trial in draw(arguments):
             trials.append(trial)
             if trial.complaints:
                 show(trial)

@@ -55,16 +55,16 @@ def outcome_of(case: Case, *, timeout: float = 3.0, markov: Markov = Markov.LOCA
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("seed", range(200, 218))
+@pytest.mark.parametrize("seed", range(200, 209))
 def test_brute_force_finds_no_fault(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=4 if seed % 3 == 0 else 3)
     outcome = outcome_of(case)
-    assert complaints(outcome, truth_of(case, seconds=0.5), TOLERANCE) == []
+    assert complaints(outcome, truth_of(case, seconds=0.3), TOLERANCE) == []
     assert faults_of_witnesses(case, outcome) == []
 
 
 @pytest.mark.parametrize("kind", COMBINED)
-@pytest.mark.parametrize("seed", range(700, 703))
+@pytest.mark.parametrize("seed", range(700, 702))
 def test_networks_of_several_kinds_at_once_find_no_fault(kind: str, seed: int) -> None:
     case = random_case(kind, seed)
     outcome = outcome_of(case, timeout=1.5)
@@ -104,7 +104,7 @@ def test_what_the_attack_once_found_stays_mended(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cyclic", "free", "tight", "declared", "extreme"])
-@pytest.mark.parametrize("seed", range(300, 306))
+@pytest.mark.parametrize("seed", range(300, 303))
 def test_a_core_that_is_never_formed_is_bounded_too(
     kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

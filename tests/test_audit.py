@@ -540,3 +540,29 @@ def test_an_answer_by_columns_has_witnesses() -> None:
         assert model.probability(answer.query.claim) == pytest.approx(truth, abs=1e-6)
         joint = model.marginal(free.variables)
         assert violations(joint, free).sentence <= 1e-9
+
+
+# --- Tables of a witness that bear on neither the question nor any statement --------------------------------
+
+
+def test_every_table_of_a_witness_is_a_distribution() -> None:
+    """A row of c that no program shows was once the middle of its bounds, which need not add up to one."""
+    lcn = credalog.parse(
+        """
+        variable c in {v0, v1, v2}
+        0.447 <= P(a) <= 0.625
+        P(b | !a) = 0
+        0.607 <= P(b | a) <= 0.863
+        0.027 <= P(c = v0 | !b and !a) <= 0.552
+        1e-15 <= P(c = v1 | !b and a) <= 2e-15
+        0.74 <= P(c = v1 | b and !a) <= 0.862
+        0.209 <= P(c = v1 | b and a) <= 0.6
+        0.37 <= P(b) <= 0.68
+        0.1 <= P(a and !b) <= 0.98 ; tau=False
+        """
+    )
+    answer = lcn.query("P(c = v2 and !b | a)")
+    assert answer.status is Status.EXACT
+    for model in (answer.lower_witness, answer.upper_witness):
+        assert model is not None
+        assert model.marginal([*lcn.variables]).sum() == pytest.approx(1.0, abs=1e-12)

@@ -131,11 +131,34 @@ def test_an_option_that_would_do_nothing_is_refused(ask: Ask, words: tuple[str, 
         ("explain", "a.lcn", "P(a)", "--measure", "P(b)", "--within", "2"),
         ("map", "a.lcn", "--alpha", "2"),
         ("check", "a.lcn", "--markov", "paper"),
+        ("marginals", "a.lcn", "--window", "x"),
+        ("marginals", "a.lcn", "--window", "-1"),
     ],
     ids=" ".join,
 )
 def test_a_number_that_makes_no_sense_is_refused(refused: Callable[..., str], words: tuple[str, ...]):
     assert words[-2] in refused(*words)
+
+
+@pytest.mark.parametrize("words", [("query", "P(a)", "--certificate"), ("graph", "-o")], ids=" ".join)
+def test_what_is_no_model_does_not_take_the_place_of_one(ask: Ask, tmp_path: Path, words: tuple[str, ...]):
+    code, _, complaint = ask(*words, str(tmp_path / "model.lcn"))
+    assert (code, (tmp_path / "model.lcn").read_text()) == (2, CHAIN)
+    assert "is the model itself" in complaint
+
+
+def test_a_certificate_that_is_not_there_is_no_raw_error(ask: Ask):
+    code, _, complaint = ask("verify", "no such file")
+    assert code == 2 and "Check the name" in complaint
+
+
+def test_an_argument_that_may_be_left_out_is_not_asked_for(refused: Callable[..., str]):
+    assert "QUERY" not in refused("verify", "a.lcn").splitlines()[-1]
+
+
+def test_a_name_is_told_as_it_was_written(ask: Ask):
+    code, _, complaint = ask("independences", "a and b")
+    assert code == 2 and "no variable a and b" in complaint
 
 
 def test_check_asks_under_any_markov_condition(ask: Ask):

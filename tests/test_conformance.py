@@ -118,6 +118,7 @@ def golden(expected: Expectation, *more: Method, question: str = "") -> object:
     name = "-".join([str(expected), *(method.name for method in more)])
     reason = OPEN.get(f"{name}-{question}" if question else name)
     marks = [pytest.mark.xfail(strict=False, reason=reason)] if reason else []
+    marks += [pytest.mark.slow] if any(method.name in TIMEOUTS for method in more) else []
     return pytest.param(expected, *more, id=name, marks=marks)
 
 
@@ -135,7 +136,7 @@ class Claims(Enum):
 
 
 Ask = Callable[[LCN, Expectation, MethodName], Answer]
-TIMEOUTS = {"scip": 1.0, "ipopt": 1.0}
+TIMEOUTS = {"scip": 0.4, "ipopt": 0.4}
 """Those that need not close the interval need not take the time."""
 
 
@@ -228,6 +229,7 @@ KEPT = ("appendix", "barren", "common_cause", "credal_chain", "dilation", "expla
 """Networks on which IPOPT finds both ends of every interval, if its points are kept."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [one for one in ANSWERED if one.path.stem in KEPT], ids=str)
 def test_ipopt_keeps_the_points_it_finds(expected: Expectation) -> None:
     pytest.importorskip("ipyopt")
@@ -393,11 +395,12 @@ def test_decide_is_right_beside_every_golden_end(expected: Expectation) -> None:
         assert lcn.decide(statement, markov=expected.markov, timeout=10.0).verdict in allowed, statement
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [golden(one) for one in ANSWERED])
 def test_decide_is_not_wrong_on_any_golden_end(expected: Expectation) -> None:
     lcn = expected.lcn
     for statement, allowed in verdicts_at_the_ends(expected):
-        assert lcn.decide(statement, markov=expected.markov, timeout=0.5).verdict in allowed, statement
+        assert lcn.decide(statement, markov=expected.markov, timeout=0.25).verdict in allowed, statement
 
 
 OF_ATOMS = [one for one in ANSWERED if _is_of_an_atom(one.lcn.question(one.query))]
@@ -429,15 +432,17 @@ def test_the_best_value_of_a_variable_has_the_golden_answer(expected: Expectatio
         assert not found.is_proved or found.bound == pytest.approx(best, abs=2 * TOLERANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [golden(one, question="explain") for one in ANSWERED])
 def test_no_sentence_that_is_dropped_narrows_the_golden_answer(expected: Expectation) -> None:
-    found = expected.lcn.explain(expected.query, markov=expected.markov, timeout=2.0, most=2)
+    found = expected.lcn.explain(expected.query, markov=expected.markov, timeout=1.0, most=2)
     _contains(found.answer.interval, expected)
     for influence in found.influences:
         _contains(influence.answer.interval, expected)
         assert influence.lower_move >= 0.0 and influence.upper_move >= 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [golden(one) for one in ONE_OF_EACH])
 def test_check_finds_a_model_just_where_one_is(expected: Expectation) -> None:
     verdict = expected.lcn.diagnose(markov=expected.markov, timeout=3.0).verdict.name

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credalog.network.formulas import TRUE, Formula, Is, Variable, propositions
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, propositions
 from credalog.network.graph import dependency_graph
-from credalog.network.sentences import Independence, Network, Sentence
+from credalog.network.sentences import Contrast, Independence, Network, Sentence, Weighted
+from credalog.numbers.budget import Budget
 from credalog.tables import distribution as distribution_module
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted import check
@@ -143,6 +144,35 @@ def test_a_chain_of_a_thousand_is_eliminated_one_by_one() -> None:
     assert every[-1][1] == pytest.approx(0.4)
 
 
+COINS = tuple(Variable(f"x{i}") for i in range(14))
+
+
+def test_a_claim_about_many_variables_has_its_probability() -> None:
+    """More than a table of the frontier holds: all of them, or some of them and one of two."""
+    chance = [0.5 + 0.03 * i for i in range(14)]
+    model = Distribution(
+        tuple(Factor((v,), (), np.array([1.0 - p, p])) for v, p in zip(COINS, chance, strict=True))
+    )
+    heads = [Is(v) for v in COINS]
+    everything = conjunction(heads)
+    assert model.probability(everything) == pytest.approx(np.prod(chance), rel=1e-12)
+    # Given x0 and (x0 or x13) only x0 is known; of x12 and x13 one is enough.
+    claim = conjunction((*heads[:12], heads[12] | heads[13]))
+    either = 1.0 - (1.0 - chance[12]) * (1.0 - chance[13])
+    found = model.probability(claim, heads[0] & (heads[0] | heads[13]))
+    assert found == pytest.approx(np.prod(chance[1:12]) * either, rel=1e-12)
+    assert np.isnan(model.probability(everything, heads[0] & ~heads[0]))
+
+
+def test_evidence_too_rare_for_a_number_is_no_obstacle_to_a_claim_about_many() -> None:
+    """Twelve observations of probability 1e-40 each, and eleven coins that have nothing to do with them."""
+    rare = [Variable(f"r{i}") for i in range(12)]
+    factors = [Factor((v,), (), np.array([1.0, 1e-40])) for v in rare]
+    factors += [Factor((v,), (), np.array([0.5, 0.5])) for v in COINS[:11]]
+    claim, given = (conjunction(Is(v) for v in some) for some in (COINS[:11], rare))
+    assert Distribution(tuple(factors)).probability(claim, given) == pytest.approx(2.0**-11, rel=1e-12)
+
+
 # --- Violations ----------------------------------------------------------------------------------------
 
 
@@ -153,6 +183,27 @@ def model_of(pa: float, pb: float) -> Distribution:
 def test_a_model_violates_nothing() -> None:
     network = Network((a, b), (says(A, 0.3, 0.7), says(B, 0.3, 0.7)))
     assert violation(model_of(0.3, 0.7), network, dependency_graph(network)) == 0.0
+
+
+@pytest.mark.parametrize("row", [(0.5, 0.6), (0.5, 0.5 - 1e-6), (1.2, -0.2), (np.nan, np.nan), (0.0, 0.0)])
+def test_what_is_no_conditional_distribution_is_no_model(row: tuple[float, float]) -> None:
+    """Whether the row is that of a or, in a configuration that nothing is said of, that of b."""
+    network = Network((a, b), (says(A, 0, 1), says(B, 0, 1, given=A)))
+    fair = np.array([0.5, 0.5])
+    for factors in (
+        (Factor((a,), (), np.array(row)), Factor((b,), (), fair)),
+        (Factor((a,), (), fair), Factor((b,), (a,), np.array([row, fair]))),
+    ):
+        missed = violation(Distribution(factors), network, dependency_graph(network))
+        assert not missed <= 1e-9
+
+
+def test_tables_that_lean_on_each_other_are_no_distribution() -> None:
+    network = Network((a, b), (says(A, 0, 1), says(B, 0, 1, given=A)))
+    first, second = Factor((a,), (b,), chances(0.2, 0.3)), Factor((b,), (a,), chances(0.2, 0.3))
+    assert violation(Distribution((first, second)), network, None) == inf
+    again = Factor((a,), (), np.array([0.5, 0.5]))
+    assert violation(Distribution((again, again)), network, None) == inf
 
 
 def test_a_sentence_is_missed_by_the_distance_to_its_bound() -> None:
@@ -309,6 +360,106 @@ def test_violations_are_those_of_the_oracle(seed: int) -> None:
 
 # --- Ties: what a distribution may stand for (proof 9) ---------------------------------------------------
 
+
+def contrasted(lower: float, upper: float, *, pc: float = 0.5, weight: int = -1) -> float:
+    """Violate bounds on P(a | c) + weight P(a | !c), which is 0.9 + weight 0.3."""
+    model = Distribution((Factor((c,), (), np.array([1.0 - pc, pc])), Factor((a,), (c,), chances(0.3, 0.9))))
+    terms = (Weighted(Fraction(1), A, C), Weighted(Fraction(weight), A, ~C))
+    contrast = Contrast(terms, Fraction(str(lower)), Fraction(str(upper)))
+    return violation(model, Network((a, c), (), contrasts=(contrast,)), None)
+
+
+def test_a_sentence_across_conditions_is_missed_in_joint_probability() -> None:
+    """The difference is 0.6, and the conditions together weigh 0.25."""
+    assert contrasted(0.5, 0.7) == 0.0
+    assert contrasted(0.6, 0.6) == pytest.approx(0.0, abs=1e-12)
+    assert contrasted(0.7, 0.9) == pytest.approx(0.1 * 0.25)
+    assert contrasted(0.1, 0.2) == pytest.approx(0.4 * 0.25)
+    assert contrasted(0.0, 1.0, weight=1) == pytest.approx(0.2 * 0.25)
+
+
+def test_across_conditions_a_rare_one_grades_the_sentence() -> None:
+    rare = 1e-8
+    assert contrasted(0.7, 0.9, pc=rare) == pytest.approx(check.LENIENCE * 0.1)
+    # Products of rare probabilities vanish; what is missed does not.
+    two = [Variable(f"e{i}") for i in range(2)]
+    coins = [Factor((e,), (), np.array([1.0, 1e-170])) for e in two]
+    laws = [
+        Factor((x,), (e,), chances(0.5, value)) for x, e, value in zip((a, b), two, (0.9, 0.3), strict=True)
+    ]
+    terms = tuple(Weighted(Fraction(w), x, Is(e)) for w, x, e in zip((1, -1), (A, B), two, strict=True))
+    contrast = Contrast(terms, Fraction(-1), Fraction(0))
+    network = Network((*two, a, b), (), contrasts=(contrast,))
+    assert violation(Distribution((*coins, *laws)), network, None) == pytest.approx(check.LENIENCE * 0.6)
+
+
+def test_where_one_of_several_conditions_never_holds_nothing_is_said() -> None:
+    for pc in (0.0, 1.0):
+        assert contrasted(-1.0, -0.9, pc=pc) == 0.0
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        Network((a, b, c), (says(C, 0, 1),)),
+        Network((a, b, c), (says(A, 0, 1, given=C),)),
+        Network((a, b, c), (), (Independence((a,), (c,)),)),
+        Network((a, b, c), (), (Independence((c,), (a,)),)),
+        Network((a, b, c), (), (Independence((a,), (b,), (c,)),)),
+        Network((a, b, c), (), (), (Contrast((Weighted(Fraction(1), A, C),), Fraction(0), Fraction(1)),)),
+    ],
+    ids=["claim", "condition", "right", "left", "given", "contrast"],
+)
+def test_a_distribution_without_a_variable_is_no_model_of_what_is_said_of_it(network: Network) -> None:
+    assert violation(model_of(0.3, 0.7), network, None) == inf
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        Network((a, b), (says(A & B, 0, 1),)),
+        Network((a, b), (), (Independence((a,), (b,)),)),
+    ],
+    ids=["sentence", "independence"],
+)
+def test_what_cannot_be_checked_in_time_counts_as_violated(network: Network) -> None:
+    assert violation(model_of(0.3, 0.7), network, None) <= 1e-12
+    assert violation(model_of(0.3, 0.7), network, None, budget=Budget.of(0.0)) == inf
+
+
+def test_a_copy_is_one_of_a_variable_that_leans_on_it_in_turn() -> None:
+    """x is always equal to y; t follows y and w, though the graph parts it from w by y (or by x).
+
+    With x and y tied each to the other this stands for a model; where only one leads to the other it does
+    not, for what is said of the two is not closed.
+    """
+    x, y, w, t, u = (Variable(name) for name in "xywtu")
+    same = np.array([[0.9, 0.1], [0.1, 0.9]])
+    either = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]])
+    model = Distribution(
+        (
+            Factor((y,), (), np.array([0.5, 0.5])),
+            Factor((x,), (y,), np.eye(2)),
+            Factor((w,), (y,), same),
+            Factor((t,), (y, w), either),
+            Factor((u,), (x, w), np.full((2, 2, 2), 0.5)),
+        )
+    )
+
+    def missed(hub: Variable, end: Variable, *between: Sentence) -> float:
+        tied = [(hub, w), (w, u), (hub, t)]
+        ties = [says(Is(one) ^ Is(other), 0, 1) for one, other in tied]
+        network = Network((x, y, w, t, u), (*between, *ties, says(Is(u), 0, 1, given=Is(end))))
+        return violation(model, network, dependency_graph(network))
+
+    # P(t, w | y) is 0.81 and P(t | y) P(w | y) is 0.774; the half of y, and of u, a coin of its own.
+    apart = pytest.approx((0.81 - 0.774) / 4)
+    assert missed(y, x, says(Is(x) ^ Is(y), 0, 1)) <= 1e-12
+    assert missed(y, x, says(Is(x), 0, 1, given=Is(y))) == apart
+    assert missed(x, y, says(Is(x) ^ Is(y), 0, 1)) <= 1e-12
+    assert missed(x, y, says(Is(y), 0, 1, given=Is(x))) == apart
+
+
 RING = tuple(Variable(f"s{i}") for i in range(4))
 S = [Is(s) for s in RING]
 CHILD = Is(Variable("child"))
@@ -377,6 +528,13 @@ def test_members_without_laws_of_their_own_are_not_excused() -> None:
     first, second, *rest = copied()
     together = Factor((RING[0], RING[1]), (), first.table[:, None] * second.table)
     assert ring_violation(factors=[together, *rest]) == HIDDEN
+
+
+def test_a_member_that_shares_its_law_with_a_parent_outside_is_not_excused() -> None:
+    """The parent is a coin of its own, so that what is hidden is halved."""
+    _, *rest = copied()
+    together = Factor((a, RING[0]), (), np.full((2, 2), 0.25))
+    assert ring_violation(says(S[0], 0, 1, given=A), factors=[together, *rest]) == pytest.approx(0.0036 / 2)
 
 
 def test_two_that_share_a_factor_with_the_parents_of_the_first_are_checked() -> None:

@@ -191,9 +191,14 @@ def ties(*pairs: tuple[int, int]) -> Structure:
     return structure_of([[y for pair in pairs for y in pair if x in pair and y != x] for x in range(size)])
 
 
+ONE_WAY = structure_of([[2, 3], [0], [1, 3], [0]])
+"""0 leads to 1, 1 to 2, 2 to 0 and 3 to 2; 0 and 3 are tied. Along its edges only 0 and 2 part 1 from 3."""
+
+
 @pytest.mark.parametrize(
     ("structure", "query", "closed"),
     [
+        (ONE_WAY, [1, 3], set()),
         (ties((0, 1), (1, 2), (2, 3)), [0, 1], {Reading.TIED, Reading.GLOBAL}),
         (ties((0, 1), (1, 2), (2, 3)), [0, 2], {Reading.GLOBAL}),
         (ties((0, 1), (1, 2), (2, 3), (0, 3)), [0, 1], {Reading.TIED, Reading.GLOBAL}),
@@ -217,6 +222,33 @@ def test_across_a_chain_of_ties_a_condition_is_stated() -> None:
         assert {Condition((0,), (2,), (1,)), Condition((2,), (0,), (1,))}.intersection(
             c for clique in found.cliques for c in clique.conditions
         )
+
+
+def test_where_ties_are_one_way_the_local_condition_is_stated_beside_that_along_the_ties() -> None:
+    """The parents of 1 are 0 alone, and 3 does not descend from it but through 0."""
+    found = factorize(ONE_WAY, [(0, 1, 2, 3)], query=[1], reading=Reading.GLOBAL)
+    stated = {c for clique in found.cliques for c in clique.conditions}
+    assert stated >= {Condition((1,), (3,), (0, 2)), Condition((1,), (3,), (0,))}
+
+
+def test_in_a_ring_of_ties_both_pairs_that_face_each_other_are_independent_given_the_rest() -> None:
+    ring = ties((0, 1), (1, 2), (2, 3), (0, 3))
+    found = factorize(ring, [(0, 1, 2, 3)], query=[0], reading=Reading.GLOBAL)
+    stated = {
+        (frozenset((*c.left, *c.right)), c.given) for clique in found.cliques for c in clique.conditions
+    }
+    assert stated >= {(frozenset((0, 2)), (1, 3)), (frozenset((1, 3)), (0, 2))}
+
+
+@pytest.mark.parametrize("reading", [Reading.TIED, Reading.GLOBAL])
+def test_tied_variables_are_eliminated_when_no_evidence_is_left(reading: Reading) -> None:
+    """0 and 2 have a child, 1; 2 and 3 are tied. What is observed of 0 and 1 has been read off by then."""
+    structure = structure_of([[], [0, 2], [3], [2]])
+    observed = frozenset((0, 1))
+    found = factorize(structure, [(2, 3), (0, 1, 2)], query=[3], observed=observed, reading=reading)
+    tied = [clique for clique in found.cliques if not structure.core.isdisjoint(clique.block)]
+    assert tied and all(observed.isdisjoint(clique.scope) for clique in tied)
+    assert found.cliques[found.query_clique].fixed == observed
 
 
 @given(acyclic_structures())

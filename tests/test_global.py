@@ -120,7 +120,8 @@ def ask(lcn: LCN, query: str, markov: str, method: str = "auto") -> Answer:
     return lcn.query(query, method=method, markov=markov, timeout=0.5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(14))
 def test_members_are_inside_the_global_bounds_and_witnesses_are_members(seed: int) -> None:
     drawn = draw(seed)
     lcn = credalog.parse(drawn.text)
@@ -141,7 +142,8 @@ def test_members_are_inside_the_global_bounds_and_witnesses_are_members(seed: in
                         assert gap < 1e-3, (drawn.text, query, method)
 
 
-@pytest.mark.parametrize("seed", range(40, 52))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40, 50))
 def test_global_lies_inside_local_and_a_question_inside_a_tie_is_the_same(seed: int) -> None:
     drawn = draw(seed)
     lcn = credalog.parse(drawn.text)

@@ -76,6 +76,117 @@ def test_frames_of_all_libraries_are_the_same_table(tmp_path: Path) -> None:
     assert cells(query) == {"n": ["1"], "t": ["x"], "b": ["true"], "f": ["0.5"]}
 
 
+def test_columns_and_rows_of_plain_python_are_a_table() -> None:
+    rows = [{"smoker": "yes", "cancer": 1}, {"smoker": None}, {"cancer": False, "smoker": "no"}]
+    columns = {"smoker": ["yes", None, "no"], "cancer": [1, None, False]}
+    text = "P(cancer | smoker) = ?"
+    assert learned(text, rows) == learned(text, columns) == [(F(1, 4), F(1))]
+    rules = 'domain Doc from "scores.csv"\npredicate D(Doc)\nnumber lo(Doc) from "scores.csv"\n'
+    rules += "forall d in Doc: P(D(d)) >= lo(d)"
+    for scores in ({"Doc": ["d1"], "lo": [0.25]}, [{"Doc": "d1", "lo": 0.25}]):
+        (sentence,) = credalog.parse(rules, data={"scores": scores}).sentences
+        assert sentence.lower == F(1, 4)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"smoker": 1}, "1 is no column smoker"),
+        ({"smoker": "yes"}, "'yes' is no column smoker"),
+        ({"smoker": [1], "cancer": [1, 0]}, "different lengths"),
+        ({"Smoker": [1], "smoking": [0]}, "no column cancer"),
+        ({"smoker": [1, 2], "cancer": [1, 0]}, "'2' in the column smoker"),
+        ([1, 2], "a list is no table"),
+    ],
+)
+def test_what_is_no_table_is_said(frame: object, message: str) -> None:
+    with pytest.raises(CredalogError, match=message):
+        learned("P(cancer | smoker) = ?", frame)
+
+
+def test_columns_of_pandas_and_polars_are_read_whatever_their_type() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    wanted = learned("P(a) = ?", {"a": [1, 0, None]})
+    words = ["yes", "no", None]
+    frames = [
+        pandas.DataFrame({"a": pandas.array([1, 0, None], "Int64")}),
+        pandas.DataFrame({"a": pandas.array([True, False, None], "boolean")}),
+        pandas.DataFrame({"a": pandas.Categorical(words, categories=["maybe", "no", "yes"])}),
+        pandas.DataFrame({"a": [1.0, 0.0, float("nan")]}),
+        {"a": [pandas.NA, "1.0", 0]},
+        polars.DataFrame({"a": polars.Series(words, dtype=polars.Categorical)}),
+        polars.DataFrame({"a": words}).lazy(),
+    ]
+    assert all(learned("P(a) = ?", frame) == wanted for frame in frames)
+    with pytest.raises(CredalogError, match="two columns a"):
+        learned("P(a) = ?", pandas.DataFrame([[1, 0]], columns=["a", "a"]))
+    with pytest.raises(CredalogError, match=r"'\[1\]' in the column a"):
+        learned("P(a) = ?", pandas.DataFrame({"a": [[1], [0]]}))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "a;Größe\n1;x\n0;y\n".encode("latin-1"),
+        "a,b\r\n1,x\r\n0,y\r\n".encode("utf-16"),
+        b"\xef\xbb\xbfa\tb\r1\tx\r0\ty\r",
+        b"sep=;\na;b\n1;x\n0;y\n",
+        b'a,b\n1.0,"1\n2"\n0.0,"3\n4"\n',
+    ],
+)
+def test_what_spreadsheets_write_is_read(written: bytes, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(written)
+    assert learned("P(a) = ?", tmp_path / "t.csv") == [(F(1, 4), F(3, 4))]
+
+
+def test_a_mistake_is_placed_in_the_text_of_the_file(tmp_path: Path) -> None:
+    # Quotes, line breaks inside them and a guard that drops rows do not lead the place astray.
+    text = """domain Person = {Ann, Bob}
+relation Adult(Person) = {Bob}
+predicate Ca(Person)
+forall x in Person where Adult(x): P(Ca(x)) = ?
+"""
+    (tmp_path / "t.csv").write_text('Person;note;Ca\nAnn;"a;\nb";1\nBob;"say ""hi""";maybe\n')
+    with pytest.raises(CredalogError) as caught:
+        learned(text, tmp_path / "t.csv")
+    place = caught.value.place
+    assert place is not None
+    assert (place.line, place.text[place.column - 1 :]) == (4, "maybe")
+
+
+def test_a_quote_that_is_not_closed_is_found_where_it_opens() -> None:
+    with pytest.raises(CredalogError, match="is not CSV") as caught:
+        csv_sheet('a,b\n1,2\n1,"2\n3,4\n5,6\n', "t.csv")
+    assert caught.value.place is not None
+    assert caught.value.place.line == 3
+
+
+def test_the_cut_end_of_a_sample_does_not_hide_the_separator() -> None:
+    rows = "".join(f"{i};0,5\n" for i in range(46))
+    text = f'a;b\n{rows}46;"one\ntwo, three, four,\nfour"\n47;0,5\n'
+    assert csv_sheet(text, "t.csv").columns.keys() == {"a", "b"}
+
+
+def test_a_heading_for_what_is_not_learned_is_a_slip() -> None:
+    with pytest.raises(CredalogError, match="given for smokr, of which nothing is learned"):
+        learned("P(smoker) = ?", columns={"smokr": "smoker"})
+
+
+def test_one_word_for_a_missing_value_needs_no_list() -> None:
+    frame = {"a": ["unknown", 1]}
+    assert learned("P(a) = ?", frame, missing="unknown") == learned("P(a) = ?", {"a": [None, 1]})
+
+
+def test_a_model_and_a_table_exchanged_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table = tmp_path / "m.lcn", tmp_path / "t.csv"
+    model.write_text("P(a) = ?")
+    table.write_text("a\n1\n")
+    assert main(["learn", str(table), str(model)]) == 2
+    assert "The model comes first" in capsys.readouterr().err
+
+
 # ---- intervals --------------------------------------------------------------------------------------------
 
 

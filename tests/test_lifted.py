@@ -11,11 +11,14 @@ from credalog import LCN, parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.grounding.around import Around
 from credalog.grounding.network import Grounder
+from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import schema_of
 from credalog.grounding.settling import key_of
 from credalog.methods.answer import Answer, Options
 from credalog.methods.lifted import answering
 from credalog.methods.lifted.answering import DECIDED, UNDECIDED, Lifted
+from credalog.methods.lifted.copies import copies_of
+from credalog.methods.lifted.models import straddling
 from credalog.methods.lifted.slices import Size, slice_around
 from credalog.network.graph import dependency_graph
 from credalog.numbers.budget import Budget
@@ -91,8 +94,9 @@ def test_what_is_said_of_an_atom_is_found_backwards(seed: int) -> None:
     for variable in lcn.variables:
         said = {key_of(s) for s in lcn.sentences if variable in s.scope}
         assert {key_of(s) for s in around.touching(variable, whole)} == said
-        claimed = {key_of(s) for s in lcn.sentences if variable in s.claim_scope}
-        assert {key_of(s) for s in around.claiming(variable)} == claimed
+        claimed = [s for s in lcn.sentences if variable in s.claim_scope]
+        drawn = {key_of(s) for s in claimed if s.given_scope or (s.tau and not s.is_atomic)}
+        assert drawn <= {key_of(s) for s in around.leading_to(variable)} <= {key_of(s) for s in claimed}
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -167,10 +171,10 @@ forall x, y in Person, Old(x) and Old(y): P(A(x) and A(y)) >= 0.8
 
 def test_a_contradiction_far_from_the_question_is_not_taken_for_a_model() -> None:
     text = """domain Person = 1..60000
-predicate A(Person), B(Person)
+predicate A(Person), B(Person, Person)
 forall x in Person: P(A(x)) <= 0.5
-forall x, y in Person distinct: P(B(x) and B(y)) >= 0.6
-forall x in Person: P(B(x)) <= 0.5
+forall x, y in Person distinct: P(B(x, y) and B(y, x)) >= 0.6
+forall x, y in Person distinct: P(B(x, y)) <= 0.5
 """
     found = parse(text).query("P(A(1))", timeout=5.0)
     assert found.tried[-1] == UNDECIDED and found.status is Status.BOUNDED
@@ -240,8 +244,8 @@ predicate A(Person)
 forall x in Person: 0.3 <= P(A(x)) <= 0.6
 forall x, y in Person, x < y: P(A(x) and A(y)) <= 0.2 ; tau=False"""
     lifted = Lifted(Grounder(parse(text).theory))
-    assert lifted._coins
-    for coins in lifted._coins:
+    assert lifted.rests().coins
+    for coins in lifted.rests().coins:
         assert Fraction(3, 10) <= coins["A"] <= Fraction(6, 10) and coins["A"] ** 2 <= Fraction(1, 5)
 
 
@@ -254,3 +258,44 @@ def test_a_time_limit_is_kept_where_slices_grow() -> None:
     lcn = parse(FAMILIES[5].text(3000))
     found = Lifted(Grounder(lcn.theory)).query(lcn.question("P(A(1) | A(2))"), Options(timeout=1.0))
     assert found.seconds <= 1.1 + 1.0
+
+
+# ---- what stands for the rest ---------------------------------------------------------------------------
+
+
+def test_coins_stand_for_nobody_where_nothing_keeps_them_apart() -> None:
+    # A(1), A(2), ... are independent in pairs, so no event is far from independent of many of them:
+    # P(Y and A(x)) >= P(Y) - 0.25 for all x holds P(Y) near 0.5, though two of them alone allow 0.75.
+    text = """domain Person = 1..200
+predicate A(Person)
+proposition Y
+forall x in Person: P(A(x)) = 0.5
+forall x, y in Person, x < y: P(A(x) and A(y)) = 0.25 ; tau=False
+forall x in Person: P(Y or A(x)) <= 0.75 ; tau=False"""
+    found = parse(text).query("P(Y)", method="lifted", markov="none", timeout=5.0)
+    assert found.upper_witnessed is None or found.upper_witnessed <= 0.6
+
+
+def test_what_is_certain_of_all_others_is_certain_beside_their_copies() -> None:
+    text = """domain Person = 1..50
+predicate A(Person), B(Person)
+forall x, y in Person distinct: P(A(x) xor A(y)) <= 0.2
+forall x in Person: P(A(x) | B(x)) >= 0.9
+forall x, y in Person distinct: P(B(x) xor B(y)) <= 0.5"""
+    lcn = parse(text)
+    lifted, asked = Lifted(Grounder(lcn.theory)), lcn.question("P(A(1))")
+    rest = lifted.rests().rest
+    names = {v: str(v.name) for v in lcn.variables}
+    own = {"A(1)", "A(2)", "B(1)", "B(2)"}
+    held = straddling(lifted.around, rest, tuple(v for v, name in names.items() if name in own))
+    copies = copies_of(rest, frozenset(("A",)))
+    assert held is not None and copies is not None
+    for order in ([True, True], [False, False]):
+        cells = next(rest.worlds(order, copies.names))
+        residue = held.copied(rest, cells, copies, asked)
+        value = cells[rest.cell_of(atom_of(next(v for v in names if names[v] == "B(1)")))]
+        assert residue is not None
+        (alike,) = (v for v in residue.network.variables if v not in names)
+        alone = {s.lower for s in residue.network.sentences if s.scope == (alike,)}
+        assert (Fraction(9, 10) in alone) == (value == "true")
+        assert not any({alike.name, "B(1)"} <= {v.name for v in s.scope} for s in residue.network.sentences)

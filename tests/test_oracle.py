@@ -180,7 +180,7 @@ def test_tiny_evidence_is_exact_in_rationals() -> None:
 
 
 @pytest.mark.parametrize("kind", ["credal", "bayesian", "deterministic"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_two_oracles_agree_on_credal_networks(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=3)
     exact = strong_extension(case.network, case.query)

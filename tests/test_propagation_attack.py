@@ -29,7 +29,7 @@ SEEDS = {"loopy": 1, "distant": 1, "several": 1}
 
 @pytest.mark.parametrize("kind", AWKWARD)
 def test_sound_bounds_contain_the_models_that_awkward_networks_were_drawn_around(kind: str) -> None:
-    for seed in range(SEEDS.get(kind, 3)):
+    for seed in range(SEEDS.get(kind, 2)):
         case = awkward_case(kind, seed)
         assert case is None or list(accusations(case)) == [], (kind, seed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
@@ -25,10 +26,13 @@ from credalog.network.expressions import Combined, Linear, Quotient, Summand
 from credalog.network.formulas import Formula, Is, Not
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Network
-from credalog.numbers.interval import Status
+from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
 from credalog.questions.combined import answer, value_in
+from credalog.questions.comparing import decided
+from credalog.questions.decide import Verdict
 from credalog.questions.diagnose import conflict
 from credalog.text.unparse import said
+from question_judging import against, against_decision, attained, drawn_question, drawn_statement
 from random_networks import random_case
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -124,6 +128,29 @@ def test_evidence_joins_every_condition() -> None:
     assert str(model.asked("P(a | c) - P(a | !c)")) == "P(a | c and b) - P(a | !c and b)"
 
 
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("P(a | c) - P(a | !c) >= -0.2", Verdict.CERTAIN),
+        ("P(a | c) - P(a | !c) <= 0.5", Verdict.CERTAIN),
+        ("P(a | c) - P(a | !c) >= 0.5", Verdict.UNDETERMINED),
+        ("P(a | c) - P(a | !c) <= -0.2", Verdict.UNDETERMINED),
+        ("P(a | c) / P(a | !c) >= 0.6", Verdict.CERTAIN),
+        ("P(a | c) / P(a | !c) <= 6", Verdict.CERTAIN),
+        ("2 P(a | c) - P(a | !c) + 0.1 >= 0.2", Verdict.CERTAIN),
+        ("P(a | c) - P(a | !c) <= -0.2001", Verdict.EXCLUDED),
+        ("P(a | c) / P(a | !c) >= 6.001", Verdict.EXCLUDED),
+    ],
+)
+def test_a_threshold_at_an_end_is_decided_across_conditions(statement: str, verdict: Verdict) -> None:
+    assert credalog.parse(CREDAL).decide(statement, timeout=10.0).verdict is verdict
+
+
+def test_a_threshold_next_to_an_end_is_not_taken_for_it() -> None:
+    for statement in ("P(a | c) - P(a | !c) >= -0.1999999", "P(a | c) / P(a | !c) <= 5.9999999"):
+        assert credalog.parse(CREDAL).decide(statement, timeout=1.0).verdict is not Verdict.CERTAIN
+
+
 # ---- against brute force ----------------------------------------------------------------------------------
 
 
@@ -173,6 +200,44 @@ def test_no_model_passes_a_bound(kind: str) -> None:
             assert lower.attained is upper.attained is None
             continue
         assert not _complaints(found, network, asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind", ["credal", "declared", "rare", "deterministic", "tight", "cores+declared+linear"]
+)
+@pytest.mark.parametrize("markov", [Markov.LOCAL, Markov.NONE])
+def test_models_found_elsewhere_are_allowed_for(kind: str, markov: Markov) -> None:
+    rng = np.random.default_rng([*kind.encode(), markov is Markov.NONE])
+    case = random_case(kind, int(rng.integers(10**6)), smallest=2, largest=3)
+    network = replace(case.network, independences=()) if markov is Markov.NONE else case.network
+    case, asked = replace(case, network=network), drawn_question(rng, network)
+    truth = attained(case, asked, markov.value, rng)
+    options = Options(timeout=2.0, markov=markov)
+    try:
+        found = answer(Engine(network, markov), asked, options)
+    except (ImpossibleEvidence, InconsistentNetwork):
+        assert truth is None
+        return
+    assert not against(found, case, asked, truth, markov.value)
+    if truth is not None:
+        statement = drawn_statement(rng, asked, truth)
+        assert not against_decision(decided(Engine(network, markov), statement, options), truth)
+
+
+def test_the_judge_of_questions_sees_a_bound_inside_the_truth() -> None:
+    case = random_case("credal", 3, smallest=2, largest=2)
+    rng = np.random.default_rng(0)
+    a, b = (Is(v, v.values[0]) for v in case.network.variables)
+    asked = Linear((Summand(Fraction(1), a, b), Summand(Fraction(-1), a, Not(b))))
+    truth = attained(case, asked, "local", rng)
+    assert truth is not None and truth[0] < truth[1]
+    found = answer(Engine(case.network), asked, Options(timeout=2.0))
+    assert not against(found, case, asked, truth, "local")
+    middle = sum(truth) / 2
+    for low, high in ((middle, found.upper), (found.lower, middle)):
+        inside = Interval(Endpoint(low, None, Warrant.CHECKED), Endpoint(high, None, Warrant.CHECKED))
+        assert against(replace(found, interval=inside, status=Status.BOUNDED), case, asked, truth, "local")
 
 
 @pytest.mark.parametrize("markov", ["local", "global", "none"])

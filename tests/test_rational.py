@@ -130,13 +130,27 @@ def test_what_the_solver_leaves_is_made_exact() -> None:
     assert bound == Fraction(13, 100)
 
 
-def test_coefficients_that_no_decimal_writes_are_not_taken_for_exact() -> None:
-    third = Network(VARIABLES, (says(A | B, Fraction(1, 3), Fraction(1, 2), tau=False), says(A, 0, 0.5)))
-    decimal = Network(VARIABLES, (says(A | B, "0.3", "0.5", tau=False), says(A, 0, 0.5)))
-    programs = [encoded(network, Query(A))[0].program for network in (third, decimal)]
-    assert [program.ratios.exact is None for program in programs] == [True, False]
+def test_coefficients_that_one_float_stands_for_are_not_taken_for_exact() -> None:
+    near = Fraction(1, 3) + Fraction(1, 10**30)
+    twice = Network(VARIABLES, (says(A | B, Fraction(1, 3), 1, tau=False), says(A & B, near, 1, tau=False)))
+    once = Network(VARIABLES, (says(A | B, Fraction(1, 3), 1, tau=False), says(A & B, 0.25, 1, tau=False)))
+    # 1 - 1e-20 has the float of the ones that no sentence says.
+    tiny = Network(VARIABLES, (says(A | B, Fraction(1, 10**20), 1, tau=False), says(A, 0, 0.5)))
+    programs = [encoded(network, Query(A))[0].program for network in (twice, tiny, once)]
+    assert [program.ratios.exact is None for program in programs] == [True, True, False]
     with pytest.raises(ValueError, match="rounded"):
         ExactChecker(programs[0])
+
+
+def test_a_third_is_proved_as_a_third() -> None:
+    """P(b | a) >= 1/7 by P(a and b | a) >= 1/7, where P(a) may vanish: the proof is about the fraction."""
+    network = Network(VARIABLES, (says(A & B, Fraction(1, 7), 1, given=A, tau=False), says(A, 0, 0.5)))
+    encoding, objective = encoded(network, Query(B, A))
+    program = encoding.program
+    claim, _ = Relaxation(program).minimize(objective, program.ratios.box)
+    cost, until = objective.numerator, Budget.of(10.0)
+    bound = exact_bound(program, objective, program.ratios.box, cost, claim.multipliers, budget=until)
+    assert bound == Fraction(1, 7)
 
 
 def test_evidence_that_no_model_allows_is_refuted_exactly() -> None:

@@ -336,11 +336,12 @@ def test_ratios_at_an_end_are_those_of_intervals_of_their_own() -> None:
     assert at_vertex.any() and not at_vertex.all()
 
 
-def test_what_a_float_does_not_print_is_not_taken_for_a_decimal() -> None:
-    for bound, is_decimal in ((Fraction(3, 10), True), (Fraction(1, 3), False)):
+def test_what_a_float_does_not_print_is_kept_beside_it() -> None:
+    for bound in (Fraction(3, 10), Fraction(1, 3)):
         network = Network((A.variable, B.variable), (says(A, bound, 1), says(A | B, bound, 1, tau=False)))
         encoding, _ = Engine(network).part(Query(A & B)).encode(Query(A & B), Reading.LITERAL)
-        assert (encoding.program.ratios.exact is not None) == is_decimal
+        assert encoding.program.ratios.exact is not None
+        assert {-bound, 1 - bound} <= set(encoding.program.rationals.values())
 
 
 def test_the_least_likelihood_is_that_of_configurations_which_agree_with_what_is_observed() -> None:

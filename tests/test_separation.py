@@ -18,7 +18,7 @@ from credalog.network.parents import Parents
 from credalog.network.sentences import Independence, Network, Sentence
 
 S = Sentence.of
-SEEDS = range(60)
+SEEDS = range(40)
 
 
 def random_network(seed: int, count: int = 10) -> Network:
@@ -188,6 +188,8 @@ def test_the_parents_in_a_table_about_one_variable_are_marked() -> None:
         (overlapping, [[0, 1]]),
         ((S(a & c, 0.1, 0.9, given=b),), [[]]),
         ((S(c, 0.1, 0.9, given=c | b),), [[]]),
+        # One sentence in whose condition the variable stands is enough.
+        ((S(c, 0.1, 0.9, given=a & b), S(c, 0.2, 0.8, given=a & b & c)), [[]]),
     ):
         network = Network((a.variable, b.variable, c.variable), sentences)
         graph = factor_graph(network)

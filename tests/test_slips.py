@@ -121,6 +121,11 @@ def test_a_conjunction_by_and_never_loses_its_first_part():
         (lambda: LCN.of(untyped(P(a))), "P(a) >= 0.3"),
         (lambda: LCN.of(untyped(None)), "P(a) >= 0.3"),
         (lambda: LCN.of(untyped(a)), "P(a) >= 0.3"),
+        (lambda: P(a) ** 2 >= 0.1, "independent"),
+        (lambda: credalog.propositions(untyped(3)), "propositions("),
+        (lambda: parse("P(a) >= 0.1", data=untyped(3)), "paths"),
+        (lambda: parse("P(a) >= 0.1", data={"D": ["x"]}), "Declare"),
+        (lambda: LCN.structure(untyped(3), {"a": [True]}), "parents"),
     ],
 )
 def test_a_slip_says_what_to_write(slip: Callable[[], object], advice: str):
@@ -193,6 +198,18 @@ def test_what_is_obvious_simply_works(written: Callable[[], Stated], meant: str)
         (lambda: CHAIN.propagate().interval("zz"), "no variable zz"),
         (lambda: CHAIN.propagate().interval("a", "maybe"), "false, true"),
         (lambda: CHAIN.graph.parents(untyped("a")), "lcn.variable(name)"),
+        (lambda: CHAIN.map(untyped(5)), '["a", "b"]'),
+        (lambda: CHAIN.mended(untyped(None)), "lcn.repairs()"),
+        (lambda: CHAIN.mended_text(untyped("x")), "lcn.repairs()"),
+        (lambda: CHAIN.with_data(untyped(3)), "paths"),
+        (lambda: CHAIN.propagate(start=untyped(3)), "lcn.propagate("),
+        (lambda: CHAIN.certificate(untyped("P(a)")), "lcn.query("),
+        (lambda: CHAIN.reasons(untyped(3)), "lcn.query("),
+        (lambda: CHAIN.hold_together(untyped(["P(a) >= 0.3"])), "lcn.decide("),
+        (lambda: CHAIN.verify("no such file"), "Check the name"),
+        (lambda: CHAIN.verify(untyped(3)), "lcn.verify("),
+        (lambda: CHAIN.decide("0.2 <= P(a) <= 0.5"), "one by one"),
+        (lambda: CHAIN.written("xml"), "lcn"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(slip: Callable[[], object], advice: str):
@@ -286,6 +303,16 @@ def test_map_lists_all_assignments_where_more_are_asked_for():
     found = CHAIN.map(top=100)
     assert len(found.ranked) == 4
     assert found.is_complete
+
+
+def test_an_interval_is_its_two_bounds():
+    answer = CHAIN.query("P(a)")
+    low, high = answer.interval
+    assert (low, high) == (answer.lower, answer.upper)
+
+
+def test_map_takes_propositions():
+    assert CHAIN.map(a).variables == CHAIN.map("a").variables == CHAIN.map([a]).variables
 
 
 def test_map_takes_one_variable_by_its_name():

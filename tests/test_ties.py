@@ -53,12 +53,13 @@ def tied_network(seed: int) -> tuple[str, list[str]]:
 
 def answer(lcn: LCN, query: str, method: str) -> credalog.Answer | None:
     try:
-        return lcn.query(query, method=method, timeout=0.7)  # type: ignore[arg-type]
+        return lcn.query(query, method=method, timeout=0.4)  # type: ignore[arg-type]
     except (credalog.InconsistentNetwork, credalog.ImpossibleEvidence):
         return None
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(16))
 def test_what_follows_the_ties_agrees_with_the_table_of_all_worlds(seed: int) -> None:
     text, queries = tied_network(seed)
     lcn = credalog.parse(text)

@@ -1,7 +1,8 @@
 """Where data come from.
 
-Input: the text of a data file, and what it extends. Output: the rows of a table, and the place of any row, so
-that a complaint about a row can point at it however late the mistake is found.
+Input: the text of a data file, and what it extends. Output: the rows of a table, however its cells are
+separated and quoted, and the place of any row, so that a complaint about a row can point at it however late
+the mistake is found.
 """
 
 from __future__ import annotations
@@ -11,10 +12,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from typing import Any, NamedTuple
 
 from credalog.errors import LanguageError, Place
 
-_CELL = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^,\n]*))')
+DELIMITERS = (",", ";", "\t", "|")
+SAMPLE = 50
+"""So many lines tell how the cells of a file are separated."""
+
+_TOLD = re.compile(r"sep=(.)\n")
+"""The first line of a table in which a spreadsheet says how cells are separated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,8 @@ class Origin:
         for line, cells in records(self.text, self.file):
             taken = [cells[i] for i in columns if i < len(cells)] if self.columns else cells
             if taken == list(row):
-                return self._offset_of_cell(line, columns[cell] if cell < len(columns) else 0)
+                return offset_of_cell(self.text, line, columns[cell] if cell < len(columns) else 0)
         return None
-
-    def _offset_of_cell(self, line: int, column: int) -> int:
-        start = offset_of_line(self.text, line)
-        for _ in range(column):
-            found = _CELL.match(self.text, start)
-            start = self.text.find(",", found.end() if found else start) + 1
-        found = _CELL.match(self.text, start)
-        return max(found.start("quoted"), found.start("plain")) if found else start
 
     def _offset_in_json(self, row: Sequence[str], cell: int) -> int | None:
         cells = [re.escape(each) for each in row]
@@ -77,10 +76,72 @@ def offset_of_line(text: str, line: int) -> int:
     return sum(len(whole) + 1 for whole in text.split("\n")[: line - 1])
 
 
+# ---- rows and cells ---------------------------------------------------------------------------------------
+
+
+class Dialect(NamedTuple):
+    """How cells are separated and quoted."""
+
+    delimiter: str
+    quote: str
+
+    def reader(self, lines: Any, *, strict: bool = True) -> Any:
+        """Return Python's reader of these lines."""
+        return csv.reader(
+            lines, delimiter=self.delimiter, quotechar=self.quote, skipinitialspace=True, strict=strict
+        )
+
+
+def dialect_of(text: str) -> Dialect:
+    """Choose the separator and the quote that cut the first rows into the most cells, as many in each."""
+    if told := _TOLD.match(text):
+        return Dialect(told[1], '"')
+    sample = text.split("\n", SAMPLE)
+    lines = [f"{line}\n" for line in sample[:SAMPLE] if line.strip()]
+    is_quoted = any(line.lstrip().startswith("'") for line in lines[:2])
+    choices = [Dialect(delimiter, "'" if is_quoted else '"') for delimiter in DELIMITERS]
+    counts = {choice: _counts(choice, lines, is_cut=len(sample) > SAMPLE) for choice in choices}
+    even = [choice for choice in choices if len(set(counts[choice])) == 1 and counts[choice][0] > 1]
+    return max(even or choices, key=lambda choice: counts[choice][:1])
+
+
+def _counts(dialect: Dialect, lines: Sequence[str], *, is_cut: bool) -> list[int]:
+    """Return how many cells each of the first rows has."""
+    try:
+        counts = [len(row) for row in dialect.reader(lines, strict=False) if row]
+    except csv.Error:
+        return []
+    # The last row of a sample may be cut inside quotes, and tells nothing.
+    return counts[:-1] if is_cut and len(counts) > 1 else counts
+
+
+def reader_of(text: str) -> Any:
+    """Return Python's reader of a table, at the first row that belongs to it."""
+    reader = dialect_of(text).reader(StringIO(text, newline=""))
+    if _TOLD.match(text):
+        next(reader)
+    return reader
+
+
+def not_csv(text: str, file: str, error: csv.Error) -> LanguageError:
+    """Complain about a row that cannot be cut into cells, at the line where it begins."""
+    line, reader = 1, reader_of(text)
+    try:
+        for _ in reader:
+            line = reader.line_num + 1
+    except csv.Error:
+        pass
+    return LanguageError(
+        f"{file} is not CSV: {error}",
+        place=Place.within(text, offset_of_line(text, line), file=file),
+        advice="Close each quote that is opened; a quote inside quotes is doubled.",
+    )
+
+
 def records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file that are not blank, each with the line where it begins."""
-    reader = csv.reader(StringIO(text, newline=""), strict=True)
-    line = 1
+    reader = reader_of(text)
+    line = reader.line_num + 1
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
@@ -88,8 +149,19 @@ def records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise LanguageError(
-            f"{file} is not CSV: {error}",
-            place=Place.within(text, offset_of_line(text, line), file=file),
-            advice="Close each quote that is opened.",
-        ) from None
+        raise not_csv(text, file, error) from None
+
+
+def offset_of_cell(text: str, line: int, column: int) -> int:
+    """Return where a cell of the row that begins on this line begins, past its blanks and its quote."""
+    dialect = dialect_of(text)
+    start, is_inside = offset_of_line(text, line), False
+    for i in range(start, len(text)):
+        if column == 0 or (text[i] == "\n" and not is_inside):
+            break
+        # A quote inside quotes is doubled: it closes them and opens them again.
+        is_inside ^= text[i] == dialect.quote
+        if text[i] == dialect.delimiter and not is_inside:
+            column, start = column - 1, i + 1
+    found = re.compile(rf"[^\S\n\t]*{re.escape(dialect.quote)}?").match(text, start)
+    return found.end() if found else start

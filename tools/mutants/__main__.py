@@ -45,7 +45,10 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MODULES = {
     "trusted/rounding": ("numerics", "kernel", "guards"),
     "trusted/certify": ("kernel", "certify", "guards", "rational"),
-    "trusted/check": ("distribution", "global", "guards"),
+    "trusted/check": ("distribution", "global", "copies", "guards"),
+    "tables/distribution": ("distribution", "guards"),
+    "verify": ("verifier", "certificates"),
+    "network/markov": ("verifier", "markov"),
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("rows", "encoding", "exact", "guards"),

@@ -82,11 +82,16 @@ def _replace(target: Path, content: bytes) -> None:
         raise CredalogError(f"{target} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def check_target(path: str | None) -> None:
-    """Complain about a path that cannot be written to; better before a long computation than after it."""
+def check_target(path: str | None, *, model: str = "-") -> None:
+    """Complain about a path that cannot be written to; better before a long computation than after it.
+
+    What is no model does not take the place of one.
+    """
     if path is None or path == "-":
         return
     target = Path(path)
+    if target.is_file() and Path(model).is_file() and target.samefile(model):
+        raise CredalogError(f"{path} is the model itself", advice="Name another file to write to.")
     if target.is_dir():
         raise CredalogError(f"{path} is a folder", advice=f"Name a file in it: {target / 'FILE'}")
     if not target.parent.is_dir():

@@ -192,6 +192,8 @@ def at_rows(error: Misstatement, rows: tuple[Source, ...]) -> Misstatement:
     if rows and "with the numbers of" not in error.message:
         error.message += f", with the numbers of {', '.join(map(str, rows))}"
         error.args = (error.message,)
+        # A number that was computed stands nowhere in the text; one alike elsewhere is not meant.
+        error.lexeme = "" if error.lexeme[:1].isdigit() else error.lexeme
     return error
 
 

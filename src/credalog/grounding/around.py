@@ -100,11 +100,11 @@ class Around:
 
     # ---- what is said ---------------------------------------------------------------------------------
 
-    def claiming(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
-        """Yield every sentence that claims something of a variable, perhaps twice; too many is an error."""
+    def leading_to(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
+        """Yield every sentence that draws arrows to a variable, perhaps twice; too many is an error."""
         atom = atom_of(variable)
         for atoms, occurrence in self._by_name.get(atom.name, ()):
-            if occurrence.is_claimed or atoms.has_facts:
+            if atoms.draws and (occurrence.is_claimed or atoms.has_facts):
                 for sentence in self._matching(atoms, occurrence, atom.elements, None, tries):
                     if variable in sentence.claim_scope:
                         yield sentence
@@ -160,11 +160,13 @@ class Around:
             free = free_variables(guards, order, bound)
             if free and (self._decides_by_facts(atoms, free) or atoms.is_opaque):
                 raise Unfaithful
-            kept = tuple(g for g in guards if not free & set(names_in(g)) or self._is_by_profile(g))
+            kept = tuple(g for g in guards if not free & set(names_in(g)) or self.is_by_profile(g))
             weaker = (*kept, *(apart(g) for g in guards if g not in kept))
             prefix = reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
-            if compiled.expansion > EXPANSION:
+            levels = zip(order, compiled.instances.levels, strict=True)
+            searched = {name for name, level in levels if level.proposer is None} - bound
+            if compiled.expansion > EXPANSION or not searched <= free:
                 raise Unfaithful
             self._variants[key] = _Variant(compiled, order, atoms, free, len(kept) < len(guards))
         return self._variants[key]
@@ -175,7 +177,7 @@ class Around:
         if atoms.is_opaque or self._decides_by_facts(atoms, names):
             raise Unfaithful
         guards = tuple(conjuncts(atoms.rule.prefix.guard))
-        kept = tuple(g for g in guards if self._is_by_profile(g))
+        kept = tuple(g for g in guards if self.is_by_profile(g))
         weaker = (*kept, *(apart(g) for g in guards if g not in kept))
         order = tuple(atoms.sorts)
         prefix = reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
@@ -184,7 +186,14 @@ class Around:
         found = {key_of(s): s for s in variant.sentences({}, pool, tries)}
         return [Standing(sentence, variant.is_loose) for sentence in found.values()]
 
-    def _is_by_profile(self, guard: Pattern) -> bool:
+    def among(self, atoms: RuleAtoms, pool: Pool, *, tries: int = TRIES) -> list[Sentence]:
+        """Return the instances of a rule over a pool; of one with long quantifiers none."""
+        variant = replace(self._variant(atoms, frozenset()), free=frozenset(atoms.sorts))
+        if variant.compiled.expansion > EXPANSION:
+            return []
+        return list(variant.sentences({}, pool, tries))
+
+    def is_by_profile(self, guard: Pattern) -> bool:
         """Tell whether the profiles of elements, and which of them are equal, decide a guard."""
         match guard:
             case Application(name, (Name(),)):
@@ -192,7 +201,7 @@ class Around:
             case Comparison(Order.EQUAL | Order.UNEQUAL, Name(), Name()):
                 return True
             case Compound(_, operands):
-                return all(map(self._is_by_profile, operands))
+                return all(map(self.is_by_profile, operands))
             case Boolean():
                 return True
             case _:
@@ -217,7 +226,7 @@ class Around:
                 is_plain = self._is_random_term(right) or self._is_value_of(right, left)
                 return not is_plain and bool(free & set(names_in(right)))
             case _:
-                return bool(free & set(names_in(pattern))) and not self._is_by_profile(pattern)
+                return bool(free & set(names_in(pattern))) and not self.is_by_profile(pattern)
 
     def _matching(
         self,
@@ -319,6 +328,10 @@ class Around:
     def is_constant(self, name: str) -> bool:
         """Tell whether a name that no rule binds is an element; variables of inner quantifiers are not."""
         return self.grounder.signature.is_element(name)
+
+    def ranks(self, sort: str) -> Mapping[str, int]:
+        """Return the place of each element of a domain."""
+        return self._ranks(sort)
 
     def elements(self, sort: str) -> Iterable[str]:
         """Return the elements of a domain in order."""

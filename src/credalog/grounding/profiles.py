@@ -87,6 +87,10 @@ class Profiles:
             for domain in self._around.domains
         }
 
+    def plain(self, domain: str) -> tuple[str, ...]:
+        """Return the elements of a domain that nothing tells apart."""
+        return self._plain[domain]
+
     def pool(self, named: Iterable[str], each: int) -> dict[str, list[str]]:
         """Return some elements, and so many others of each profile, by domain."""
         chosen = dict.fromkeys(named)

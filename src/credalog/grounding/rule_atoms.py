@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from credalog.network.formulas import Variable
 from credalog.theory import (
+    YES,
     Application,
     Comparison,
     Compound,
@@ -74,6 +75,11 @@ class RuleAtoms:
         claimed = [o for o in self.occurrences if o.is_claimed]
         is_single = len(claims) == len(claimed) == 1
         return is_single and not self.has_facts and is_literal(claims[0][1])
+
+    @property
+    def draws(self) -> bool:
+        """Tell whether instances draw arrows: without a condition only a claim that ties its atoms does."""
+        return self.rule.plain.given != YES or (self.rule.tau and not self.is_atomic)
 
     @property
     def is_opaque(self) -> bool:

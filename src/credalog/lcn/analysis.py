@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from credalog.choices import MarkovName
 from credalog.errors import CredalogError
-from credalog.lcn.arguments import counted, options_of, precision_of
+from credalog.lcn.arguments import counted, options_of, precision_of, require
 from credalog.lcn.inference import Inference
 from credalog.lcn.wording import Asked
 from credalog.network.graph import Markov
@@ -91,7 +91,10 @@ class Analysis(Inference):
     ) -> JointDecision:
         """Tell whether statements that are decided one by one hold at once."""
         from credalog.questions.comparing import Statement, joined
+        from credalog.questions.decide import Decision
 
+        for one in decisions:
+            require(one, Decision, "decision", "Give the results of lcn.decide(...).")
         options = options_of(timeout, tolerance, markov)
         engine = self._engine(options.markov, *(one.query for one in decisions))
         compared = [Statement(one.query, one.relation, one.threshold) for one in decisions]

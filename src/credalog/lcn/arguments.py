@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from credalog.choices import METHODS, MarkovName
 from credalog.errors import CredalogError, UnknownName
-from credalog.network.formulas import Variable
+from credalog.network.formulas import Is, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Number, exact
 
@@ -51,9 +51,18 @@ def counted(number: int, name: str) -> int:
     return number
 
 
-def several(variables: Iterable[str | Variable]) -> Iterable[str | Variable]:
-    """Return variables one by one, and a single one as such: Python would take its name apart."""
-    return [variables] if isinstance(variables, (str, Variable)) else variables
+def several(variables: str | Variable | Is | Iterable[str | Variable | Is]) -> Iterable[str | Variable]:
+    """Return variables one by one, propositions among them; a single one may stand alone."""
+    alone = isinstance(variables, (str, Variable, Is))
+    require(variables, (str, Variable, Is, Iterable), "list of variables", 'Write ["a", "b"].')
+    for named in cast("Iterable[str | Variable | Is]", [variables] if alone else variables):
+        yield named.variable if isinstance(named, Is) else named
+
+
+def require(given: object, kind: type | tuple[type, ...], what: str, advice: str) -> None:
+    """Complain of what is not of the kind that is needed."""
+    if not isinstance(given, kind):
+        raise CredalogError(f"{given!r} is no {what}", advice=advice)
 
 
 def precision_of(within: Number) -> Fraction:

@@ -111,7 +111,7 @@ class Grounded:
             name = name.replace(" ", "")
         if name not in self._by_name:
             raise UnknownName(
-                f"there is no variable {name}",
+                f"there is no variable {named}",
                 advice=nearest(name, self._by_name) or "{} lists all variables.",
                 remedies=(Ask("graph FILE", "lcn.variables"),),
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -24,14 +25,15 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import CredalogError, Option
-from credalog.lcn.arguments import counted, one_of, options_of, several
+from credalog.lcn.arguments import counted, one_of, options_of, require, several
 from credalog.lcn.wording import Asked, GivenHere, Wording
 from credalog.network.expressions import Combined, observing
-from credalog.network.formulas import TRUE, Formula, Variable, scope
+from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.tolerances import TOLERANCE
+from credalog.text.statements import readable
 from credalog.theory import Theory
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ class Inference(Wording):
     ) -> tuple[str, ...]:
         """Say why an answer is no narrower than [0, 1], where a reason can be found."""
         options = options_of(timeout, TOLERANCE, markov)
+        _require_answers(answer)
         is_vacuous = answer.lower <= TOLERANCE and answer.upper >= 1.0 - TOLERANCE
         if not isinstance(answer.query, Query) or not is_vacuous or self._is_large:
             return ()
@@ -146,11 +149,9 @@ class Inference(Wording):
         independence among tied variables; here every one holds (docs/proofs.md, proof 9). `markov` is
         the condition under which the question was asked.
         """
-        from credalog.methods.answer import Answer
         from credalog.methods.cliques.models import explicit_model
 
-        if not isinstance(answer, Answer):
-            raise CredalogError(f"{answer!r} is no answer", advice="Give one of lcn.query(...).")
+        _require_answers(answer)
         is_upper = one_of(end, get_args(EndName), "end") == "upper"
         witness = answer.upper_witness if is_upper else answer.lower_witness
         if witness is None:
@@ -178,6 +179,7 @@ class Inference(Wording):
         from credalog.questions.certificates import certify, certify_consistency
 
         options = options_of(timeout, TOLERANCE, markov)
+        _require_answers(*results)
         sums = [result.query for result in results if not isinstance(result.query, Query)]
         if (sums and len(sums) == len(results)) or self.ground().contrasts:
             raise CredalogError(
@@ -199,7 +201,10 @@ class Inference(Wording):
         """Check a certificate of this network; return what it proves, or raise with the step that fails."""
         from credalog.verify import lines_of, verify
 
-        return tuple(verify(self.ground(), lines_of(str(path)), markov=markov))
+        require(path, (str, Path), "path", 'Write lcn.verify("network.proof").')
+        with readable(Path(path)):
+            lines = lines_of(str(path))
+        return tuple(verify(self.ground(), lines, markov=markov))
 
     def marginals(
         self,
@@ -263,10 +268,17 @@ class Inference(Wording):
         from credalog.methods.compiled import Compiled
         from credalog.methods.points import answers as points
 
-        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
-        if compiled.credal is None or options.method not in ("auto", "points"):
+        if options.method not in ("auto", "points"):
             return None
-        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
+        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
+        atoms = marginal_atoms(self.ground())
+        # Where there is no time for it, nobody need try again.
+        found: tuple[Answer, ...] | None = ()
+        with suppress(OutOfTime), spending(Budget.of(options.timeout * len(atoms))):
+            if compiled.credal is None:
+                return None
+            found = points.marginals(compiled.credal, atoms, observed, options)
+        return found
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""
@@ -296,9 +308,11 @@ class Inference(Wording):
         "printed" is the paper's algorithm to the letter, "bp" our variant that is exact on polytrees, "sound"
         the one whose bounds hold. With `window=None` its windows grow as long as time and gain allow.
         """
-        from credalog.methods.intervals import propagate
+        from credalog.methods.intervals import Propagation, propagate
 
         options = options_of(timeout, tolerance, markov)
+        if start is not None:
+            require(start, Propagation, "propagation", "Give the result of lcn.propagate(...).")
         if window:
             counted(window, "window")
         observed = self._observed(given)
@@ -317,7 +331,7 @@ class Inference(Wording):
 
     def map(
         self,
-        variables: Iterable[str | Variable] | None = None,
+        variables: str | Variable | Is | Iterable[str | Variable | Is] | None = None,
         *,
         given: GivenHere = None,
         criterion: CriterionName | Criterion = "maximax",
@@ -341,6 +355,14 @@ class Inference(Wording):
         engine = self._engine(options.markov, Query(TRUE, observed))
         rule = Criterion(one_of(criterion, get_args(CriterionName), "criterion"))
         return best_assignments(engine, chosen, observed, options, criterion=rule, alpha=alpha, top=top)
+
+
+def _require_answers(*results: object) -> None:
+    from credalog.methods.answer import Answer
+    from credalog.questions.decide import Decision
+
+    for result in results:
+        require(result, (Answer, Decision), "answer", "Give one of lcn.query(...) or lcn.decide(...).")
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:

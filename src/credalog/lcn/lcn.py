@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from credalog.errors import CredalogError, LanguageError
 from credalog.lcn.analysis import Analysis
-from credalog.lcn.arguments import one_of
+from credalog.lcn.arguments import one_of, require
 from credalog.lcn.wording import GivenHere
 from credalog.network.sentences import Contrast, Network, Number, Sentence
 from credalog.text.builder import Stated, sentence_of
@@ -79,6 +79,7 @@ class LCN(Analysis):
         """Hold a structure that wants its numbers: the parents of each variable, values from a table."""
         from credalog.learning.structure import structure_of_parents
 
+        require(parents, Mapping, "structure", 'Give the parents of each variable: {"b": ["a"], "a": []}.')
         return cls(structure_of_parents(parents, sheet_of(data)))
 
     @classmethod
@@ -109,7 +110,7 @@ class LCN(Analysis):
 
     def with_data(self, data: Data) -> LCN:
         """Return this LCN with its domains, relations and functions extended."""
-        return _complete(self.theory, data)
+        return _complete(self.theory, data, library_of(data))
 
     def unparse(self) -> str:
         """Return the LCN as text that reads back as the same."""
@@ -162,7 +163,9 @@ class LCN(Analysis):
 
         recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
         theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)
-        observations = Observations(sheet_of(data), dict(columns or {}), tuple(missing))
+        observations = Observations(
+            sheet_of(data), dict(columns or {}), (missing,) if isinstance(missing, str) else tuple(missing)
+        )
         found = learned(theory, observations, recipe)
         if report is not None:
             for note in found.notes:
@@ -175,19 +178,23 @@ class LCN(Analysis):
             return self.unparse()
         from credalog.show.formats import FORMS, formatted
 
-        return formatted(self.ground(), one_of(form, FORMS, "form"))
+        return formatted(self.ground(), one_of(form, ("lcn", *FORMS), "form"))
 
     def mended(self, chosen: Repair) -> LCN:
         """Return this LCN with the bounds of a repair: ground, with its evidence and its queries."""
+        from credalog.questions.diagnose import Repair
         from credalog.questions.mending import mended
 
+        require(chosen, Repair, "repair", "Give one of lcn.repairs(), or diagnosis.repair.")
         network = mended(self.ground(), chosen)
         return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
 
     def mended_text(self, chosen: Repair) -> str:
         """Return the text with the bounds of a repair: line by line as it was, where that is possible."""
+        from credalog.questions.diagnose import Repair
         from credalog.questions.mending import mended, with_changes_in
 
+        require(chosen, Repair, "repair", "Give one of lcn.repairs(), or diagnosis.repair.")
         if len(self.theory.texts) == 1:
             ((file, text),) = self.theory.texts
             changed = with_changes_in(text, chosen.changes, file)

@@ -9,15 +9,16 @@ arrays for each set of columns. A row with missing values counts for all that it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.errors import LanguageError, ProblemTooLarge
+from credalog.errors import LanguageError, ProblemTooLarge, UnknownName
 from credalog.learning.intervals import Tally
 from credalog.network.formulas import Formula, Variable, scope, truth_table
 from credalog.network.sentences import exact
@@ -43,6 +44,8 @@ class Observations:
     """The heading of a variable's column, where it is not the variable's name."""
     missing: tuple[str, ...] = ()
     """More words for a value that is missing."""
+    used: set[str] = field(default_factory=set)
+    """The names for which a column was looked for."""
 
     @cached_property
     def _states(self) -> dict[Variable, Codes]:
@@ -55,15 +58,18 @@ class Observations:
     def states(self, variable: Variable, *others: str) -> Codes:
         """Return the number of the variable's value in every row, -1 where it is missing."""
         if variable not in self._states:
-            column = self._column(variable.name, *others)
+            column = self.column(variable.name, *others)
             self._states[variable] = self._coded(column, variable)
         return self._states[variable]
 
-    def _column(self, name: str, *others: str) -> Column:
+    def column(self, name: str, *others: str, what: str = "") -> Column:
+        """Return the column of a variable or an element, by the heading given for it or by its name."""
+        self.used.update((name, *others))
         renamed = next((self.headings[each] for each in (name, *others) if each in self.headings), None)
         if renamed is not None:
             return self.sheet.column(renamed, what=name)
-        return self.sheet.column(name, *others, what="" if not others else name)
+        naming = f"Name it: --column {name}=HEADING, or columns={{{name!r}: HEADING}} in Python."
+        return self.sheet.column(name, *others, what=what, otherwise=naming)
 
     def _coded(self, column: Column, variable: Variable) -> Codes:
         known = [self._state(column, code, variable) for code in range(len(column.values))]
@@ -83,7 +89,8 @@ class Observations:
         raise LanguageError(
             f"{text!r} in the column {column.name} of {self.sheet.name} is no value of {variable.name}",
             place=self.sheet.place(row, column.name),
-            advice=f"{meant}Its values are {values}; an empty cell, NA or ? is a missing value.",
+            advice=f"{meant}Its values are {values}; an empty cell, NA or ? is a missing value. "
+            f"So is {text} with --missing {text}, or missing={text!r} in Python.",
         )
 
     def tally(self, claim: Formula, given: Formula, names: Callable[[Variable], tuple[str, ...]]) -> Tally:
@@ -122,12 +129,16 @@ class Observations:
 
     def only(self, rows: Mask) -> Observations:
         """Return the observations in some of the rows."""
-        columns = {
-            heading: Column(heading, column.values, column.codes[rows])
-            for heading, column in self.sheet.columns.items()
-        }
-        sheet = Sheet(self.sheet.name, columns, int(rows.sum()))
-        return Observations(sheet, self.headings, self.missing)
+        return replace(self, sheet=self.sheet.only(rows))
+
+    def check_headings(self) -> None:
+        """Complain about a heading that is given for what nobody looked for."""
+        for name in self.headings.keys() - self.used:
+            near = get_close_matches(name, self.used, n=1)
+            raise UnknownName(
+                f"the column {self.headings[name]!r} is given for {name}, of which nothing is learned",
+                advice=f"Did you mean {near[0]}?" if near else f"Learned is {', '.join(sorted(self.used))}.",
+            )
 
 
 def _match(text: str, variable: Variable) -> int | None:
@@ -139,14 +150,18 @@ def _match(text: str, variable: Variable) -> int | None:
     if folded.count(text.casefold()) == 1:
         return folded.index(text.casefold())
     if set(folded) == {"true", "false"}:
-        truth = "true" if text.casefold() in YES else "false" if text.casefold() in NO else None
+        # Columns of ones and zeros with a gap come out of other tools as 1.0 and 0.0.
+        word = text.casefold() if (number := _number(text)) is None else str(number)
+        truth = "true" if word in YES else "false" if word in NO else None
         return None if truth is None else folded.index(truth)
-    return _match_number(text, values)
+    number = _number(text)
+    return next(
+        (i for i, value in enumerate(values) if number is not None and _number(value) == number), None
+    )
 
 
-def _match_number(text: str, values: tuple[str, ...]) -> int | None:
+def _number(text: str) -> Fraction | None:
     try:
-        number = exact(text)
-        return next((i for i, value in enumerate(values) if exact(value) == number), None)
+        return exact(text)
     except LanguageError:
         return None

@@ -68,6 +68,7 @@ def learned(theory: Theory, observations: Observations, recipe: Recipe) -> Learn
             "nothing is to be learned: no probability is `?`",
             advice="Write P(a | b) = ?, or table A | B, C = ?, where the data are to tell.",
         )
+    observations.check_headings()
     intervals = _intervals(wanted, recipe)
     rules: list[Rule] = []
     for rule, parts in zip(theory.rules, counted, strict=True):
@@ -210,13 +211,12 @@ def _instances(rule: Rule, grounder: Grounder, observations: Observations) -> Ob
     prefix = rule.prefix
     if prefix.guard == YES and not any(binder.distinct for binder in prefix.binders):
         return observations
-    sheet = observations.sheet
     elements = []
     for binder in prefix.binders:
         sort = (binder.sort,) if len(binder.names) == 1 else ()
-        elements += [sheet.column(name, *sort, what="the guard").texts() for name in binder.names]
+        elements += [observations.column(name, *sort, what="the guard").texts() for name in binder.names]
     admitted = set(grounder.instances(prefix))
     rows: Mask = np.fromiter(
-        (row in admitted for row in zip(*elements, strict=True)), np.bool_, count=sheet.count
+        (row in admitted for row in zip(*elements, strict=True)), np.bool_, count=observations.sheet.count
     )
     return observations.only(rows)

@@ -246,6 +246,8 @@ def proposition(name: str) -> Is:
 
 def propositions(names: str | Iterable[str]) -> tuple[Is, ...]:
     """Return one proposition per name; in a text, the names are separated by blanks."""
+    if not isinstance(names, Iterable):
+        raise LanguageError(f"{names!r} are no names", advice='Write propositions("rain wet").')
     return tuple(proposition(name) for name in (names.split() if isinstance(names, str) else names))
 
 

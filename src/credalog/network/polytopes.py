@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.budget import require_time
 
 __all__ = [
     "Configuration",
@@ -364,6 +365,7 @@ def _places(
     index: Mapping[Variable, int],
 ) -> tuple[Place, ...]:
     """Return the variable and the parent configurations that a sentence is local to."""
+    require_time()
     claimed = sentence.claim_scope
     if len(claimed) != 1:
         return ()
@@ -396,6 +398,7 @@ def _configurations(
 
 def local_row(sentence: Sentence, x: Variable) -> Row:
     """Write the claims of a sentence about x alone as a row on the values of x."""
+    require_time()
     coefficients = [Fraction(0)] * len(x.values)
     for weight, claim in sentence.claims:
         if isinstance(claim, Is):

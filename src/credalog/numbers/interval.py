@@ -6,7 +6,7 @@ what is attained, and on whose word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
@@ -165,6 +165,10 @@ class Interval(Printed):
 
     def __getitem__(self, end: End) -> Endpoint:
         return self.lower if end is End.LOWER else self.upper
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield both bounds, as in `low, high = answer.interval`."""
+        yield from (self.lower.bound, self.upper.bound)
 
     @property
     def is_empty(self) -> bool:

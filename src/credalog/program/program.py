@@ -11,7 +11,8 @@ it is the mass of the evidence (Charnes and Cooper, 1962). No floor under the de
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -58,9 +59,8 @@ class Ratios:
     Context c says: numerator[c] @ x == ratio[of[c]] * (denominator[c] @ x). This is the only nonlinear
     constraint a program has; an independence is its most common source. `lower` and `upper` are proved
     bounds on each ratio, and `at_vertex` marks those of which some optimum uses only the two ends; `interior`
-    says more. `exact`
-    are the same bounds before they were rounded; they are given only where every coefficient of the program
-    is the decimal number that its float prints as, so that nothing at all is lost to rounding.
+    says more. `exact` are the same bounds before they were rounded; they are given only where every
+    coefficient of the program is known as it was, too, so that nothing at all is lost to rounding.
     """
 
     lower: Floats
@@ -113,7 +113,8 @@ class Program:
     """The cone of all x >= 0 with inequalities @ x >= 0, equalities @ x == 0, and the ratios.
 
     `tables` divide the columns into ranges, none of which holds more than the whole mass: the first one.
-    The origins tell whoever built the program where a row comes from; -1 is the structure itself.
+    The origins tell whoever built the program where a row comes from; -1 is the structure itself. A
+    coefficient is the decimal number that its float prints as, unless `rationals` has another for it: 1/3.
     """
 
     columns: int
@@ -123,6 +124,7 @@ class Program:
     ratios: Ratios
     inequality_origin: tuple[int, ...]
     equality_origin: tuple[int, ...]
+    rationals: Mapping[float, Fraction] = field(default_factory=dict)
 
     @cached_property
     def is_ill_scaled(self) -> bool:

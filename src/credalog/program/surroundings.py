@@ -92,6 +92,7 @@ class Surroundings:
             fewer,
             tuple(program.inequality_origin[row] for row in unequal),
             tuple(program.equality_origin[row] for row in equal),
+            program.rationals,
         )
         asked = Objective(
             self.objective.numerator[kept],

@@ -41,6 +41,7 @@ from credalog.network.polytopes import (
 )
 from credalog.network.relevance import ancestors, relevance
 from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import require_time
 from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.distribution import Distribution, Factor, observations
@@ -170,6 +171,7 @@ class CredalNetwork:
 
     def exact_table(self, x: int) -> Potential[int] | None:
         """Return the only table of a family, in fractions; None where there are several."""
+        require_time()
         shape = [self.sizes[p] for p in self.parents[x]]
         if len(self.polytopes[x]) < prod(shape):
             return None
@@ -292,9 +294,14 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     if network.independences or graph.is_cyclic:
         return None
     assessment = local_polytopes(network, graph)
-    if assessment.rest or any(p.is_empty for found in assessment.polytopes for p in found.values()):
+    if assessment.rest or any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
         return None
     return CredalNetwork(network, graph, graph.parent_indices, assessment.polytopes)
+
+
+def _is_empty(polytope: LocalPolytope) -> bool:
+    require_time()
+    return polytope.is_empty
 
 
 def question(network: Network, query: Query) -> Question | None:

@@ -127,10 +127,15 @@ def sentence_of(stated: object) -> Sentence | Contrast:
     if isinstance(stated, Expression):
         advice = "A probability alone is a question. Compare it with a number: P(a) >= 0.3."
     elif isinstance(stated, (list, tuple, set, frozenset)):
-        advice = "Give the sentences one by one: LCN.of(*sentences)."
+        advice = "Give them one by one, or with a star: LCN.of(*sentences)."
     else:
         advice = "A sentence is P(a) >= 0.3, P(a, given=b).between(0.1, 0.2), or text."
     raise LanguageError(f"{type(stated).__name__} {stated!r} is no sentence", advice=advice)
+
+
+def _not_linear() -> LanguageError:
+    advice = "State an independence in text: independent a, b."
+    return LanguageError("a product of probabilities is not linear", advice=advice)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -178,12 +183,12 @@ class Expression:
             return replace(self, constant=self.constant + exact(other))
         return Expression(self.terms + other.terms, self.constant + other.constant)
 
+    def __pow__(self, power: object) -> Never:
+        raise _not_linear()
+
     def __mul__(self, factor: Number) -> Expression:
         if isinstance(factor, Expression):
-            raise LanguageError(
-                "a product of probabilities is not linear",
-                advice="State an independence in text: independent a, b.",
-            )
+            raise _not_linear()
         by = exact(factor)
         terms = tuple(replace(term, weight=term.weight * by) for term in self.terms)
         return Expression(terms, self.constant * by)

@@ -25,7 +25,7 @@ from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Number, Source, exact
 from credalog.origins import Origin, records
 from credalog.text.actions import From, Tabled
-from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of
+from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of, table_text
 from credalog.text.statements import text_of
 from credalog.text.tabled import filled_from
 from credalog.theory import (
@@ -77,6 +77,10 @@ def library_of(data: Data | None) -> Library:
         return NOWHERE
     if isinstance(data, Mapping):
         return Library({name: rows for name, rows in data.items() if is_frame(rows)})
+    if not isinstance(data, Iterable | Path):
+        raise LanguageError(
+            f"{data!r} is no data", advice='Give a mapping, {"People": ["Tim"]}, or paths of files.'
+        )
     paths = [Path(path) for path in ([data] if isinstance(data, str | Path) else data)]
     return Library({}, tuple(path for path in paths if path.is_dir()))
 
@@ -168,6 +172,11 @@ def _additions(data: Data, declared: Mapping[str, Declaration]) -> Iterator[_Add
             yield from _file(path, declared)
 
 
+def _declared(names: Iterable[str]) -> str:
+    known = ", ".join(names)
+    return f"Known are {known}." if known else "Declare a domain, relation or function for it first."
+
+
 def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]) -> None:
     name = addition.name
     if name not in declarations:
@@ -175,7 +184,7 @@ def _check_declared(addition: _Addition, declarations: Mapping[str, Declaration]
         raise UnknownName(
             f"the data speak of {name}, which is not declared",
             place=addition.place(),
-            advice=f"Did you mean {near[0]}?" if near else f"Known are {', '.join(declarations)}.",
+            advice=f"Did you mean {near[0]}?" if near else _declared(declarations),
         )
     if isinstance(declarations[name], Constant):
         raise LanguageError(
@@ -365,23 +374,17 @@ def _file(path: Path, declared: Mapping[str, Declaration]) -> Iterator[_Addition
         sheet = read_sheet(path)
         yield _Addition(path.stem, (), Origin(path.stem, str(path), sheet.text, columns=()), sheet)
         return
-    text = text_of(path)
     if suffix == ".csv":
+        text = table_text(path)
         yield _Addition(path.stem, _csv(text, str(path)), Origin(path.stem, str(path), text, columns=()))
         return
+    text = text_of(path)
     for name, rows in _json(text, path).items():
         yield _Addition(name, rows, Origin(name, str(path), text, _line(name, text)))
 
 
 def _csv(text: str, file: str) -> list[Cells]:
     """Return the rows of a CSV file without blank ones."""
-    separator = r'^(?:[^"\n;]|"(?:[^"]|"")*")*(?P<here>;)'
-    if ";" in text and (found := re.search(separator, text, re.MULTILINE)):
-        raise LanguageError(
-            "a semicolon stands between the cells of a row",
-            place=Place.within(text, found.start("here"), file=file),
-            advice='Separate cells by commas; a cell that contains a semicolon stands in quotes: "a;b".',
-        )
     # A million rows name the same elements again and again: each is kept once.
     kept: dict[str, str] = {}
     return [tuple([kept.setdefault(cell, cell) for cell in cells]) for _, cells in records(text, file)]

@@ -40,7 +40,9 @@ from credalog.theory import (
 )
 
 NO_THRESHOLD = "this is no comparison with a number by <= or >="
-THRESHOLD_ADVICE = "Write it like `P(a | b) >= 0.5`, `20% <= P(a)` or `P(a | b) - P(a | !b) >= 0`."
+THRESHOLD_ADVICE = (
+    "Write it like `P(a | b) >= 0.5`, `20% <= P(a)` or `P(a | b) - P(a | !b) >= 0`; two bounds one by one."
+)
 
 ZERO, ONE = Fraction(0), Fraction(1)
 FLIPS = {"<=": ">=", ">=": "<="}

@@ -7,21 +7,24 @@ million rows are counted without looking at each, and the place of every cell.
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
-from io import StringIO
-from itertools import islice
+from itertools import islice, takewhile
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.errors import LanguageError, MissingLibrary, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source, exact
-from credalog.text.statements import text_of
+from credalog.origins import not_csv, offset_of_cell, offset_of_line, reader_of
+from credalog.text.statements import bytes_of, with_plain_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +35,6 @@ Frame: TypeAlias = Any
 
 Codes: TypeAlias = "NDArray[np.int32]"
 
-DELIMITERS = (",", ";", "\t", "|")
-SAMPLE = 50
-"""So many rows tell how the cells of a file are separated."""
 CHUNK = 50_000
 """So many rows are encoded at a time."""
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
@@ -67,20 +67,30 @@ class Sheet:
     """The text of a file that has one."""
     has_decimal_comma: bool = False
     """Whether 0,5 is a number: where cells are separated by something else."""
+    chosen: tuple[int, ...] | None = None
+    """The numbers of the rows, from 0, where they are some of those of a larger table."""
 
-    def column(self, wanted: str, *others: str, what: str = "") -> Column:
+    def column(self, wanted: str, *others: str, what: str = "", otherwise: str = "") -> Column:
         """Return the column with one of these headings, or complain with the headings there are."""
         found = self.find(wanted, *others)
         if found is None:
-            near = get_close_matches(wanted, list(self.columns), n=1, cutoff=0.6)
-            meant = f"Did you mean {near[0]!r}? " if near else ""
+            near = self._near(wanted)
+            meant = f"Did you mean {near!r}? " if near else ""
             listed = ", ".join(map(repr, list(self.columns)[:SHOWN]))
+            more = ", …" if len(self.columns) > SHOWN else ""
             raise UnknownName(
                 f"{self.name} has no column {wanted}{what and f' for {what}'}",
                 place=self.place_of_heading(),
-                advice=f"{meant}Its columns are {listed}{', …' if len(self.columns) > SHOWN else ''}.",
+                advice=f"{meant}Its columns are {listed}{more}.{otherwise and f' {otherwise}'}",
             )
         return found
+
+    def _near(self, wanted: str) -> str | None:
+        """Return a heading that may be meant: one alike, or the only one that has the word in it."""
+        plain = {_plain(name): name for name in self.columns}
+        near = get_close_matches(_plain(wanted), list(plain), n=1, cutoff=0.6)
+        near = near or [name for name in plain if _plain(wanted) and _plain(wanted) in name]
+        return plain[near[0]] if len(near) == 1 else None
 
     def find(self, *wanted: str) -> Column | None:
         """Return the column with one of these headings, as written or else but for blanks, case and marks."""
@@ -104,8 +114,20 @@ class Sheet:
     def _lines(self) -> Sequence[int]:
         """The line of a file, or else the number from 1, of every row."""
         if not self.text:
-            return range(1, self.count + 1)
-        return list(_lines_of(self.text))[1:]
+            chosen = range(self.count) if self.chosen is None else self.chosen
+            return [row + 1 for row in chosen]
+        lines = list(_lines_of(self.text))[1:]
+        return lines if self.chosen is None else [lines[row] for row in self.chosen]
+
+    def only(self, rows: NDArray[np.bool_]) -> Sheet:
+        """Return some of the rows, each with its place."""
+        columns = {
+            heading: Column(heading, column.values, column.codes[rows])
+            for heading, column in self.columns.items()
+        }
+        numbers = tuple(rows.nonzero()[0].tolist())
+        chosen = numbers if self.chosen is None else tuple(self.chosen[row] for row in numbers)
+        return replace(self, columns=columns, count=len(numbers), chosen=chosen)
 
     def source(self, row: int) -> Source:
         """Return where a row was read."""
@@ -113,11 +135,10 @@ class Sheet:
 
     def place(self, row: int, column: str) -> Place:
         """Point at a cell."""
-        cells = [
-            each.values[each.codes[row]] if each.codes[row] >= 0 else "" for each in self.columns.values()
-        ]
-        before = cells[: list(self.columns).index(column)]
-        return Place(self._lines[row], len(",".join([*before, ""])) + 1, ",".join(cells), self.name)
+        line, number = self._lines[row], list(self.columns).index(column)
+        if not self.text:
+            return Place(line, number + 1, file=self.name, inside=f"row {line} of {self.name}")
+        return Place.within(self.text, offset_of_cell(self.text, line, number), file=self.name)
 
     def numbers(self, column: Column) -> list[Fraction | None]:
         """Read a column of numbers exactly; an empty cell is none."""
@@ -140,7 +161,10 @@ class Sheet:
 
     def place_of_heading(self) -> Place:
         """Point at the headings."""
-        return Place(1, 1, ",".join(self.columns), self.name)
+        if not self.text:
+            return Place(0, 1, ", ".join(self.columns), self.name, inside=f"the headings of {self.name}")
+        line = next(_lines_of(self.text))
+        return Place.within(self.text, offset_of_line(self.text, line), file=self.name)
 
 
 def _plain(name: str) -> str:
@@ -188,7 +212,21 @@ def read_sheet(path: str | Path) -> Sheet:
     path = Path(path)
     if path.suffix.lower() == ".parquet":
         return _parquet(path)
-    return csv_sheet(text_of(path), str(path))
+    return csv_sheet(table_text(path), str(path))
+
+
+def table_text(path: Path) -> str:
+    """Return the text of a table: UTF-8 or UTF-16 as its first bytes say, or else Western European letters.
+
+    Spreadsheets write either. Letters read wrongly are still told apart, and none of them is a digit.
+    """
+    written = bytes_of(path)
+    if written.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return with_plain_lines(written.decode("utf-16", errors="replace"))
+    try:
+        return with_plain_lines(written.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return with_plain_lines(written.decode("cp1252", errors="replace"))
 
 
 def query_sheet(query: str, *, folder: Path = Path(), frames: Mapping[str, Frame] | None = None) -> Sheet:
@@ -204,7 +242,8 @@ def query_sheet(query: str, *, folder: Path = Path(), frames: Mapping[str, Frame
         try:
             return sheet_of(database.sql(query), "the query")
         except duckdb.Error as error:
-            raise LanguageError(f"the query failed: {str(error).splitlines()[0]}", advice=query) from None
+            why = " ".join(takewhile(str.strip, str(error).splitlines()))
+            raise LanguageError(f"the query failed: {why}", advice=query) from None
 
 
 # ---- CSV --------------------------------------------------------------------------------------------------
@@ -214,15 +253,15 @@ def csv_sheet(text: str, name: str) -> Sheet:
     """Read a text of cells; the first row holds the headings."""
     import numpy as np
 
-    reader = _reader(text)
+    reader = reader_of(text)
     rows = filter(None, reader)
-    headings = [cell.strip() for cell in _taken(rows, 1, reader, text, name)[0]] if text.strip() else []
+    headings = [cell.strip() for row in _taken(rows, 1, text, name) for cell in row]
     _check_headings(headings, name)
     known: list[dict[str, int]] = [{} for _ in headings]
     chunks: list[list[Codes]] = [[] for _ in headings]
     count = 0
     with uncollected():
-        while chunk := _taken(rows, CHUNK, reader, text, name):
+        while chunk := _taken(rows, CHUNK, text, name):
             _check_lengths(chunk, headings, Sheet(name, {}, count + len(chunk), text), count)
             count += len(chunk)
             for cells, codes, each in zip(zip(*chunk, strict=True), chunks, known, strict=True):
@@ -286,57 +325,38 @@ def _check_lengths(chunk: list[list[str]], headings: Sequence[str], sheet: Sheet
     )
 
 
-def _reader(text: str) -> Any:
-    delimiter, quote = _dialect(text)
-    lines = StringIO(text, newline="")
-    return csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True, strict=True)
-
-
-def _taken(rows: Iterator[list[str]], count: int, reader: Any, text: str, name: str) -> list[list[str]]:
+def _taken(rows: Iterator[list[str]], count: int, text: str, name: str) -> list[list[str]]:
     """Return the next rows that are not blank."""
     try:
         return list(islice(rows, count))
     except csv.Error as error:
-        line = max(1, reader.line_num)
-        raise LanguageError(
-            f"{name} is not CSV: {error}",
-            place=Place(line, 1, text.split("\n")[line - 1], name),
-            advice="Close each quote that is opened; a quote inside quotes is doubled.",
-        ) from None
+        raise not_csv(text, name, error) from None
 
 
 def _lines_of(text: str) -> Iterator[int]:
     """Yield the line where each row begins that is not blank."""
-    reader = _reader(text)
-    line = 1
+    reader = reader_of(text)
+    line = reader.line_num + 1
     for row in reader:
         if row:
             yield line
         line = reader.line_num + 1
 
 
-def _dialect(text: str) -> tuple[str, str]:
-    """Choose the separator and the quote that cut the first rows into the most cells, as many in each."""
-    lines = text.split("\n", SAMPLE)[:SAMPLE]
-    # A last line that may be cut inside quotes tells nothing.
-    sample = [line for line in lines if line.strip()]
-
-    def cells(delimiter: str, quote: str) -> tuple[bool, int]:
-        counts = [len(row) for row in csv.reader(sample, delimiter=delimiter, quotechar=quote) if row]
-        return len(set(counts)) == 1 and counts[0] > 1, counts[0] if counts else 0
-
-    is_quoted = any(line.lstrip().startswith("'") for line in sample[:2])
-    choices = [(delimiter, "'" if is_quoted else '"') for delimiter in DELIMITERS]
-    even = [choice for choice in choices if cells(*choice)[0]]
-    return max(even or choices, key=lambda choice: cells(*choice)[1])
-
-
 # ---- frames -----------------------------------------------------------------------------------------------
 
 
 def is_frame(value: object) -> bool:
-    """Tell a frame of one of the known libraries from a list or mapping of rows."""
+    """Tell a table with named columns from a list or mapping of rows."""
+    if isinstance(value, Mapping):
+        return bool(value) and all(map(_is_column, value.values()))
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(row, Mapping) for row in value)
     return isinstance(value, Sheet) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
+
+
+def _is_column(cells: object) -> bool:
+    return isinstance(cells, Iterable) and not isinstance(cells, str | Mapping | tuple)
 
 
 def sheet_of(frame: Frame, name: str = "the frame") -> Sheet:
@@ -345,20 +365,30 @@ def sheet_of(frame: Frame, name: str = "the frame") -> Sheet:
         return frame
     if isinstance(frame, str | Path):
         return read_sheet(frame)
+    if type(frame).__name__ == "LazyFrame":
+        frame = frame.collect()
+    if isinstance(frame, list | tuple) and is_frame(frame):
+        headings = dict.fromkeys(heading for row in frame for heading in row)
+        frame = {heading: [row.get(heading) for row in frame] for heading in headings}
     if isinstance(frame, Mapping):
         columns = {str(heading): _of_values(str(heading), cells) for heading, cells in frame.items()}
     elif type(frame).__module__.partition(".")[0] == "pandas":
+        _check_headings([str(heading) for heading in frame.columns], name)
         columns = {str(heading): _of_pandas(str(heading), frame[heading]) for heading in frame.columns}
     elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "column_names"):
-        columns = _of_arrow(_arrow(frame))
+        columns = _of_arrow(_arrow(frame), name)
     else:
         raise LanguageError(
             f"a {type(frame).__name__} is no table",
-            advice="Give a path, a frame of pandas, Polars or Arrow, or a mapping: {'a': [True, False]}.",
+            advice="Give a path, a frame of pandas, Polars or Arrow, or columns: {'a': [True, False]}.",
         )
     counts = {len(column.codes) for column in columns.values()}
     if len(counts) > 1:
-        raise LanguageError(f"the columns of {name} have different lengths")
+        lengths = ", ".join(f"{heading} {len(column.codes)}" for heading, column in columns.items())
+        raise LanguageError(
+            f"the columns of {name} have different lengths",
+            advice=f"Cells in each: {lengths}.",
+        )
     return Sheet(name, columns, counts.pop() if counts else 0)
 
 
@@ -370,15 +400,15 @@ def _arrow(frame: Frame) -> Any:
     return pyarrow.table(dict(frame) if isinstance(frame, Mapping) else frame)
 
 
-def _of_arrow(table: Any) -> dict[str, Column]:
-    import numpy as np
+def _of_arrow(table: Any, name: str) -> dict[str, Column]:
     from pyarrow import compute
 
+    _check_headings(table.column_names, name)
     columns = {}
     for heading in table.column_names:
         cells = compute.dictionary_encode(table[heading].combine_chunks())
         cells = cells.combine_chunks() if hasattr(cells, "combine_chunks") else cells
-        codes = cells.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        codes = cells.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
         columns[heading] = _column(heading, tuple(map(text_of_cell, cells.dictionary.to_pylist())), codes)
     return columns
 
@@ -387,13 +417,20 @@ def _of_pandas(heading: str, cells: Any) -> Column:
     import numpy as np
     import pandas
 
-    codes, values = pandas.factorize(cells, use_na_sentinel=True)
+    try:
+        codes, values = pandas.factorize(cells, use_na_sentinel=True)
+    except TypeError:  # lists and other cells that cannot be told apart by a hash
+        return _of_values(heading, cells)
     return _column(heading, tuple(map(text_of_cell, values)), np.asarray(codes, np.int32))
 
 
 def _of_values(heading: str, cells: Iterable[Any]) -> Column:
     import numpy as np
 
+    if not _is_column(cells) and not isinstance(cells, tuple):
+        raise LanguageError(
+            f"{cells!r} is no column {heading}", advice=f"Give a list of its cells: {{{heading!r}: [...]}}."
+        )
     texts = [text_of_cell(cell) for cell in cells]
     known: dict[str, int] = {}
     codes = _encoded(texts, known) if texts else np.empty(0, np.int32)
@@ -404,12 +441,16 @@ def text_of_cell(cell: Any) -> str:
     """Write the value of a cell as a file would: true and false small, whole numbers without a point."""
     import numpy as np
 
-    if cell is None or cell != cell:  # noqa: PLR0124 -- what differs from itself is no number
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return ""
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
-    if isinstance(cell, float | np.floating):
-        return str(int(cell)) if float(cell).is_integer() else repr(float(cell))
+    if isinstance(cell, float | np.floating | Decimal):
+        if isnan(cell):
+            return ""
+        if isfinite(cell) and cell == int(cell):
+            return str(int(cell))
+        return f"{cell:f}" if isinstance(cell, Decimal) else repr(float(cell))
     return str(cell)
 
 
@@ -422,7 +463,7 @@ def _parquet(path: Path) -> Sheet:
     except ImportError:
         raise MissingLibrary.of("PyArrow", "data") from None
     try:
-        return Sheet(str(path), columns := _of_arrow(parquet.read_table(path)), _rows_of(columns))
+        return Sheet(str(path), columns := _of_arrow(parquet.read_table(path), str(path)), _rows_of(columns))
     except pyarrow.ArrowInvalid as error:
         raise LanguageError(f"{path} is not Parquet: {error}") from None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -35,18 +36,42 @@ BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 
 def text_of(path: Path) -> str:
     """Return the text of a file."""
+    written = bytes_of(path)
+    try:
+        return with_plain_lines(written.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        text, line = written.decode("latin-1"), written.count(b"\n", 0, error.start)
+        raise LanguageError(
+            f"{path} is not a text file in UTF-8",
+            place=Place(line + 1, 1, text.split("\n")[line].rstrip("\r"), str(path)),
+            advice="Save it as UTF-8.",
+        ) from None
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return what a file holds."""
+    with readable(path):
+        return path.read_bytes()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say what is wrong where a file cannot be read."""
     if "\0" in str(path):
         raise LanguageError("the name of a file cannot contain a NUL character")
     try:
-        return path.read_text(encoding="utf-8-sig")
+        yield
     except FileNotFoundError:
         raise UnknownName(f"there is no file {path}", advice=_instead_of(path)) from None
-    except UnicodeDecodeError:
-        raise LanguageError(f"{path} is not a text file in UTF-8", advice="Save it as UTF-8.") from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         advice = "Name a file that you may read."
         raise LanguageError(f"{path} cannot be read: {why}", advice=advice) from None
+
+
+def with_plain_lines(text: str) -> str:
+    """Return a text whose lines end as they do here, wherever it was written."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _instead_of(path: Path) -> str:

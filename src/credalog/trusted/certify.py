@@ -161,16 +161,16 @@ class ExactChecker:
         """Return a row: inequalities first, then the box's lower rows, its upper rows, and the equalities."""
         first, second, third = self._ends
         if number < first:
-            return _decimals(self._program.inequalities, number)
+            return self._rationals(self._program.inequalities, number)
         if number >= third:
-            return _decimals(self._program.equalities, number - third)
+            return self._rationals(self._program.equalities, number - third)
         is_lower, ratios = number < second, self._program.ratios
         context = number - (first if is_lower else second)
         ratio = int(ratios.of[context])
         end = self._end(ratio, float((box.lower if is_lower else box.upper)[ratio]))
         sign = 1 if is_lower else -1
-        part = [(j, sign * a) for j, a in _decimals(ratios.numerator, context)]
-        return part + [(j, -sign * end * a) for j, a in _decimals(ratios.denominator, context)]
+        part = [(j, sign * a) for j, a in self._rationals(ratios.numerator, context)]
+        return part + [(j, -sign * end * a) for j, a in self._rationals(ratios.denominator, context)]
 
     def _end(self, ratio: int, value: float) -> Fraction:
         """Return an end of a ratio's range: the program's own as it was before rounding, or a cut."""
@@ -179,9 +179,9 @@ class ExactChecker:
             return lower
         return upper if value == self._program.ratios.upper[ratio] else Fraction(value)
 
-
-def _decimals(matrix: sp.csr_array, row: int) -> list[tuple[int, Fraction]]:
-    """Return a row's coefficients as the decimal numbers that they print as."""
-    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
-    entries = zip(matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True)
-    return [(column, Fraction(repr(value))) for column, value in entries]
+    def _rationals(self, matrix: sp.csr_array, row: int) -> list[tuple[int, Fraction]]:
+        """Return a row's coefficients as they were: as the program knows them, or as they print."""
+        start, stop = matrix.indptr[row], matrix.indptr[row + 1]
+        entries = zip(matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True)
+        known = self._program.rationals
+        return [(column, known[v] if v in known else Fraction(repr(v))) for column, v in entries]

@@ -1,7 +1,7 @@
 """The second pair of eyes on every witness: whether a distribution is a model.
 
-Input: a distribution, a network and its dependency graph. Output: the largest violation of any sentence or
-independence. Nothing here knows how the distribution was found.
+Input: what claims to be a distribution, a network and its dependency graph. Output: the largest violation of
+the laws of probability, of any sentence or independence. Nothing here knows how the distribution was found.
 """
 
 from __future__ import annotations
@@ -69,18 +69,52 @@ def _violation(
     markov: Markov,
     budget: Budget,
 ) -> float:
+    if not _has_an_order(distribution):
+        return inf
     factors = {f.block: f for f in distribution.factors}
     local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
-    worst = [excess for excess in local if excess <= LAST_DIGITS]
+    stated = list(network.independences)
+    if not _knows_all(distribution, (*far, *network.contrasts), stated):
+        return inf
+    worst = [_distance_from_laws(factor) for factor in distribution.factors]
+    worst += [excess for excess in local if excess <= LAST_DIGITS]
     worst += _excesses(far, distribution, budget)
     worst += [_contrast_excess(contrast, distribution) for contrast in network.contrasts]
-    stated = list(network.independences)
     if graph is not None:
         stated += _local_conditions(distribution, network, graph, asked)
     if graph is not None and markov is Markov.GLOBAL:
         worst += _Components(distribution, network, graph, asked).violations()
-    return max([0.0, *worst, *_dependences(stated, distribution, budget)])
+    # Unlike Python's own, this maximum does not lose what is not a number: nothing is as good as that.
+    return float(np.max([0.0, *worst, *_dependences(stated, distribution, budget)]))
+
+
+def _has_an_order(distribution: Distribution) -> bool:
+    """Tell whether each variable has one table, after those of its parents."""
+    before = set[Variable]()
+    for factor in distribution.factors:
+        if not before.issuperset(factor.parents) or not before.isdisjoint(factor.block):
+            return False
+        before.update(factor.block)
+    return True
+
+
+def _knows_all(
+    distribution: Distribution,
+    said: Iterable[Sentence | Contrast],
+    independences: Iterable[Independence],
+) -> bool:
+    """Tell whether the distribution has all variables of which something is said."""
+    known = {v for factor in distribution.factors for v in factor.block}
+    scopes = chain((s.scope for s in said), ((*i.left, *i.right, *i.given) for i in independences))
+    return all(v in known for over in scopes for v in over)
+
+
+def _distance_from_laws(factor: Factor) -> float:
+    """Measure how far a table is from distributions: entries below zero, sums other than one."""
+    block = tuple(range(len(factor.parents), factor.table.ndim))
+    off = np.abs(factor.table.sum(axis=block) - 1.0)
+    return float(np.maximum(off.max(initial=0.0), -factor.table.min(initial=0.0)))
 
 
 def _dependences(
@@ -122,12 +156,13 @@ def _excess(sentence: Sentence, over: tuple[Variable, ...], joint: Floats) -> fl
 
 def _contrast_excess(contrast: Contrast, distribution: Distribution) -> float:
     """Measure the violation of a sentence across conditions; none where one of them is impossible."""
-    mass = prod(distribution.probability(given) for given in contrast.conditions)
-    if mass <= 0.0:
+    masses = [distribution.probability(given) for given in contrast.conditions]
+    if min(masses) <= 0.0:
         return 0.0
     value = sum(float(t.weight) * distribution.probability(t.claim, t.given) for t in contrast.terms)
     excess = max(float(contrast.lower) - value, value - float(contrast.upper), 0.0)
-    return _graded(excess * mass, mass)
+    # Relative to its conditions, however rare they are together.
+    return max(excess * prod(masses), LENIENCE * excess)
 
 
 def _scale(bound: float) -> float:

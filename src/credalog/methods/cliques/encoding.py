@@ -57,11 +57,6 @@ def above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
-def is_printed_by(value: Fraction, rounded: float) -> bool:
-    """Tell whether a float, printed as a decimal number, is a rational to the last digit."""
-    return Fraction(repr(rounded)) == value
-
-
 class RatioKey(NamedTuple):
     """Which conditional probability a ratio is: P(left = states | given = configuration)."""
 
@@ -296,7 +291,9 @@ class _Encoder:
         self.ratio_of: dict[RatioKey, int] = {}
         self.of: list[int] = []
         self.numerator, self.denominator = _Rows(), _Rows()
-        self.is_decimal = True
+        # What no sentence says is said with whole numbers: none of these is 1 - 1e-20.
+        self.rationals = {float(whole): Fraction(whole) for whole in (-1, 0, 1)}
+        self.are_told_apart = True
 
     def run(self) -> Encoding:
         """Write all rows, then all ratios."""
@@ -320,6 +317,7 @@ class _Encoder:
             self._ratios(),
             tuple(self.origin),
             tuple(self.equal_origin),
+            self.rationals,
         )
         keys = tuple(self.ratio_of)
         return Encoding(self.problem, self.factorization, self.evidence, program, keys, tuple(self.columns))
@@ -512,11 +510,12 @@ class _Encoder:
             self._unequal(*row(sentence.upper - totals))
 
     def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
-        """Round the coefficients of a row, and notice one that its float does not print as."""
+        """Round the coefficients of a row; note what each was, and whether one float stands for two."""
         exact = list(coefficients)
         # A row has many coefficients and few different ones.
         rounded = {c: float(c) for c in set(exact)}
-        self.is_decimal = self.is_decimal and all(is_printed_by(c, value) for c, value in rounded.items())
+        for c, value in rounded.items():
+            self.are_told_apart &= self.rationals.setdefault(value, c) == c
         return np.array([rounded[c] for c in exact])
 
     def _covering(self, scope: Iterable[int]) -> int | None:
@@ -553,7 +552,7 @@ class _Encoder:
             np.array(self.of, dtype=np.intp),
             self.numerator.matrix(self.width),
             self.denominator.matrix(self.width),
-            exact if self.is_decimal else None,
+            exact if self.are_told_apart else None,
             None if self.factorization.reading is Reading.FREE else interior_of(self.problem, self.ratio_of),
         )
 

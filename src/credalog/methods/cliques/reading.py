@@ -21,6 +21,7 @@ from credalog.methods.cliques.factorization import Clique
 from credalog.network.polytopes import LocalPolytope, ranges, single_value_bounds, vertices
 from credalog.program.program import Floats
 from credalog.tables.distribution import Distribution, Factor
+from credalog.tables.interval_sets import interval_centre
 
 __all__ = ["Reader", "aligned", "observed_part"]
 
@@ -138,8 +139,9 @@ class Reader:
 
     def _note_polytope(self, row: slice, polytope: LocalPolytope) -> None:
         if polytope.size == 2 or single_value_bounds(polytope) is not None:
-            self._lows[row], self._highs[row] = np.array(ranges(polytope), dtype=float).T
-            self._usual[row] = (self._lows[row] + self._highs[row]) / 2.0
+            lower, upper = zip(*ranges(polytope), strict=True)
+            self._lows[row], self._highs[row] = lower, upper
+            self._usual[row] = interval_centre(lower, upper)
             return
         corners = np.array([[float(c) for c in vertex] for vertex in vertices(polytope)])
         self._usual[row] = corners.mean(axis=0)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import TypeAlias
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
@@ -22,11 +21,11 @@ from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.methods.lifted.coins import Coins, coins_of
-from credalog.methods.lifted.copies import Copies, copies_of
-from credalog.methods.lifted.models import Residue, Straddling, straddling
+from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
 from credalog.methods.lifted.observed import MOST_ASKED, nearby
-from credalog.methods.lifted.rest import Cell, Rest
+from credalog.methods.lifted.orbits import counted_around
+from credalog.methods.lifted.rest import Rest
+from credalog.methods.lifted.rests import Rests
 from credalog.methods.lifted.slices import Size, Slice, slice_around
 from credalog.methods.reduction import scale_of
 from credalog.network.expressions import Question
@@ -54,9 +53,7 @@ SIZES = (
 BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
 """The shares of the time left for the bounds of one slice, and for its models."""
 
-MOST_WORLDS = 6
-"""In so many worlds of the rest models are sought."""
-
+COUNTED = "elements that nothing tells apart, counted"
 DECIDED = "the rest has a model"
 UNDECIDED = "whether the rest has a model was not decided"
 
@@ -72,6 +69,7 @@ class Stage:
     """A slice, and what is said of its atoms where the rest is certain."""
 
     slice: Slice
+    rests: Rests
     straddling: Straddling | None
 
 
@@ -81,6 +79,7 @@ class Lifted:
     def __init__(self, grounder: Grounder, markov: Markov = Markov.LOCAL) -> None:
         self.around = Around(grounder)
         self.markov = markov
+        self._rests: dict[frozenset[str], Rests] = {}
 
     @cached_property
     def schema(self) -> Schema:
@@ -88,9 +87,15 @@ class Lifted:
         return schema_of(self.around.rules)
 
     @cached_property
-    def rest(self) -> Rest:
-        """Return how everything outside a slice can be completed."""
-        return Rest(self.around, self.schema, Profiles(self.around))
+    def _profiles(self) -> Profiles:
+        return Profiles(self.around)
+
+    def rests(self, bound: frozenset[str] = frozenset()) -> Rests:
+        """Return how everything outside a slice can be completed, some predicates not being free."""
+        if bound not in self._rests:
+            rest = Rest(self.around, self.schema, self._profiles, bound)
+            self._rests[bound] = Rests(rest, self.markov)
+        return self._rests[bound]
 
     def query(self, asked: Question, options: Options, ask: Ask = ask_probability) -> Answer:
         """Bound a question over all models of the whole grounding: a probability, or what `ask` can."""
@@ -110,6 +115,9 @@ class Lifted:
                     break
             if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
                 break
+            if COUNTED not in tried:
+                tried[COUNTED] = None
+                interval = interval.joined(self._counted(asked, budget.share(BOUND_SHARE)))
         has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
         tried[DECIDED if has_model else UNDECIDED] = None
         status = interval.status(options.tolerance)
@@ -123,6 +131,13 @@ class Lifted:
         if near is not None:
             yield self._bounded(near[0], near[1], options, budget, ask_probability)
 
+    def _counted(self, asked: Question, budget: Budget) -> Interval:
+        """Bound a probability by many elements that nothing tells apart."""
+        if not isinstance(asked, Query):
+            return vacuous(scale_of(asked))
+        found = counted_around(self.around, self._profiles, asked)
+        return VACUOUS if found is None else found.interval(asked, budget)
+
     def stages(self, asked: Question, budget: Budget) -> Iterator[Stage]:
         """Yield slices of growing size, as long as they grow; of a question with too much evidence none."""
         before: frozenset[object] = frozenset()
@@ -135,13 +150,21 @@ class Lifted:
             if atoms == before:
                 continue
             before = atoms
-            yield Stage(found, self._straddling(found))
+            yield self._stage(found)
 
-    def _straddling(self, found: Slice) -> Straddling | None:
+    def _stage(self, found: Slice) -> Stage:
+        """Gather what is said of a slice's atoms; predicates that they lean on are not free outside."""
+        bound = frozenset[str]()
         # The inner law of components is not looked at here, and declared independences reach anywhere.
         if self.markov is Markov.GLOBAL or self.around.theory.independences:
-            return None
-        return straddling(self.around, self.rest, found.network.variables)
+            return Stage(found, self.rests(), None)
+        while True:
+            rests = self.rests(bound)
+            try:
+                held = straddling(self.around, rests.rest, found.network.variables)
+                return Stage(found, rests, held)
+            except Leaning as leaning:
+                bound |= leaning.names
 
     def engine(self, found: Slice) -> Engine:
         """Return the engine of a slice: what holds under the local condition holds under the global one."""
@@ -174,46 +197,15 @@ class Lifted:
         """Yield what is left of a slice in worlds of the rest, then in rests of coins and of copies."""
         if stage.straddling is None:
             return
-        for cells in self._worlds:
-            residue = None if budget.is_spent else stage.straddling.residue(self.rest, cells)
+        rests = stage.rests
+        for cells in rests.worlds:
+            residue = None if budget.is_spent else stage.straddling.residue(rests.rest, cells)
             if residue is not None:
                 yield residue
-        for coins in self._coins:
+        for coins in rests.coins:
             if not budget.is_spent:
                 yield stage.straddling.tossed(coins)
-        for copies, cells in self._copies:
-            residue = None if budget.is_spent else stage.straddling.copied(self.rest, cells, copies, asked)
+        for copies, cells in rests.copies:
+            residue = None if budget.is_spent else stage.straddling.copied(rests.rest, cells, copies, asked)
             if residue is not None:
                 yield residue
-
-    @cached_property
-    def _worlds(self) -> tuple[dict[Cell, str], ...]:
-        """Return values of the cells: as many false as can be, as many true, and some between."""
-        certain = self.rest.certain
-        orders = [[False] * len(certain), [True] * len(certain)]
-        orders += [[name == other for other in certain] for name in certain]
-        found: dict[tuple[tuple[Cell, str], ...], dict[Cell, str]] = {}
-        for order in orders:
-            for cells in islice(self.rest.worlds(order), 2):
-                found.setdefault(tuple(sorted(cells.items(), key=repr)), cells)
-            if len(found) >= MOST_WORLDS:
-                break
-        return tuple(found.values())
-
-    @cached_property
-    def _coins(self) -> tuple[Coins, ...]:
-        return coins_of(self.around, self.rest)
-
-    @cached_property
-    def _copies(self) -> tuple[tuple[Copies, dict[Cell, str]], ...]:
-        """Return rests in which the atoms of some predicates are copies: of all not free, or of one."""
-        certain = self.rest.certain
-        chosen = [frozenset(certain), *(frozenset((name,)) for name in certain)]
-        found: list[tuple[Copies, dict[Cell, str]]] = []
-        for names in dict.fromkeys(chosen):
-            copies = copies_of(self.around, self.rest, names) if names else None
-            for order in ([False] * len(certain), [True] * len(certain)) if copies is not None else ():
-                for cells in islice(self.rest.worlds(order, names), 1):
-                    if copies is not None and all(cells != known for c, known in found if c is copies):
-                        found.append((copies, cells))
-        return tuple(found)

@@ -32,9 +32,9 @@ WIDEST = 8
 """A sentence about more atoms is not looked at."""
 
 
-def coins_of(around: Around, rest: Rest) -> tuple[Coins, ...]:
+def coins_of(rest: Rest) -> tuple[Coins, ...]:
     """Return a few rests of coins that satisfy every rule."""
-    names = rest.certain
+    names, around = rest.certain, rest.around
     if not 0 < len(names) <= MOST_COINS or any(around.values(name) != BOOLEAN for name in names):
         return ()
     most = max(len(rule.sorts) for rule in around.rules)

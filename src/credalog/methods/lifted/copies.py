@@ -10,7 +10,7 @@ is a model with the same probabilities (proof 9).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import assert_never
 
@@ -32,7 +32,7 @@ from credalog.network.formulas import (
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Sentence
 
-__all__ = ["Copies", "copies_of", "renamed"]
+__all__ = ["Copies", "copies_of", "sentence_renamed"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ class Copies:
         return {}
 
 
-def copies_of(around: Around, rest: Rest, names: frozenset[str]) -> Copies | None:
+def copies_of(rest: Rest, names: frozenset[str]) -> Copies | None:
     """Return the law in which atoms of some predicates are copies, if it may stand for a model."""
+    around = rest.around
     claiming = [atoms for atoms in around.rules if not atoms.claimed.isdisjoint(names)]
     is_own = all(atoms.claimed <= names and _is_upstream(rest, atoms, names) for atoms in claiming)
     if not is_own or not _has_single_parents(around, rest, names):
@@ -130,3 +131,11 @@ def renamed(formula: Formula, names: Mapping[Variable, Variable]) -> Formula:
             return Iff(renamed(left, names), renamed(right, names))
         case _:
             assert_never(formula)
+
+
+def sentence_renamed(sentence: Sentence, names: Mapping[Variable, Variable]) -> Sentence:
+    """Replace variables of a sentence by others with the same values."""
+    if names.keys().isdisjoint(sentence.scope):
+        return sentence
+    claims = tuple((weight, renamed(claim, names)) for weight, claim in sentence.claims)
+    return replace(sentence, claims=claims, given=renamed(sentence.given, names))

@@ -7,23 +7,29 @@ it, times the rest, extended by the free atoms, is a model of the whole groundin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
 from credalog.grounding.rule_atoms import atom_of
 from credalog.methods.cliques.models.fixing import network_in
 from credalog.methods.lifted.coins import Coins, sentence_of
-from credalog.methods.lifted.copies import Copies, renamed
+from credalog.methods.lifted.copies import Copies, sentence_renamed
 from credalog.methods.lifted.rest import Cells, Rest
-from credalog.methods.lifted.slices import frame_of, parents_in, predicate
+from credalog.methods.lifted.slices import Families, frame_of, parents_in, predicate
 from credalog.network.expressions import Question
 from credalog.network.formulas import Variable
 from credalog.network.sentences import Network, Sentence
 
-__all__ = ["Residue", "Straddling", "straddling"]
+__all__ = ["Leaning", "Residue", "Straddling", "straddling"]
 
-Families = Mapping[Variable, frozenset[Variable]]
+
+class Leaning(Exception):
+    """Atoms of a slice depend on atoms outside, of some predicates that are free there."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__()
+        self.names = names
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +55,46 @@ class Straddling:
 
     def copied(self, rest: Rest, cells: Cells, copies: Copies, asked: Question) -> Residue | None:
         """Return what is left where some atoms outside are copies; None where that cannot be."""
-        if not self._is_closed(copies.names, rest, asked):
+        if self._has_effects(copies.names, rest) or not self._is_closed(copies.names, rest, asked):
             return None
-        own = [v for v in self.atoms if predicate(v) in copies.names]
-        inside, said = frozenset(self.atoms), (*self.sentences, *copies.said)
-        outside = dict.fromkeys(v for s in said for v in s.scope if predicate(v) in copies.names)
-        # The elements that stand for others in what is said of copies may be elements of the slice.
-        names = {v: copies.variable(v) for v in outside}
-        near = {v: name for v, name in names.items() if v not in inside}
-        sentences = [_renamed(s, near) for s in self.sentences] + [_renamed(s, names) for s in copies.said]
-        variables = (*self.atoms, *dict.fromkeys(names.values()))
-        network = self._known(rest, cells, tuple(dict.fromkeys(sentences)), variables)
+        inside, own = frozenset(self.atoms), [v for v in self.atoms if predicate(v) in copies.names]
+        outside = dict.fromkeys(v for s in self.sentences for v in s.scope if v not in inside)
+        near = {v: copies.variable(v) for v in outside if predicate(v) in copies.names}
+        elsewhere = self._elsewhere(rest, cells, copies)
+        if elsewhere is None:
+            return None
+        sentences = [*(sentence_renamed(s, near) for s in self.sentences), *elsewhere]
+        alike = dict.fromkeys((*near.values(), *(v for s in elsewhere for v in s.scope)))
+        network = self._known(rest, cells, tuple(dict.fromkeys(sentences)), (*self.atoms, *alike))
         if network is None:
             return None
         above = [v for v in self.atoms if v not in own and predicate(v) not in rest.free]
-        tied = [*own, *dict.fromkeys(names.values())]
+        tied = [*own, *alike]
         parents = {v: self.parents.get(v, frozenset()) for v in self.atoms}
         parents |= {v: frozenset((*tied, *above)) - {v} for v in tied}
         return Residue(network, frame_of(network, parents))
+
+    def _elsewhere(self, rest: Rest, cells: Cells, copies: Copies) -> tuple[Sentence, ...] | None:
+        """Return what is said of copies where no atom here takes part; None where that cannot be.
+
+        The elements that stand for others may be elements of the slice; what is certain of others is certain
+        of them here. An atom of ours that is alone in its cell takes part: what is said of it is known.
+        """
+        inside = frozenset(self.atoms)
+        single = frozenset(v for v in inside if rest.is_single(atom_of(v)))
+        said = tuple(s for s in copies.said if single.isdisjoint(s.scope))
+        scopes = tuple(dict.fromkeys(v for s in said for v in s.scope))
+        world = {v: rest.value(cells, atom_of(v)) for v in scopes if predicate(v) not in copies.names}
+        network = network_in(Network(scopes, said), world)
+        if network is None:
+            return None
+        names = {v: copies.variable(v) for v in network.variables}
+        return tuple(sentence_renamed(s, names) for s in network.sentences)
+
+    def _has_effects(self, names: frozenset[str], rest: Rest) -> bool:
+        """Tell whether an atom here depends on copies and is neither a copy nor free."""
+        others = [n for n in map(predicate, self.atoms) if n not in names and n not in rest.free]
+        return any(rest.schema.reaches(name, others) for name in names)
 
     def tossed(self, coins: Coins) -> Residue:
         """Return what is left where the atoms outside are coins: variables of their own, without parents."""
@@ -102,7 +130,10 @@ class Straddling:
 
 
 def straddling(around: Around, rest: Rest, atoms: Iterable[Variable]) -> Straddling | None:
-    """Gather all that is said of some atoms; None where no few elements can stand for the others."""
+    """Gather all that is said of some atoms; None where no few elements can stand for the others.
+
+    `Leaning` says that some depend on atoms outside that are free.
+    """
     inside = tuple(atoms)
     if any(predicate(v) in rest.schema.entangled for v in inside):
         return None
@@ -125,16 +156,11 @@ def _sorted_out(rest: Rest, inside: tuple[Variable, ...], found: list[Standing])
         if free and sentence.claim_scope == tuple(free):
             # It restricts a free atom given others, and some probability will do.
             continue
-        if free or (is_loose and len(members.intersection(sentence.scope)) > 1):
+        if free:
+            raise Leaning(frozenset(map(predicate, free)))
+        if is_loose and len(members.intersection(sentence.scope)) > 1:
             return None
         sentences[sentence] = None
         for v in members.intersection(sentence.claim_scope):
             parents[v] |= parents_in(sentence, v) & members
     return Straddling(inside, tuple(sentences), parents)
-
-
-def _renamed(sentence: Sentence, names: Mapping[Variable, Variable]) -> Sentence:
-    if names.keys().isdisjoint(sentence.scope):
-        return sentence
-    claims = tuple((weight, renamed(claim, names)) for weight, claim in sentence.claims)
-    return replace(sentence, claims=claims, given=renamed(sentence.given, names))

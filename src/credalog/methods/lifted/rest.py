@@ -55,10 +55,13 @@ MOST_STEPS = 3000
 class Rest:
     """The atoms outside a slice: free ones, and cells of certain ones."""
 
-    def __init__(self, around: Around, schema: Schema, profiles: Profiles) -> None:
+    def __init__(
+        self, around: Around, schema: Schema, profiles: Profiles, bound: frozenset[str] = frozenset()
+    ) -> None:
         self.around = around
         self.schema = schema
         self.profiles = profiles
+        self._bound = bound
 
     # ---- free predicates ------------------------------------------------------------------------------
 
@@ -67,10 +70,11 @@ class Rest:
         """Return the predicates whose atoms can be added to any model of the others.
 
         None of their atoms depends on itself, and in every configuration of the parents some probability
-        satisfies all that is said of the atom: intervals that meet in pairs have a point in common.
+        satisfies all that is said of the atom: intervals that meet in pairs have a point in common. Some may
+        be bound to have values or a law like the others.
         """
         names = dict.fromkeys(o.name for atoms in self.around.rules for o in atoms.occurrences)
-        return frozenset(name for name in names if self._is_free(name))
+        return frozenset(name for name in names if name not in self._bound and self._is_free(name))
 
     def _is_free(self, name: str) -> bool:
         claiming = [atoms for atoms in self.around.rules if name in atoms.claimed]
@@ -144,6 +148,10 @@ class Rest:
     def cell_of(self, atom: GroundAtom) -> Cell:
         """Return the cell of a ground atom."""
         return self.cell(atom.name, [self.profiles.of(e) for e in atom.elements])
+
+    def is_single(self, atom: GroundAtom) -> bool:
+        """Tell whether rules name all that an atom is applied to, so that it is alone in its cell."""
+        return all(self.profiles.of(e).name for e in atom.elements)
 
     def value(self, cells: Cells, atom: GroundAtom) -> str:
         """Return the value of a ground atom; of a cell that no rule restricts, any will do."""

@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from credalog.grounding.around import Around, TooMany
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import Schema
 from credalog.network.expressions import Question
-from credalog.network.formulas import And, Is, Variable, conjunction
+from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import Budget
 
 __all__ = [
+    "Families",
     "Size",
     "Slice",
+    "closed_among",
     "frame_of",
     "parents_in",
     "parents_of",
@@ -30,6 +33,10 @@ __all__ = [
     "slice_around",
     "tied_among",
 ]
+
+
+Families: TypeAlias = Mapping[Variable, frozenset[Variable]]
+"""The parents of variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,10 @@ def slice_around(around: Around, schema: Schema, asked: Question, size: Size, bu
         is_drawn = all(frozenset(graph.parents(v)) == parents[v] for v in atoms)
         return Slice(network, None if is_drawn else frame_of(network, parents), open_atoms)
     tied = tied_among(schema, atoms, open_atoms)
-    known = {v: found for v, found in parents.items() if v not in tied}
-    return Slice(network, frame_of(network, known, tied), open_atoms)
+    above = closed_among(tied, parents)
+    below = [v for v in tied if v not in above]
+    known = {v: found for v, found in parents.items() if v not in below}
+    return Slice(network, frame_of(network, known, below, above), open_atoms)
 
 
 def tied_among(
@@ -90,16 +99,34 @@ def tied_among(
     return [v for v in atoms if v in tied or schema.reaches(predicate(v), targets)]
 
 
+def closed_among(atoms: Sequence[Variable], parents: Families) -> frozenset[Variable]:
+    """Return the atoms all of whose ancestors are among these, and known."""
+    found = frozenset(atoms) & parents.keys()
+    while True:
+        kept = frozenset(v for v in found if parents[v] <= found)
+        if kept == found:
+            return found
+        found = kept
+
+
 def frame_of(
-    network: Network, parents: Mapping[Variable, Iterable[Variable]], tied: Sequence[Variable] = ()
+    network: Network,
+    parents: Mapping[Variable, Iterable[Variable]],
+    tied: Sequence[Variable] = (),
+    above: Iterable[Variable] = (),
 ) -> Network:
-    """Return sentences that say nothing and draw a graph: given parents, and ties among all of some."""
+    """Return sentences that say nothing and draw a graph: given parents, and ties among all of some.
+
+    What is above the ties leads to each of them.
+    """
     drawn = [
         Sentence.of(Is(v, v.values[0]), 0, 1, given=conjunction(Is(p, p.values[0]) for p in _sorted(found)))
         for v, found in parents.items()
     ]
-    if len(tied) > 1:
-        drawn.append(Sentence.of(And(tuple(Is(v, v.values[0]) for v in tied)), 0, 1))
+    if tied:
+        together = conjunction(Is(v, v.values[0]) for v in tied)
+        given = conjunction(Is(v, v.values[0]) for v in _sorted(above))
+        drawn.append(Sentence.of(together, 0, 1, given=given))
     return Network(network.variables, tuple(drawn))
 
 
@@ -115,7 +142,7 @@ def parents_of(
         return None
     found: set[Variable] = set()
     try:
-        for sentence in around.claiming(variable):
+        for sentence in around.leading_to(variable):
             found |= parents_in(sentence, variable)
             if not found <= inside:
                 return None

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
-from credalog.methods.answer import Answer, Options
+from credalog.methods.answer import Answer, Options, last_of
 from credalog.methods.vertices.ascent import climb
 from credalog.methods.vertices.branching import extremes
 from credalog.methods.vertices.greedy import bounded
@@ -287,12 +287,23 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     credal, asked = put
     with suppress(OutOfTime, ProblemTooLarge):
         check_possible(credal, asked, budget.share(0.25))
+    interval, is_interrupted = last_of(_intervals(credal, asked, query, options, budget), VACUOUS)
+    status = interval.status(options.tolerance)
+    return Answer(query, interval, status, METHOD, budget.elapsed, is_interrupted)
+
+
+def _intervals(
+    credal: CredalNetwork, asked: Question, query: Query, options: Options, budget: Budget
+) -> Iterator[Interval]:
+    """Yield ever narrower intervals, until one is exact or the time is up."""
     interval = VACUOUS
     for found in _stages(credal, asked, options.tolerance, budget):
+        # The bounds are there before the models that may attain them are checked.
+        yield interval.joined(Interval(*(one.endpoint for one in found)))
         interval = interval.joined(Interval(*(witnessed(credal, asked, query, one) for one in found)))
+        yield interval
         if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
-            break
-    return Answer(query, interval, interval.status(options.tolerance), METHOD, budget.elapsed)
+            return
 
 
 def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
