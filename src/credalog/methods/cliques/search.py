@@ -226,7 +226,7 @@ class Search:
         self.witnesses = WitnessSearch(encoding, objective, end, limits.budget)
         self.best = self.known = known
         self.accepts = accepts
-        self.seconds_on_witnesses = 0.0
+        self.seconds_on_witnesses, self.began = 0.0, limits.budget.elapsed
         self.root: Claim | None = None
         self.explored = self.next_whole = 0
         self.whole_basis: Basis = None
@@ -392,13 +392,18 @@ class Search:
         return self.best is None or self.seconds_on_witnesses <= self._witness_seconds()
 
     def _witness_seconds(self) -> float:
-        return max(WITNESS_SECONDS, WITNESS_SHARE * self.limits.budget.elapsed)
+        return max(WITNESS_SECONDS, WITNESS_SHARE * self._elapsed)
+
+    @property
+    def _elapsed(self) -> float:
+        """Return the seconds since this search began; the query's other end may have had many before."""
+        return self.limits.budget.elapsed - self.began
 
     def _spend(self, walk: Callable[[], Candidate | None]) -> None:
         """Walk to a witness, within the time for witnesses where one is known."""
         budget = self.limits.budget
         began = budget.elapsed
-        longest = WALK_SHARE * (budget.remaining if self.best is None else budget.elapsed)
+        longest = WALK_SHARE * (budget.remaining if self.best is None else self._elapsed)
         self.witnesses.budget = budget.at_most(max(WITNESS_SECONDS, longest))
         self._offer(walk())
         self.witnesses.budget = budget
