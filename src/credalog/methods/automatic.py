@@ -38,6 +38,9 @@ __all__ = ["Engine", "marginals", "query"]
 FIRST_SHARE, CLOSER = 0.8, 0.9
 """The share of the time for a first look at cases, and how much closer than needed the second one is."""
 
+SETS_SHARE, FIRST_LOOK = 0.75, 0.25
+"""The share of the time for set propagation where it suits the query, and where programs suit it better."""
+
 MOST_FAMILIES = 60
 """Where more tables of a credal network may bear on a query, programs on cliques come to nothing in time."""
 
@@ -294,12 +297,12 @@ class _Asked:
         if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
-        return self._in_turn(ways if self._suits_sets() else ways[::-1])
+        return self._in_turn(ways, (SETS_SHARE if self._suits_sets() else FIRST_LOOK, 1.0))
 
-    def _in_turn(self, ways: Sequence[Callable[[float], Answer]]) -> Answer:
-        """Try one way for half of the time, then the other on what is left open; join what both find."""
+    def _in_turn(self, ways: Sequence[Callable[[float], Answer]], parts: Sequence[float]) -> Answer:
+        """Try one way for a part of the time, then the other on what is left open; join what both find."""
         best: Answer | None = None
-        for way, part in zip(ways, (0.5, 1.0), strict=True):
+        for way, part in zip(ways, parts, strict=True):
             with suppress(ProblemTooLarge, OutOfTime):
                 found = way(part * self.budget.remaining)
                 interval = found.interval if best is None else best.interval.joined(found.interval)

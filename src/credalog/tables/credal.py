@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import comb, prod
+from math import comb, nextafter, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,13 +247,9 @@ class CredalNetwork:
             shape = [self.sizes[p] for p in self.parents[x]]
             least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
             for configuration, polytope in self.polytopes[x].items():
-                found = np.array(ranges(polytope), dtype=np.float64)
-                least[configuration], most[configuration] = found[:, 0], found[:, 1]
-            inner = (least < 1.0), (most > 0.0)
-            self._ranges[x] = (
-                np.where(inner[0], np.nextafter(least, 0.0), least),
-                np.where(inner[1], np.nextafter(most, 1.0), most),
-            )
+                for value, (low, high) in enumerate(ranges(polytope)):
+                    least[*configuration, value], most[*configuration, value] = _outwards(low, high)
+            self._ranges[x] = least, most
         fixed = (observed.get(p) for p in self.parents[x])
         index: Any = tuple(slice(None) if state is None else state for state in fixed)
         least, most = (np.asarray(ends[index]) for ends in self._ranges[x])
@@ -275,6 +271,13 @@ class CredalNetwork:
         if prod(self.sizes[p] for p in free) * self.sizes[x] > MAX_CELLS:
             raise ProblemTooLarge(f"{self.network.variables[x]} has too many parent configurations")
         return Table(x, free, np.empty(0), tuple(observed.get(p) for p in self.parents[x]))
+
+
+def _outwards(low: Fraction, high: Fraction) -> tuple[float, float]:
+    """Round the ends of an interval outwards; certainty stays, and what is rounded to it does not."""
+    least = float(low) if low in (0, 1) else nextafter(float(low), 0.0)
+    most = float(high) if high in (0, 1) else nextafter(float(high), 1.0)
+    return least, most
 
 
 @lru_cache(maxsize=65536)
