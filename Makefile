@@ -1,5 +1,5 @@
 # make demo    answer the paper's own examples, with the core alone
-# make quick   the fast tier, under a minute: style, types, imports, and the tests that are not marked slow
+# make quick   the fast tier: style, types, imports, and the tests that are not marked slow
 # make test    everything a change must pass, with the coverage of the tests that are not slow
 # make mutants change the trusted code and see whether a test notices: a sample, under an hour on two cores
 # Each sets up what it needs of .venv by itself, once.

@@ -175,7 +175,8 @@ def test_rows_hold_for_all_instances() -> None:
     "table",
     [
         "Season,sun,rain,snow\nwinter,0.2,0.3 ± 0.1,rest\nsummer,70%,[0.1; 0.2],\n",
-        "snow;rain;Season;sun\nrest;0.2..0.4;winter;0.2\nrest;[0.1, 0.2];summer;0.7\n",
+        "snow;rain;Season;sun\nrest;0.2..0.4;winter;0.2\nrest;[0.1,0.2];summer;0.7\n",
+        "Season;sun;rain;snow\nwinter;0,2;0,3 +- 0,1;rest\nsummer;0,7;0,1..0,2;rest\n",
         "Season,Weather,lower,upper\nwinter,sun,0.2,0.2\nwinter,rain,0.2,0.4\nsummer,sun,.7,.7\nsummer,rain,.1,.2\n",
     ],
 )
@@ -203,6 +204,14 @@ def test_a_mistake_in_a_table_is_placed_there(table: str, message: str, line: in
     assert message in caught.value.message
     assert caught.value.place is not None
     assert (Path(caught.value.place.file).name, caught.value.place.line) == ("weather.csv", line)
+
+
+@pytest.mark.parametrize("row", ["0.9,0.3,rest", "0.2,0.3,0.4", "0.5,0.4..0.2,rest", "0.5,1.2,rest"])
+def test_a_row_that_no_distribution_fits_is_named(row: str, tmp_path: Path) -> None:
+    (tmp_path / "weather.csv").write_text(f"Season,sun,rain,snow\nwinter,0.2,0.3,0.5\nsummer,{row}\n")
+    (tmp_path / "model.lcn").write_text(f'{WEATHER}table Weather | Season from "weather.csv"')
+    with pytest.raises(CredalogError, match=r"in .*weather\.csv:3"):
+        credalog.load(tmp_path / "model.lcn").ground()
 
 
 def test_a_table_may_come_from_a_frame() -> None:

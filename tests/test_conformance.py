@@ -229,6 +229,7 @@ KEPT = ("appendix", "barren", "common_cause", "credal_chain", "dilation", "expla
 """Networks on which IPOPT finds both ends of every interval, if its points are kept."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [one for one in ANSWERED if one.path.stem in KEPT], ids=str)
 def test_ipopt_keeps_the_points_it_finds(expected: Expectation) -> None:
     pytest.importorskip("ipyopt")
@@ -441,6 +442,7 @@ def test_no_sentence_that_is_dropped_narrows_the_golden_answer(expected: Expecta
         assert influence.lower_move >= 0.0 and influence.upper_move >= 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [golden(one) for one in ONE_OF_EACH])
 def test_check_finds_a_model_just_where_one_is(expected: Expectation) -> None:
     verdict = expected.lcn.diagnose(markov=expected.markov, timeout=3.0).verdict.name

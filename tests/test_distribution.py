@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credalog.network.formulas import TRUE, Formula, Is, Variable, propositions
+from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Contrast, Independence, Network, Sentence, Weighted
 from credalog.numbers.budget import Budget
@@ -142,6 +142,35 @@ def test_a_chain_of_a_thousand_is_eliminated_one_by_one() -> None:
     every = chain.marginals([(v,) for v in variables])
     assert every[0][1] == pytest.approx(0.5) and every[1][1] == pytest.approx(0.45)
     assert every[-1][1] == pytest.approx(0.4)
+
+
+COINS = tuple(Variable(f"x{i}") for i in range(14))
+
+
+def test_a_claim_about_many_variables_has_its_probability() -> None:
+    """More than a table of the frontier holds: all of them, or some of them and one of two."""
+    chance = [0.5 + 0.03 * i for i in range(14)]
+    model = Distribution(
+        tuple(Factor((v,), (), np.array([1.0 - p, p])) for v, p in zip(COINS, chance, strict=True))
+    )
+    heads = [Is(v) for v in COINS]
+    everything = conjunction(heads)
+    assert model.probability(everything) == pytest.approx(np.prod(chance), rel=1e-12)
+    # Given x0 and (x0 or x13) only x0 is known; of x12 and x13 one is enough.
+    claim = conjunction((*heads[:12], heads[12] | heads[13]))
+    either = 1.0 - (1.0 - chance[12]) * (1.0 - chance[13])
+    found = model.probability(claim, heads[0] & (heads[0] | heads[13]))
+    assert found == pytest.approx(np.prod(chance[1:12]) * either, rel=1e-12)
+    assert np.isnan(model.probability(everything, heads[0] & ~heads[0]))
+
+
+def test_evidence_too_rare_for_a_number_is_no_obstacle_to_a_claim_about_many() -> None:
+    """Twelve observations of probability 1e-40 each, and eleven coins that have nothing to do with them."""
+    rare = [Variable(f"r{i}") for i in range(12)]
+    factors = [Factor((v,), (), np.array([1.0, 1e-40])) for v in rare]
+    factors += [Factor((v,), (), np.array([0.5, 0.5])) for v in COINS[:11]]
+    claim, given = (conjunction(Is(v) for v in some) for some in (COINS[:11], rare))
+    assert Distribution(tuple(factors)).probability(claim, given) == pytest.approx(2.0**-11, rel=1e-12)
 
 
 # --- Violations ----------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,3 +111,31 @@ def test_the_examples_are_what_their_pages_say(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(credalog.CredalogError, match="least has no number for ftp"):
         text = alerts.replace('domain Service from "services.csv"', "domain Service = {http, smb, sql, ftp}")
         credalog.parse(f"{text}\nUses(mail, db, ftp)", data="alerts").ground()
+
+
+@pytest.mark.parametrize(
+    "picture", sorted((PROJECT / "examples").rglob("graph.svg")), ids=lambda p: p.parent.name
+)
+def test_a_picture_is_what_its_page_says(
+    picture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    (words,) = re.findall(r"`credalog (graph .* --svg)`", (picture.parent / "README.md").read_text("utf-8"))
+    # The form may be left to the name of the file.
+    assert main([*shlex.split(words)[:-1], "-o", str(tmp_path / "graph.svg")]) == 0
+    assert (tmp_path / "graph.svg").read_bytes() == picture.read_bytes()
+
+
+def test_graphs_of_facts_are_read_in_the_form_of_their_collection(tmp_path: Path) -> None:
+    folder = PROJECT / "examples" / "fact_checking"
+    tables = runpy.run_path(str(folder / "tables.py"))
+    rules = (folder / "rules.lcn").read_text(encoding="utf-8")
+    shipped = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+    public = PROJECT / ".." / "shared" / "data" / "factreasoner" / "fact_graph.json"
+    graphs = [shipped, tables["generated"](200)]
+    graphs += [json.loads(public.read_text(encoding="utf-8"))] if public.exists() else []
+    for i, graph in enumerate(graphs):
+        (here := tmp_path / str(i)).mkdir()
+        tables["write_tables"](graph, here)
+        lcn = credalog.parse(rules, data=here)
+        assert len(lcn.variables) == len(graph["nodes"])

@@ -268,3 +268,13 @@ def test_an_interrupted_search_keeps_model_and_bound(
     assert found.entropy <= best.entropy + TOLERANCE and found.at_most >= best.entropy - 1e-9
     assert (found.status is Status.UNDECIDED) == (found.distribution is None)
     assert patience < 8 or found.distribution is not None
+
+
+def test_a_table_that_holds_tied_atoms_and_others_is_taken_apart():
+    """Five atoms fit into one table; of these C and D are tied, and A is their parent."""
+    found = credalog.parse(
+        "0.1 <= P(B) <= 0.2\n0.05 <= P(E) <= 0.1\n0.6 <= P(A | B or E) <= 0.9\n"
+        "0.5 <= P(!(C xor D) | A) <= 0.7\n0.05 <= P(A) <= 0.1\n"
+    ).maxent(timeout=10)
+    assert found.distribution is not None
+    assert found.entropy <= found.at_most

@@ -338,6 +338,7 @@ def test_set_propagation_is_inside_by_not_even_the_last_digit(
         assert Fraction(answer.upper) >= truth.upper
 
 
+@pytest.mark.slow
 def test_a_long_line_of_functionals_is_inside_by_not_even_the_last_digit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_formula_nested_too_deeply_is_refused_in_python() -> None:
         credalog.parse("P(a) >= 0.1\nP(b) >= 0.1").question(P(deep))
 
 
+@pytest.mark.slow
 def test_many_sentences_take_time_in_proportion() -> None:
     def seconds(count: int) -> float:
         sentences = [P(credalog.proposition(f"x{i}")) >= 0.1 for i in range(count)]

@@ -139,6 +139,12 @@ def test_what_spreadsheets_write_is_read(written: bytes, tmp_path: Path) -> None
     assert learned("P(a) = ?", tmp_path / "t.csv") == [(F(1, 4), F(3, 4))]
 
 
+def test_the_file_of_a_spreadsheet_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04\x14\0\x06\0\x08\0\xff\xfe")
+    with pytest.raises(CredalogError, match="is no text"):
+        learned("P(a) = ?", tmp_path / "t.csv")
+
+
 def test_a_mistake_is_placed_in_the_text_of_the_file(tmp_path: Path) -> None:
     # Quotes, line breaks inside them and a guard that drops rows do not lead the place astray.
     text = """domain Person = {Ann, Bob}
@@ -170,6 +176,21 @@ def test_the_cut_end_of_a_sample_does_not_hide_the_separator() -> None:
 def test_a_heading_for_what_is_not_learned_is_a_slip() -> None:
     with pytest.raises(CredalogError, match="given for smokr, of which nothing is learned"):
         learned("P(smoker) = ?", columns={"smokr": "smoker"})
+
+
+def test_one_word_for_a_missing_value_needs_no_list() -> None:
+    frame = {"a": ["unknown", 1]}
+    assert learned("P(a) = ?", frame, missing="unknown") == learned("P(a) = ?", {"a": [None, 1]})
+
+
+def test_a_model_and_a_table_exchanged_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table = tmp_path / "m.lcn", tmp_path / "t.csv"
+    model.write_text("P(a) = ?")
+    table.write_text("a\n1\n")
+    assert main(["learn", str(table), str(model)]) == 2
+    assert "The model comes first" in capsys.readouterr().err
 
 
 # ---- intervals --------------------------------------------------------------------------------------------

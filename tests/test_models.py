@@ -58,7 +58,8 @@ def best(lcn: LCN, asked: str, end: End, *, enough: float) -> float:
     return last.value
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_model_is_confirmed_by_the_table_of_all_worlds(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=5)
@@ -94,6 +95,7 @@ def smokers(count: int) -> LCN:
     """)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 8, 20])
 def test_among_any_number_of_smokers_cancer_is_as_rare_and_as_common_as_its_causes_allow(count: int) -> None:
     """Nobody smokes and nobody is ill; or all smoke, and each is ill with probability 0.04, independently."""

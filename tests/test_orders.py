@@ -86,6 +86,7 @@ def test_a_better_order_narrows_the_bounds() -> None:
     assert second[1].bound - second[0].bound < first[1].bound - first[0].bound - 1e-4
 
 
+@pytest.mark.slow
 def test_where_cells_are_too_many_an_order_with_fewer_is_found() -> None:
     *_, credal, asked = _asked(417, 12)
     interior = _interior(credal, asked)

@@ -29,6 +29,7 @@ from credalog.network.sentences import Network
 from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
 from credalog.questions.combined import answer, value_in
 from credalog.questions.comparing import decided
+from credalog.questions.decide import Verdict
 from credalog.questions.diagnose import conflict
 from credalog.text.unparse import said
 from question_judging import against, against_decision, attained, drawn_question, drawn_statement
@@ -125,6 +126,29 @@ def test_a_condition_that_is_impossible_is_named_so() -> None:
 def test_evidence_joins_every_condition() -> None:
     model = credalog.parse(f"{CREDAL}P(b | a) = 0.9\nP(b | !a) = 0.2\nevidence b")
     assert str(model.asked("P(a | c) - P(a | !c)")) == "P(a | c and b) - P(a | !c and b)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("P(a | c) - P(a | !c) >= -0.2", Verdict.CERTAIN),
+        ("P(a | c) - P(a | !c) <= 0.5", Verdict.CERTAIN),
+        ("P(a | c) - P(a | !c) >= 0.5", Verdict.UNDETERMINED),
+        ("P(a | c) - P(a | !c) <= -0.2", Verdict.UNDETERMINED),
+        ("P(a | c) / P(a | !c) >= 0.6", Verdict.CERTAIN),
+        ("P(a | c) / P(a | !c) <= 6", Verdict.CERTAIN),
+        ("2 P(a | c) - P(a | !c) + 0.1 >= 0.2", Verdict.CERTAIN),
+        ("P(a | c) - P(a | !c) <= -0.2001", Verdict.EXCLUDED),
+        ("P(a | c) / P(a | !c) >= 6.001", Verdict.EXCLUDED),
+    ],
+)
+def test_a_threshold_at_an_end_is_decided_across_conditions(statement: str, verdict: Verdict) -> None:
+    assert credalog.parse(CREDAL).decide(statement, timeout=10.0).verdict is verdict
+
+
+def test_a_threshold_next_to_an_end_is_not_taken_for_it() -> None:
+    for statement in ("P(a | c) - P(a | !c) >= -0.1999999", "P(a | c) / P(a | !c) <= 5.9999999"):
+        assert credalog.parse(CREDAL).decide(statement, timeout=1.0).verdict is not Verdict.CERTAIN
 
 
 # ---- against brute force ----------------------------------------------------------------------------------

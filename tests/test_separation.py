@@ -18,7 +18,7 @@ from credalog.network.parents import Parents
 from credalog.network.sentences import Independence, Network, Sentence
 
 S = Sentence.of
-SEEDS = range(60)
+SEEDS = range(40)
 
 
 def random_network(seed: int, count: int = 10) -> Network:

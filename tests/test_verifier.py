@@ -123,6 +123,125 @@ def test_a_forged_bound_is_refused_with_its_line_and_its_reason(change, why):
         claimed("P(a) <= 0.4", {**BOUND, "query": "P(a)", "bound": "1/2", **change})
 
 
+WIDE = "0.2 <= P(a) <= 0.8"
+HALF = {**BOUND, "query": "P(a)", "bound": "1/2"}
+CUT = ["cut", [[0, 1]], [], "1/2", 1, 2]
+WITHIN = {end: [["ratio", end, [[0, 1]], [], [], 0, 0]] for end in ("lower", "upper")}
+
+
+def leaf(*multipliers: str) -> list[Any]:
+    """Return a leaf that adds up the first rows, so many times each."""
+    return ["leaf", "1", "0", [[r, times] for r, times in enumerate(multipliers)]]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        # P(a) >= P(!a) would prove it.
+        ({"rows": [["part", 0, [[0, 0]], 0, [[0, 1]]]], "nodes": [leaf("1/2")]}, "part of the other"),
+        # P(true) >= P(a), taken the wrong way round.
+        ({"rows": [["part", 0, [[0, 1]], 0, []]], "nodes": [leaf("-1/2")]}, "right way round"),
+        ({"rows": WITHIN["lower"], "nodes": [leaf("1")]}, "leaf 0 leaves nothing negative"),
+        ({"rows": WITHIN["lower"], "nodes": [CUT, leaf("1"), leaf("1")]}, "leaf 1 leaves nothing negative"),
+        ({"rows": WITHIN["lower"], "nodes": [[*CUT[:-2], 2, 2], leaf("1"), leaf("1")]}, "one place"),
+        ({"rows": WITHIN["lower"], "nodes": [[*CUT[:-2], 2, 0], leaf("1"), leaf("1")]}, "one place"),
+        ({"rows": [["sentence", 0, "lower", 0, []]], "nodes": [leaf("1")]}, "leaf 0 leaves nothing negative"),
+        ({"rows": [["sentence", True, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence True"),
+        ({"rows": [["sentence", 1, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence 1"),
+        ({"rows": [["part", 0, [[0, 1]], 1, [[0, 1]]]], "nodes": [leaf("1")]}, "IndexError"),
+        ({"tables": [[[0], []], [[0], [[0, 1]]]]}, "names each variable once"),
+        ({"tables": [[[0], [[0, 1]]], [[0], []]]}, "names each variable once"),
+        ({"tables": [[[0, 0], []]]}, "names each variable once"),
+        ({"tables": [[[], [[0, 2]]]]}, "names known states"),
+        ({"tables": [[[], [[0, -1]]]]}, "names known states"),
+        ({"tables": [[[], [[0, True]]]]}, "names known states"),
+        ({"tables": [[[], [[0, 1], [0, 1]]]]}, "names known states"),
+        ({"tables": [[[1], []]]}, "there is a variable 1"),
+        # A table of what is fixed does not show the rest, nor one of the rest what is fixed.
+        ({"tables": [[[], [[0, 1]]]]}, "table 0 shows an event"),
+        ({"tables": [[[], []]]}, "table 0 shows an event"),
+        (
+            {"rows": [["ratio", "lower", [[0, 1]], [[0, 1]], [], 0, 0]], "nodes": [leaf("1")]},
+            "different variables",
+        ),
+    ],
+)
+def test_a_bound_that_is_not_so_is_not_proved(change, why):
+    with pytest.raises(Refused, match=rf"line 2, .*{why}"):
+        claimed(WIDE, {**HALF, **change})
+
+
+def test_an_upper_bound_is_proved_in_every_part_of_a_cut():
+    upper = {**HALF, "claim": "upper", "rows": WITHIN["upper"]}
+    with pytest.raises(Refused, match="leaf 2 leaves nothing negative"):
+        claimed(WIDE, {**upper, "nodes": [CUT, leaf("1"), leaf("1")]})
+    with pytest.raises(Refused, match="leaf 0 leaves nothing negative"):
+        claimed(WIDE, {**upper, "bound": "0.79", "nodes": [leaf("1")]})
+    assert claimed(WIDE, {**upper, "bound": "0.8", "nodes": [CUT, leaf("1"), leaf("1")]})
+
+
+@pytest.mark.parametrize(
+    ("claim", "bound", "shown"),
+    [("lower", "1/3", ">= 0.333333333"), ("upper", "2/3", "<= 0.666666667")],
+)
+def test_a_bound_is_printed_no_tighter_than_it_is(claim, bound, shown):
+    text = "1/3 <= P(a) <= 2/3"
+    rows = [["sentence", 0, claim, 0, []]]
+    (said,) = claimed(text, {**HALF, "claim": claim, "bound": bound, "rows": rows, "nodes": [leaf("1")]})
+    assert said == f"every model has P(a) {shown}"
+
+
+def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_it():
+    """P(b) >= 0.6 says nothing of the worlds in which a child of b is true."""
+    text = "P(b) >= 0.6\n0 <= P(c | b) <= 1\n0 <= P(d) <= 1"
+    tables = {"query": "P(b | c)", "bound": "0.6", "tables": [[[0, 1], []]], "nodes": [leaf("1")]}
+    with pytest.raises(Refused, match="holds in a context"):
+        claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[1, 1]]]]})
+    apart = {**tables, "query": "P(b | d)", "tables": [[[0, 2], []]]}
+    assert claimed(text, {**BOUND, **apart, "rows": [["sentence", 0, "lower", 0, [[2, 1]]]]})
+    with pytest.raises(Refused, match="is about a context"):
+        claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[0, 1]]]]})
+
+
+def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
+    """If P(!a, !b) is at most 1/5, P(a, b) may be anything up to 1; so may P(green) if P(red) is."""
+    network = parse("variable C in {red, green, blue}\n0 <= P(C = red) <= 1\n0 <= P(a and b) <= 1").ground()
+    proof = Proof(Meaning(network, Markov.LOCAL), {"tables": [], "rows": [], "nodes": []})
+    colour, one, two = (i for name in "Cab" for i, v in enumerate(network.variables) if v.name == name)
+    fifth, box = Fraction(1, 5), dict[Any, Any]()
+    box[key({one: 0}, {})] = (fifth, 2 * fifth)
+    box[key({one: 0, two: 0}, {})] = (Fraction(0), fifth)
+    box[key({colour: 0}, {})] = (Fraction(0), fifth)
+    assert proof.range({one: 1}, {}, box) == (3 * fifth, 4 * fifth)
+    assert proof.range({one: 1, two: 1}, {}, box) == (0, 1)
+    assert proof.range({colour: 1}, {}, box) == (0, 1)
+    box[key({one: 1}, {})] = (Fraction(7, 10), Fraction(1))
+    assert proof.range({one: 1}, {}, box) == (Fraction(7, 10), 4 * fifth)
+
+
+@pytest.mark.parametrize(
+    ("factors", "why"),
+    [
+        ([[[0], [], 10, [-2, 12]], [[1], [], 1, [1, 0]]], "no probability is negative"),
+        ([[[0], [], -10, [-6, -4]], [[1], [], 1, [1, 0]]], "no probability is negative"),
+        ([[[0], [], 0, [0, 0]], [[1], [], 1, [1, 0]]], "adds up to one"),
+        ([[[0], [], 1, [True, 0]], [[1], [], 1, [1, 0]]], "no probability is negative"),
+        ([[[0], [], 10, [5, 4]], [[1], [], 1, [1, 0]]], "adds up to one"),
+        ([[[0], [], 10, [6, 4]], [[1], [0], 10, [5, 5, 6, 5]]], "adds up to one"),
+        ([[[0], [], 10, [6, 4]]], "every variable has a table"),
+        ([[[0], [], 10, [6, 4]], [[0], [], 1, [1, 0]], [[1], [], 1, [1, 0]]], "each variable has one table"),
+        ([[[0], [1], 1, [1, 0, 0, 1]], [[1], [], 10, [6, 4]]], "each variable has one table"),
+        ([[[0, 0], [], 1, [1, 0, 0, 0]], [[1], [], 1, [1, 0]]], "each variable has one table"),
+        ([[[0], [0], 1, [1, 0, 0, 1]], [[1], [], 10, [6, 4]]], "each variable has one table"),
+        ([[[], [], 1, [1]], [[0], [], 10, [6, 4]], [[1], [], 10, [6, 4]]], "each variable has one table"),
+        ([[[0], [], 10, [6, 4, 0]], [[1], [], 1, [1, 0]]], "ValueError"),
+    ],
+)
+def test_what_is_no_distribution_is_no_model(factors, why):
+    with pytest.raises(Refused, match=rf"line 2, .*{why}"):
+        claimed("0 <= P(a) <= 1\n0 <= P(b) <= 1", {**MODEL, "factors": factors})
+
+
 # ---- files ------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +376,21 @@ def test_two_pairs_that_share_nothing_are_independent_under_the_global_condition
 def test_a_family_that_something_else_restricts_is_not_taken_at_its_ends(text, why):
     with pytest.raises(Refused, match=why):
         ends(Meaning(parse(text).ground(), Markov.LOCAL), 0, {})
+
+
+def test_what_is_no_law_of_its_own_is_not_taken_at_its_ends():
+    """P(b) is a mixture of what a makes of it; what is tied, or under no Markov condition, has no law."""
+    family = parse("0 <= P(a) <= 1\n0.1 <= P(b | a) <= 0.9\n0.1 <= P(b | !a) <= 0.3").ground()
+    tied = parse("0 <= P(a) <= 1\nP(a and b) <= 0.6").ground()
+    assert ends(Meaning(family, Markov.LOCAL), 1, {0: 1})
+    for network, markov, x, given in (
+        (family, Markov.LOCAL, 1, {}),
+        (family, Markov.LOCAL, 0, {1: 1}),
+        (family, Markov.NONE, 1, {0: 1}),
+        (tied, Markov.LOCAL, 0, {1: 1}),
+    ):
+        with pytest.raises(Refused, match="a law of its own"):
+            ends(Meaning(network, markov), x, given)
 
 
 def test_a_family_above_an_impossible_one_is_taken_at_its_ends():

@@ -3,6 +3,19 @@
 Input: words. Output: answers on standard output, troubles on standard error, and an exit code.
 """
 
-from credalog.cli.app import main
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; Ctrl-C while Python still starts is no traceback either."""
+    try:
+        from credalog.cli import app
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
+    return app.main(arguments)

@@ -1,7 +1,7 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
 Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
-evidence, 5 consistency not decided or a proof refused, 130 interrupted. A user never meets a traceback.
+evidence, 5 not decided in time or a proof refused, 130 interrupted. A user never meets a traceback.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
@@ -20,7 +20,8 @@ from typing import NoReturn
 from credalog.cli.ask import ASKING
 from credalog.cli.certify import CERTIFYING
 from credalog.cli.check import CHECKING
-from credalog.cli.command import INTERRUPTED, Command, complain
+from credalog.cli.clock import Clock
+from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain
 from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
@@ -42,7 +43,7 @@ READER_LEFT = 141
 
 CODES = (
     "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
-    "5 consistency not decided (check) or a proof refused (verify), 130 interrupted"
+    "5 not decided in time, or a proof refused (verify), 130 interrupted"
 )
 
 
@@ -51,22 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
-    began = monotonic()
+    clock = Clock() if arguments is None else Clock(monotonic())
     chosen, unknown = _parser().parse_known_args(words)
-    chosen.began = began
+    chosen.clock = clock
     if unknown:
         chosen.parser.refuse(unknown)
     before = times_written()
     try:
+        clock.limit(chosen.timeout)
         code: int = chosen.run(chosen)
+        clock.silence()
         sys.stdout.flush()
     except CredalogError as error:
         return complain(error)
     except KeyboardInterrupt:
-        # A command that was stopped before it wrote anything still owes its reader JSON.
-        if getattr(chosen, "json", False) and times_written() == before:
-            write_json({"status": "INTERRUPTED", "is_interrupted": True})
-        return _failed("interrupted", INTERRUPTED)
+        return _stopped(chosen, has_written=times_written() > before)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out: give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,7 +77,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed("out of memory\n  Try a smaller domain, or another --method.", BAD_INPUT)
     except RecursionError:
         return _failed("a formula is nested too deeply\n  Give its parts names of their own.", BAD_INPUT)
+    finally:
+        clock.silence()
     return code
+
+
+def _stopped(chosen: Namespace, *, has_written: bool) -> int:
+    """End a command that has nothing to show, because of Ctrl-C or because its time is up."""
+    is_late = chosen.clock.is_over
+    # A command that was stopped before it wrote anything still owes its reader JSON.
+    if getattr(chosen, "json", False) and not has_written:
+        write_json({"status": "UNDECIDED" if is_late else "INTERRUPTED", "is_interrupted": not is_late})
+    if not is_late:
+        return _failed("interrupted", INTERRUPTED)
+    what = f"{chosen.command} was not done within {chosen.timeout:g} s"
+    return _failed(f"{what}\n  Give it more time: --timeout {10 * chosen.timeout:g}", UNDECIDED)
 
 
 def _failed(message: str, code: int) -> int:

@@ -23,6 +23,7 @@ from credalog.cli.command import (
     EVIDENCE,
     INTERRUPTED,
     QUERY,
+    SHORTEST,
     Argument,
     Command,
     complain,
@@ -32,6 +33,7 @@ from credalog.cli.command import (
     note,
     positive,
     refuse_unless,
+    seconds_left,
     time_left,
 )
 from credalog.cli.output import (
@@ -49,7 +51,7 @@ from credalog.cli.output import (
 )
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError, InconsistentNetwork, Option
-from credalog.numbers.interval import Status
+from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -204,12 +206,13 @@ def _asked(
     jobs = min(arguments.jobs, len(queries), os.cpu_count() or 1)
     if jobs <= 1:
         for done, asked in enumerate(queries):
-            watch.begin(str(asked))
-            if done and time_left(arguments) <= 0.0:
-                yield str(asked), _not_asked(asked)
-                continue
-            limits = effort(arguments, "method", left=len(queries) - done)
-            yield str(asked), _tried(model, asked, limits, watch)
+            watch.begin(str(asked), _nothing_known(asked))
+            found: Answer | CredalogError | None = None
+            if not done or time_left(arguments) > 0.0:
+                limits = effort(arguments, "method", left=len(queries) - done)
+                with arguments.clock.giving_up():
+                    found = _tried(model, asked, limits, watch)
+            yield str(asked), _settled(found, asked, arguments, watch)
     else:
         limits = effort(arguments, "method", left=-(-len(queries) // jobs))
         from joblib import Parallel, delayed
@@ -218,18 +221,37 @@ def _asked(
         watch.begin("all questions")
         parallel = Parallel(n_jobs=jobs, return_as="generator")
         answers = parallel(delayed(_tried)(model, asked, limits) for asked in queries)
-        yield from zip(map(str, queries), answers, strict=True)
+        left = list(queries)
+        with arguments.clock.giving_up():
+            for answer in answers:
+                yield str(left[0]), answer
+                del left[0]
+        yield from ((str(asked), _settled(None, asked, arguments, watch)) for asked in left)
 
 
-def _not_asked(asked: Question) -> Answer:
-    """Return what is known of a question for which there was no time."""
+def _settled(
+    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch
+) -> Answer | CredalogError:
+    """Return an answer that was found, or what is known of a question for which there was no time."""
+    if isinstance(found, CredalogError):
+        return found
+    if found is not None:
+        answer: Answer = arguments.clock.timely(found)
+        return answer
     from credalog.methods.answer import Answer
+
+    nothing, is_under_way = _nothing_known(asked), watch.question == str(asked)
+    interval = watch.bounds if is_under_way else nothing
+    status = Status.UNDECIDED if interval == nothing else Status.BOUNDED
+    return Answer(asked, interval, status, "time was up", watch.seconds if is_under_way else 0.0)
+
+
+def _nothing_known(asked: Question) -> Interval:
+    """Return the interval of a question before any work."""
     from credalog.methods.reduction import scale_of
     from credalog.network.sentences import Query
-    from credalog.numbers.interval import VACUOUS, Status, vacuous
 
-    interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
-    return Answer(asked, interval, Status.UNDECIDED, "time was up", 0.0)
+    return VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
 
 
 def _all_asked(
@@ -240,9 +262,13 @@ def _all_asked(
     Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
     """
     watch.begin("all marginals")
-    known = model.marginals_at_once(**effort(arguments, "method", left=2 * len(queries)))
+    known: Mapping[Query, Answer] = {}
+    bounds: Mapping[Query, Answer] = {}
+    with arguments.clock.giving_up():
+        known = model.marginals_at_once(**effort(arguments, "method", left=2 * len(queries)))
     left = [asked for asked in queries if asked not in known]
-    bounds = _bounded_at_once(model, left, arguments) if left and arguments.timeout else {}
+    with arguments.clock.giving_up():
+        bounds = _bounded_at_once(model, left, arguments) if left and arguments.timeout else {}
     others = _asked(model, left, arguments, watch)
     for asked in queries:
         question, answer = (str(asked), known[asked]) if asked in known else next(others)
@@ -268,7 +294,7 @@ def _within(
         return answer
     interval = answer.interval.joined(bounds.interval)
     status = interval.status(arguments.tolerance)
-    method = answer.method if answer.seconds else bounds.method
+    method = bounds.method if answer.interval == VACUOUS else answer.method
     return replace(answer, interval=interval, status=status, method=method)
 
 
@@ -288,10 +314,22 @@ def _decided(
     for done, statement in enumerate(arguments.statement):
         watch.begin(statement)
         limits = effort(arguments, left=len(arguments.statement) - done)
-        try:
-            yield statement, model.decide(statement, report=watch, **limits)
-        except CredalogError as error:
-            yield statement, error
+        found: Decision | CredalogError | None = None
+        with arguments.clock.giving_up():
+            try:
+                found = model.decide(statement, report=watch, **limits)
+            except CredalogError as error:
+                found = error
+        yield statement, _undecided(model, statement, watch) if found is None else found
+
+
+def _undecided(model: LCN, statement: str, watch: Watch) -> Decision:
+    """Return what is known of a statement for which there was no time."""
+    from credalog.questions.decide import Decision, Relation, Verdict
+
+    asked, order, threshold = model.statement(statement)
+    relation, verdict, known = Relation(order.value), Verdict.UNDECIDED, _nothing_known(asked)
+    return Decision(asked, relation, threshold, verdict, known, "time was up", watch.seconds)
 
 
 def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[str, Answer]]:
@@ -302,11 +340,14 @@ def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tupl
 
 def _streamed(model: LCN, arguments: Namespace) -> int:
     """Propagate, and write the answers one by one: of a million none is kept."""
-    with Watch() as watch:
+    with Watch(arguments.clock) as watch:
         try:
             found = _propagation(model, arguments, watch)
         except KeyboardInterrupt:
+            if arguments.clock.is_over:
+                raise
             found = None
+    arguments.clock.silence()
     if found is None:
         left = [_interrupted(watch)]
         write_json(left) if arguments.json else write_table(ANSWERS, left)
@@ -339,7 +380,7 @@ def _propagation(model: LCN, arguments: Namespace, watch: Watch) -> Propagation:
     found = model.propagate(
         variant=arguments.method,
         window=None if arguments.window is None and arguments.timeout else arguments.window or 0,
-        timeout=arguments.timeout or inf,
+        timeout=seconds_left(arguments, inf),
         markov=arguments.markov,
         report=watch.round,
     )
@@ -358,7 +399,8 @@ def _tell_of_crossing(model: LCN, crossed: Variable, arguments: Namespace) -> No
     )
     # The sound variant raises an error where its messages cross, because that does prove something.
     without_evidence = type(model)(replace(model.theory, evidence=()))
-    without_evidence.propagate(variant="sound", timeout=arguments.timeout or inf, markov=arguments.markov)
+    seconds = seconds_left(arguments, inf)
+    without_evidence.propagate(variant="sound", timeout=seconds, markov=arguments.markov)
 
 
 # ---- writing the answers ------------------------------------------------------------------------------
@@ -379,7 +421,7 @@ def _answer(
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
-    with Watch() as watch:
+    with Watch(arguments.clock) as watch:
         try:
             for question, answer in asking(watch):
                 if isinstance(answer, CredalogError):
@@ -392,18 +434,22 @@ def _answer(
                 if watch.is_interrupted or isinstance(answer, InconsistentNetwork):
                     break
         except KeyboardInterrupt:
-            watch.is_interrupted = True
+            watch.is_interrupted = not arguments.clock.is_over
             found += [_interrupted(watch)] if columns is ANSWERS else []
     # The line that shows the progress is gone by now.
-    last = None if closing is None or watch.is_interrupted else closing(answers)
-    if arguments.json:
-        write_json(found if last is None else [*found, last])
-    elif found:
-        write_table(columns, found)
-        if last is not None:
-            write(_closing(last))
+    last: dict[str, Any] | None = None
+    with arguments.clock.giving_up():
+        last = None if closing is None or watch.is_interrupted else closing(answers)
+    with arguments.clock.silenced():
+        if arguments.json:
+            write_json(found if last is None else [*found, last])
+        elif found:
+            write_table(columns, found)
+            if last is not None:
+                write(_closing(last))
     if arguments.command in ("query", "run") and not watch.is_interrupted:
-        _explain_vacuous(model, answers, arguments)
+        with arguments.clock.giving_up():
+            _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)
     if answers and not watch.is_interrupted:
         write_certificate(model, answers, arguments)
@@ -435,16 +481,10 @@ def _witnesses(answer: Answer | Decision, arguments: Namespace) -> dict[str, Any
 
 def _interrupted(watch: Watch) -> dict[str, Any]:
     """Return what was known of the question under way; a bound is a solver's word while it works."""
-    (lower, low_witness), (upper, high_witness) = watch.reached("lower"), watch.reached("upper")
     return {
         "query": watch.question,
-        "lower": 0.0 if lower is None else lower,
-        "upper": 1.0 if upper is None else upper,
-        "lower_witnessed": low_witness,
-        "upper_witnessed": high_witness,
-        "lower_warrant": "CHECKED" if lower is None else "CLAIMED",
-        "upper_warrant": "CHECKED" if upper is None else "CLAIMED",
-        "status": "INTERRUPTED",
+        **watch.interval.to_dict(),
+        "status": "INTERRUPTED" if watch.is_interrupted else "UNDECIDED",
         "method": "",
         "seconds": watch.seconds,
     }
@@ -455,7 +495,7 @@ def _explain_vacuous(model: LCN, answers: Sequence[Any], arguments: Namespace) -
     told = 0
     for answer in answers:
         seconds = min(REASON_SECONDS, 0.5 * time_left(arguments))
-        if seconds <= 0.0 or told == MOST_REASONS:
+        if seconds <= SHORTEST or told == MOST_REASONS:
             return
         why = model.reasons(answer, timeout=0.5 * seconds, markov=arguments.markov)
         if why:

@@ -17,6 +17,7 @@ from credalog.cli.command import (
     MODEL,
     SECONDS,
     SHORTEST,
+    TIMEOUT,
     Argument,
     Command,
     load_model,
@@ -41,7 +42,7 @@ def reserve(arguments: Namespace) -> None:
     """Leave half of a command's time for the proofs, if there are to be any, and see where they will go."""
     check_target(arguments.certificate, model=arguments.file)
     if arguments.certificate is not None and arguments.timeout is not None:
-        arguments.timeout /= 2
+        arguments.clock.reserved = arguments.timeout / 2
 
 
 def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) -> None:
@@ -49,15 +50,21 @@ def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) 
     if arguments.certificate is None:
         return
     # A result has two ends, each with a bound and perhaps one of its condition.
-    left = time_left(arguments) + (arguments.timeout or 0.0)
-    seconds = min(SECONDS, max(left / max(4 * len(results), 1), SHORTEST))
-    found = model.certificate(*results, markov=arguments.markov, timeout=seconds)
-    write(found.to_bytes(), arguments.certificate)
+    arguments.clock.reserved = 0.0
+    seconds = min(SECONDS, max(time_left(arguments) / max(4 * len(results), 1), SHORTEST))
+    found = None
+    with arguments.clock.giving_up():
+        found = model.certificate(*results, markov=arguments.markov, timeout=seconds)
+        with arguments.clock.silenced():
+            write(found.to_bytes(), arguments.certificate)
+    if found is None:
+        note(f"{arguments.certificate} was not written: the time was up.")
+        return
     for missing in found.missing[:MOST_MISSING]:
         note(f"{arguments.certificate} is not complete: {missing}.")
     if len(found.missing) > MOST_MISSING:
         note(f"and {len(found.missing) - MOST_MISSING:,} more.")
-    if found.is_interrupted:
+    if found.is_interrupted and not arguments.clock.is_over:
         raise KeyboardInterrupt
 
 
@@ -97,6 +104,7 @@ CERTIFYING = (
         "check the proofs in a certificate, without any solver",
         (
             *MODEL,
+            TIMEOUT,
             Argument("certificate", "what --certificate wrote", "CERTIFICATE"),
             Argument("query", "a question that it must be about", "QUERY", nargs="*", default=[]),
             Argument("--markov", "refuse a certificate under another condition", choices=MARKOV.choices),

@@ -21,13 +21,13 @@ from credalog.cli.command import (
     MODEL,
     OUTPUT,
     SECONDS,
-    SHORTEST,
+    TIMEOUT,
     UNDECIDED,
     Argument,
     Command,
     load_model,
     positive,
-    time_left,
+    seconds_left,
 )
 from credalog.cli.output import check_target, write, write_json
 from credalog.errors import CredalogError, InconsistentNetwork
@@ -61,6 +61,7 @@ def check(arguments: Namespace) -> int:
         _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_wanted(model), *_ties(tying)))
         sys.stdout.flush()
     diagnosis = _diagnosis(model, arguments)
+    arguments.clock.silence()
     if arguments.json:
         diagnosed = None if diagnosis is None else diagnosis.to_dict()
         counted = {"file": arguments.file, **asdict(found), "queries": queries, "wanted": model.wanted}
@@ -95,11 +96,13 @@ def _diagnosis(model: LCN, arguments: Namespace) -> Diagnosis | None:
     """Look for a contradiction; in a large network only for as long as the user says."""
     if arguments.timeout is None and len(model.variables) > LARGE:
         return None
-    return model.diagnose(
-        timeout=min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments))),
+    found = model.diagnose(
+        timeout=seconds_left(arguments, SECONDS),
         markov=arguments.markov,
         weights=dict(arguments.weight),
     )
+    diagnosis: Diagnosis = arguments.clock.timely(found)
+    return diagnosis
 
 
 # ---- what the network amounts to ----------------------------------------------------------------------
@@ -207,11 +210,9 @@ def _weight(text: str) -> tuple[str, float]:
     return name, positive(float)(number)
 
 
-TIMEOUT = Argument(
-    "--timeout",
-    "seconds to decide whether there is a model (default 30; large networks only where it is given)",
-    "S",
-    positive(float),
+LIMIT = replace(
+    TIMEOUT,
+    help="seconds for the whole command (default 30 for a model; in large networks none is looked for)",
 )
 WEIGHT = Argument(
     "--weight",
@@ -227,13 +228,16 @@ def repair(arguments: Namespace) -> int:
     """Offer repairs of a contradiction, and write the file with one of them made."""
     check_target(arguments.output)
     model = load_model(arguments)
-    seconds = arguments.timeout or SECONDS
+    seconds = seconds_left(arguments, SECONDS)
     weights = dict(arguments.weight)
     found = model.repairs(timeout=seconds, markov=arguments.markov, weights=weights, most=arguments.most)
+    arguments.clock.silence()
     if arguments.json:
         write_json(found.to_dict())
     else:
         write("".join(f"{line}\n" for line in _repairs_lines(found)))
+    if found.is_interrupted and not arguments.clock.is_over:
+        return INTERRUPTED
     if not found.repairs:
         return ANSWERED if found.diagnosis.verdict.name == "CONSISTENT" else UNDECIDED
     if arguments.take > len(found):
@@ -266,13 +270,13 @@ CHECKING = (
     Command(
         "check",
         "say what a file amounts to, and whether it contradicts itself",
-        (*MODEL, MARKOV, TIMEOUT, WEIGHT, CERTIFICATE, JSON),
+        (*MODEL, MARKOV, LIMIT, WEIGHT, CERTIFICATE, JSON),
         check,
     ),
     Command(
         "repair",
         "offer ways to settle a contradiction, and write the mended file",
-        (*MODEL, MARKOV, TIMEOUT, WEIGHT, *REPAIRING, JSON),
+        (*MODEL, MARKOV, LIMIT, WEIGHT, *REPAIRING, JSON),
         repair,
     ),
 )

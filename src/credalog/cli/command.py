@@ -9,9 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from math import inf
-from time import monotonic
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from credalog.choices import MarkovName
@@ -31,9 +29,6 @@ SECONDS = 30.0
 
 SHORTEST = 0.1
 """The least number of seconds that the questions left are given, however late it is."""
-
-STARTING = 0.5
-"""The seconds beside its limit in which a command may start: the rest of what is promised is for its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +124,7 @@ MODEL = (
     ),
     Argument("--limit", "refuse to ground to more than N sentences (default 2,000,000)", "N", positive(int)),
 )
+TIMEOUT = Argument("--timeout", "seconds for the whole command (default: any)", "S", positive(float))
 MARKOV = Argument(
     "--markov", "the independences implied (default local)", default="local", choices=get_args(MarkovName)
 )
@@ -141,12 +137,7 @@ QUERY = Argument("query", "a question such as 'P(a | b and not c)'", "QUERY")
 EFFORT = (
     *MODEL,
     Argument("--tolerance", "the gap that counts as exact (default 1e-4)", "T", precision, 1e-4),
-    Argument(
-        "--timeout",
-        "seconds for the whole command (default: 30 for each question)",
-        "S",
-        positive(float),
-    ),
+    replace(TIMEOUT, help="seconds for the whole command (default: 30 for each question)"),
     MARKOV,
     JSON,
 )
@@ -158,15 +149,18 @@ def effort(arguments: Namespace, *more: str, left: int = 1) -> dict[str, Any]:
     A limit that the user gives is for the whole command: the questions left share what is left of it.
     """
     limits = {name: getattr(arguments, name) for name in ("timeout", "tolerance", "markov", *more)}
-    return limits | {"timeout": min(arguments.timeout or SECONDS, max(SHORTEST, time_left(arguments)) / left)}
+    return limits | {"timeout": seconds_left(arguments, SECONDS, left=left)}
+
+
+def seconds_left(arguments: Namespace, usual: float, *, left: int = 1) -> float:
+    """Return the seconds for the next of the questions left, of which each has the usual ones at most."""
+    return min(arguments.timeout or usual, max(SHORTEST, time_left(arguments)) / left)
 
 
 def time_left(arguments: Namespace) -> float:
     """Return the seconds that are left of the command's limit, if it has one."""
-    if arguments.timeout is None:
-        return inf
-    began: float = arguments.began
-    return float(arguments.timeout) + STARTING - (monotonic() - began)
+    left: float = arguments.clock.left
+    return left
 
 
 def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:

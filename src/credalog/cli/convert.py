@@ -11,7 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, Argument, Command, load_model, note
+from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model, note
 from credalog.cli.output import write, write_json
 from credalog.errors import CredalogError
 
@@ -24,6 +24,13 @@ FORMS = ("lcn", "v-credal", "h-credal", "bayes", "bif")
 
 def learn(arguments: Namespace) -> int:
     """Fill in every `?` of a model from a table of observations, and write the result."""
+    from credalog.text.sheets import TABLES
+
+    suffixes = Path(arguments.file).suffix.lower(), Path(arguments.observations).suffix.lower()
+    if suffixes[0] in TABLES and suffixes[1] not in TABLES:
+        raise CredalogError(
+            f"{arguments.file} is a table, not a model", advice="The model comes first, then the table."
+        )
     sheet = _sheet(arguments.observations)
     model = _structure(arguments, sheet)
     learned = model.learn(
@@ -145,6 +152,6 @@ TARGET = Argument("target", "the file to write: .lcn, .bif or .uai", "OUT")
 FORM = Argument("--form", "the form, where the name does not tell it", choices=FORMS)
 
 CONVERTING = (
-    Command("learn", "fill in every `?` from data", (*MODEL, *LEARNING, JSON, OUTPUT), learn),
-    Command("convert", "write a network in another form", (*MODEL, TARGET, FORM, JSON), convert),
+    Command("learn", "fill in every `?` from data", (*MODEL, TIMEOUT, *LEARNING, JSON, OUTPUT), learn),
+    Command("convert", "write a network in another form", (*MODEL, TIMEOUT, TARGET, FORM, JSON), convert),
 )

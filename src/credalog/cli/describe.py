@@ -10,9 +10,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, Argument, Command, load_model
+from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model
 from credalog.cli.output import check_target, write, write_json
 from credalog.errors import CredalogError
 
@@ -77,7 +78,8 @@ def graph(arguments: Namespace) -> int:
 
     check_target(arguments.output, model=arguments.file)
     drawn = load_model(arguments).graph
-    match arguments.form:
+    suffix = Path(arguments.output or "").suffix.lower().removeprefix(".")
+    match arguments.form or (suffix if suffix in ("dot", "svg", "png", "json") else None):
         case "json":
             write_json(drawn.to_dict(), arguments.output)
         case "png":
@@ -103,8 +105,13 @@ def independences(arguments: Namespace) -> int:
     implied = markov.independences(model.graph, wanted)
     declared = (one for one in network.independences if not wanted.keys().isdisjoint(one.left + one.right))
     found = chain(implied, declared)
-    for line in _json_lines(found) if arguments.json else (f"{one}\n" for one in found):
-        write(line)
+    try:
+        for line in _json_lines(found) if arguments.json else (f"{one}\n" for one in found):
+            write(line)
+    except KeyboardInterrupt:
+        # What was found so far is a list, too.
+        write('\n], "is_complete": false}\n' if arguments.json else "")
+        raise
     return ANSWERED
 
 
@@ -133,10 +140,13 @@ WIDENING = (
 VARIABLES = Argument("variable", "list only those of these variables", "VARIABLE", nargs="*")
 
 DESCRIBING = (
-    Command("ground", "write the ground network", (*MODEL, JSON, OUTPUT), ground),
-    Command("widen", "make every probability an interval", (*MODEL, *WIDENING, JSON, OUTPUT), widen),
-    Command("graph", "draw the dependency graph", (*MODEL, *FORMS, OUTPUT), graph),
+    Command("ground", "write the ground network", (*MODEL, TIMEOUT, JSON, OUTPUT), ground),
+    Command("widen", "make every probability an interval", (*MODEL, TIMEOUT, *WIDENING, JSON, OUTPUT), widen),
+    Command("graph", "draw the dependency graph", (*MODEL, TIMEOUT, *FORMS, OUTPUT), graph),
     Command(
-        "independences", "list the independences a network implies", (*MODEL, VARIABLES, JSON), independences
+        "independences",
+        "list the independences a network implies",
+        (*MODEL, TIMEOUT, VARIABLES, JSON),
+        independences,
     ),
 )

@@ -29,6 +29,7 @@ from credalog.cli.command import (
     precision,
     refuse_unless,
     share,
+    time_left,
 )
 from credalog.cli.output import (
     BAR,
@@ -112,7 +113,7 @@ def map_(arguments: Namespace) -> int:
     is_hurwicz = arguments.criterion == "hurwicz"
     refuse_unless(arguments.alpha is None or is_hurwicz, "--alpha", Option("criterion", "hurwicz"))
     model = load_model(arguments)
-    with Watch() as watch:
+    with Watch(arguments.clock) as watch:
         watch.begin("best score")
         found = model.map(
             arguments.variables,
@@ -122,6 +123,8 @@ def map_(arguments: Namespace) -> int:
             report=watch,
             **effort(arguments),
         )
+    arguments.clock.silence()
+    found = arguments.clock.timely(found)
     if arguments.json:
         write_json(found.to_dict())
     else:
@@ -141,14 +144,23 @@ def explain(arguments: Namespace) -> int:
     for text in arguments.measure:
         model.question(text)
     limits = effort(arguments, left=1 + len(arguments.measure))
-    found = model.explain(arguments.query, most=arguments.most, **limits)
-    left = [] if found.is_interrupted else arguments.measure
+    found = _timely(model.explain(arguments.query, most=arguments.most, **limits), arguments)
+    left = [] if found.is_interrupted or time_left(arguments) <= 0.0 else arguments.measure
     measured = list(_measured(model, left, arguments))
+    arguments.clock.silence()
     if arguments.json:
         write_json({**found.to_dict(), "measurements": [one.to_dict() for one in measured]})
     else:
         _write_explanation(found, measured)
-    return ANSWERED if len(measured) == len(arguments.measure) and not found.is_interrupted else INTERRUPTED
+    is_whole = len(measured) == len(left) and not found.is_interrupted
+    return ANSWERED if is_whole or arguments.clock.is_over else INTERRUPTED
+
+
+def _timely(found: Explanation, arguments: Namespace) -> Explanation:
+    """Return an explanation that the alarm cut short as one whose time was up."""
+    timely = arguments.clock.timely
+    explanation: Explanation = timely(replace(found, answer=timely(found.answer)))
+    return explanation
 
 
 def _measured(model: LCN, measure: Sequence[str], arguments: Namespace) -> Iterator[Measurement]:
@@ -193,9 +205,12 @@ def measure(arguments: Namespace) -> int:
     model = load_model(arguments)
     within = arguments.within or PRECISION
     found = model.rank(arguments.query, within=within, most=arguments.most, **effort(arguments))
+    found = arguments.clock.timely(replace(found, before=arguments.clock.timely(found.before)))
+    arguments.clock.silence()
+    code = INTERRUPTED if found.is_interrupted else ANSWERED
     if arguments.json:
         write_json(found.to_dict())
-        return ANSWERED
+        return code
     write_table(ANSWERS, [found.before.to_dict()])
     if found.measurements:
         write(f"\nMeasured to within {within:g}, the interval would be no wider than\n")
@@ -203,7 +218,7 @@ def measure(arguments: Namespace) -> int:
     left = f"; {len(found.untried):,} others were not looked at" if found.untried else ""
     looked = len(found.measurements)
     write(f"\n{looked:,} measurement{'' if looked == 1 else 's'} imagined{left}.\n")
-    return ANSWERED
+    return code
 
 
 # ---- maximum entropy ----------------------------------------------------------------------------------
@@ -214,7 +229,8 @@ def maxent(arguments: Namespace) -> int:
     check_target(arguments.output)
     model = load_model(arguments)
     asked = [model.question(text) for text in arguments.query]
-    found = model.maxent(**effort(arguments))
+    found = arguments.clock.timely(model.maxent(**effort(arguments)))
+    arguments.clock.silence()
     queries = [] if found.distribution is None else [_under(found, query) for query in asked]
     if found.distribution is not None and arguments.output is not None:
         _export(found.distribution, arguments.output)

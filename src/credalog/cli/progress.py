@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Warrant
+
 if TYPE_CHECKING:
+    from credalog.cli.clock import Clock
     from credalog.methods.answer import Progress
     from credalog.methods.intervals import Round
 
@@ -21,14 +25,18 @@ PAUSE = 0.1
 
 CLEAR = "\r\x1b[K"
 
+ENDS = frozenset(end.value for end in End)
+
 
 class Watch:
     """Follow one question after the other, and remember whether the user has had enough."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         self.question = ""
+        self._clock = clock
         self.is_interrupted = False
-        self._latest: dict[str, Progress] = {}
+        self.interval = VACUOUS
+        """What was reported of the two ends of a question so far, by a solver's word."""
         self._began = monotonic()
         self._drawn = 0.0
         self._is_seen = sys.stderr.isatty()
@@ -42,16 +50,22 @@ class Watch:
         if self._is_seen:
             print(CLEAR, end="", file=sys.stderr, flush=True)
 
-    def begin(self, question: str) -> None:
-        """Turn to another question and forget what was known of the last."""
+    def begin(self, question: str, known: Interval = VACUOUS) -> None:
+        """Turn to another question, of which no more is known, and forget what was known of the last."""
         self.question = question
         self._began = monotonic()
-        self._latest.clear()
+        self.interval = known
 
     def say(self, line: str) -> None:
         """Show a line of words until there is something to report."""
         if self._is_seen:
             print(f"{CLEAR}{line}", end="", file=sys.stderr, flush=True)
+
+    @property
+    def bounds(self) -> Interval:
+        """Return the bounds that were reported; what attains them was checked against a part only."""
+        ends = (replace(self.interval[end], witnessed=None) for end in End)
+        return Interval(*ends, scale=self.interval.scale)
 
     @property
     def seconds(self) -> float:
@@ -60,7 +74,9 @@ class Watch:
 
     def __call__(self, progress: Progress) -> None:
         """Take note of a report, and show it."""
-        self._latest[progress.task] = progress
+        if progress.task in ENDS:
+            reported = Endpoint(progress.bound, progress.witnessed, Warrant.CLAIMED)
+            self.interval = self.interval.learning(reported, End(progress.task))
         self._show(_line(self.question, progress))
 
     def round(self, done: Round) -> None:
@@ -75,13 +91,9 @@ class Watch:
             self._drawn = monotonic()
             self.say(line)
 
-    def reached(self, end: str) -> tuple[float | None, float | None]:
-        """Return the bound and the witnessed value of one end so far, None where unknown."""
-        latest = self._latest.get(end)
-        return (None, None) if latest is None else (latest.bound, latest.witnessed)
-
     def _interrupt(self, *_: object) -> None:
-        self.is_interrupted = True
+        # Where the time is up, what is under way ends in the same way, but nobody has had enough.
+        self.is_interrupted = self._clock is None or not self._clock.is_over
         raise KeyboardInterrupt
 
 

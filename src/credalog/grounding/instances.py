@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -65,6 +66,7 @@ class InstanceTables:
         self._indexes: dict[int, _Index | None] = {}
         self.tried = 0
         """How many bindings were tried so far."""
+        self._most_tried = inf
 
     def tables(self) -> Iterator[Table]:
         """Yield the instances in order, some at a time."""
@@ -72,10 +74,10 @@ class InstanceTables:
 
     def count(self, *, limit: int, tries: int) -> tuple[int, int]:
         """Return the numbers of instances and of tries, until one of them exceeds its limit."""
-        found = 0
+        found, self._most_tried = 0, tries
         for table in self.tables():
             found += table.count
-            if found > limit or self.tried > tries:
+            if found > limit:
                 break
         return found, self.tried
 
@@ -96,6 +98,8 @@ class InstanceTables:
             return
         for extended in self._extended(self._levels[depth], table):
             self.tried += extended.count
+            if self.tried > self._most_tried:
+                return
             kept = self._admitted(self._levels[depth], extended)
             if kept.count:
                 yield from self._from(depth + 1, kept)

@@ -114,12 +114,12 @@ def _check_configuration(
         )
     for value, parent, possible in zip(configuration, table.parents, values, strict=True):
         if value not in possible:
-            where = f", in {source.rows[0]}" if source and source.rows else ""
-            raise Misstatement(
-                f"{_spelt(parent)} has no value {value}{where}",
+            error = Misstatement(
+                f"{_spelt(parent)} has no value {value}",
                 lexeme=value,
                 advice=f"Its values are {listed(possible)}.",
             )
+            raise _in_row(error, source)
 
 
 def _spelt(term: Term) -> str:
@@ -140,6 +140,21 @@ def equal(term: Term, value: str, signature: Signature) -> Pattern:
 
 def _row(rule: Rule, signature: Signature) -> Iterator[Rule]:
     """Yield a rule for each value of which something is said or wanted."""
+    try:
+        yield from _entries(rule, signature)
+    except Misstatement as error:
+        raise _in_row(error, rule.source) from None
+
+
+def _in_row(error: Misstatement, source: Source | None) -> Misstatement:
+    """Return a complaint that names the row of a table at fault."""
+    if source is not None and source.rows:
+        error.message += f", in {source.rows[0]}"
+        error.args = (error.message,)
+    return error
+
+
+def _entries(rule: Rule, signature: Signature) -> Iterator[Rule]:
     row = rule.assessment
     assert isinstance(row, Row)
     values = _values(row.claim, signature)

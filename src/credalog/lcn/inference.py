@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -30,7 +31,7 @@ from credalog.network.expressions import Combined, observing
 from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.text.statements import readable
 from credalog.theory import Theory
@@ -267,10 +268,17 @@ class Inference(Wording):
         from credalog.methods.compiled import Compiled
         from credalog.methods.points import answers as points
 
-        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
-        if compiled.credal is None or options.method not in ("auto", "points"):
+        if options.method not in ("auto", "points"):
             return None
-        return points.marginals(compiled.credal, marginal_atoms(self.ground()), observed, options)
+        compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
+        atoms = marginal_atoms(self.ground())
+        # Where there is no time for it, nobody need try again.
+        found: tuple[Answer, ...] | None = ()
+        with suppress(OutOfTime), spending(Budget.of(options.timeout * len(atoms))):
+            if compiled.credal is None:
+                return None
+            found = points.marginals(compiled.credal, atoms, observed, options)
+        return found
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""

@@ -163,7 +163,9 @@ class LCN(Analysis):
 
         recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
         theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)
-        observations = Observations(sheet_of(data), dict(columns or {}), tuple(missing))
+        observations = Observations(
+            sheet_of(data), dict(columns or {}), (missing,) if isinstance(missing, str) else tuple(missing)
+        )
         found = learned(theory, observations, recipe)
         if report is not None:
             for note in found.notes:

@@ -89,7 +89,8 @@ class Observations:
         raise LanguageError(
             f"{text!r} in the column {column.name} of {self.sheet.name} is no value of {variable.name}",
             place=self.sheet.place(row, column.name),
-            advice=f"{meant}Its values are {values}; an empty cell, NA or ? is a missing value.",
+            advice=f"{meant}Its values are {values}; an empty cell, NA or ? is a missing value. "
+            f"So is {text} with --missing {text}, or missing={text!r} in Python.",
         )
 
     def tally(self, claim: Formula, given: Formula, names: Callable[[Variable], tuple[str, ...]]) -> Tally:

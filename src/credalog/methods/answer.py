@@ -15,6 +15,7 @@ from credalog.network.expressions import Question
 from credalog.network.formulas import Formula, Is, Variable, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import OutOfTime
 from credalog.numbers.interval import Interval, Status
 from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE
@@ -251,11 +252,14 @@ def _claim(answer: Answer) -> Formula:
 
 
 def last_of(stages: Iterable[T], first: T) -> tuple[T, bool]:
-    """Go through ever better results; return the last one, and whether Ctrl-C came before the end."""
+    """Go through ever better results until the time is up; return the last one, and whether Ctrl-C came."""
     best = first
     try:
         for better in stages:
             best = better
     except KeyboardInterrupt:
         return best, True
+    except OutOfTime:
+        # What is needed for the next result cannot be had in time.
+        return best, False
     return best, False

@@ -27,7 +27,7 @@ from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
 from credalog.network.relevance import Relevance, is_polytree, relevance
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status
 from credalog.numbers.tolerances import Gap, absolute_gap, allowed_gap
 from credalog.tables import credal
@@ -37,6 +37,9 @@ __all__ = ["Engine", "marginals", "query"]
 
 FIRST_SHARE, CLOSER = 0.8, 0.9
 """The share of the time for a first look at cases, and how much closer than needed the second one is."""
+
+SETS_SHARE, FIRST_LOOK = 0.75, 0.25
+"""The share of the time for set propagation where it suits the query, and where programs suit it better."""
 
 MOST_FAMILIES = 60
 """Where more tables of a credal network may bear on a query, programs on cliques come to nothing in time."""
@@ -99,6 +102,39 @@ class Engine:
 
         `models` are shared by the queries of one batch.
         """
+        budget = Budget.of(options.timeout)
+        try:
+            with spending(budget):
+                answer = self._asked(asked, options, models)
+            return self._not_vacuous(answer, options)
+        except (OutOfTime, KeyboardInterrupt) as stopped:
+            # It was in the midst of what all methods need.
+            is_interrupted = isinstance(stopped, KeyboardInterrupt)
+            interval = VACUOUS if is_interrupted else self.hasty_bounds(asked)
+            status = Status.UNDECIDED if interval == VACUOUS else Status.BOUNDED
+            return Answer(asked, interval, status, options.method, budget.elapsed, is_interrupted)
+
+    def _not_vacuous(self, answer: Answer, options: Options) -> Answer:
+        """Return an answer that the time was too short for with what is known in a moment."""
+        is_open = answer.interval == VACUOUS and options.method == "auto" and not answer.interrupted
+        if not is_open or not isinstance(answer.query, Query):
+            return answer
+        interval = self.hasty_bounds(answer.query)
+        return replace(answer, interval=interval, status=interval.status(options.tolerance))
+
+    def hasty_bounds(self, asked: Query) -> Interval:
+        """Bound by what is said near to a query, in a moment when the time is up; if there is a graph."""
+        if "graph" not in vars(self.compiled):
+            return VACUOUS
+        from credalog.methods import intervals
+
+        compiled = self.compiled
+        return intervals.bounds(
+            compiled.network, asked, markov=compiled.markov, budget=Budget.of(0.0), graph=compiled.graph
+        )
+
+    def _asked(self, asked: Query, options: Options, models: Models | None) -> Answer:
+        """Bound one probability, unless the time is up before that is begun."""
         self.compiled.require_known(asked)
         method = method_named(options.method)
         if method is None:
@@ -112,6 +148,15 @@ class Engine:
 
     def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
         """Return the marginals that are found together: of points in one pass, of ties by a few programs."""
+        budget = Budget.of(options.timeout * len(atoms))
+        with suppress(OutOfTime), spending(budget):
+            return self._at_once(atoms, given, options, budget)
+        return {}
+
+    def _at_once(
+        self, atoms: Sequence[Is], given: Formula, options: Options, budget: Budget
+    ) -> Mapping[Is, Answer]:
+        """Find marginals together, unless the time is up before."""
         self.compiled.require_known(Query(TRUE, given))
         credal = self.compiled.credal
         if credal is not None and options.method in ("auto", "points"):
@@ -119,11 +164,11 @@ class Engine:
             return dict(zip(atoms, found, strict=False))
         if given != TRUE or options.method != "auto" or self.compiled.markov is Markov.NONE:
             return {}
-        return self._tied_at_once(atoms, options)
+        return self._tied_at_once(atoms, options, budget)
 
-    def _tied_at_once(self, atoms: Sequence[Is], options: Options) -> Mapping[Is, Answer]:
+    def _tied_at_once(self, atoms: Sequence[Is], options: Options, budget: Budget) -> Mapping[Is, Answer]:
         """Bound all marginals by sound propagation, and attain those of tied variables together."""
-        compiled, budget = self.compiled, Budget.of(options.timeout * len(atoms))
+        compiled = self.compiled
         if len(atoms) < together.FEWEST or not compiled.problem.structure.core:
             return {}
         from credalog.methods.intervals import propagate
@@ -145,9 +190,14 @@ class Engine:
 
         Those of a credal network do: none of its local sets is empty.
         """
-        if self.compiled.credal is not None:
-            return True
-        return self.cliques.extends(kept, options, budget or Budget.of(options.timeout))
+        budget = budget or Budget.of(options.timeout)
+        try:
+            with spending(budget):
+                if self.compiled.credal is not None:
+                    return True
+                return self.cliques.extends(kept, options, budget)
+        except OutOfTime:
+            return None
 
     def is_consistent(self, options: Options, budget: Budget | None = None) -> bool | None:
         """Tell whether the network has a model; None where the time ran out first."""
@@ -247,20 +297,22 @@ class _Asked:
         if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
-        return self._in_turn(ways if self._suits_sets() else ways[::-1])
+        return self._in_turn(ways, (SETS_SHARE if self._suits_sets() else FIRST_LOOK, 1.0))
 
-    def _in_turn(self, ways: Sequence[Callable[[float], Answer]]) -> Answer:
-        """Try one way for half of the time, then the other on what is left open; join what both find."""
+    def _in_turn(self, ways: Sequence[Callable[[float], Answer]], parts: Sequence[float]) -> Answer:
+        """Try one way for a part of the time, then the other on what is left open; join what both find."""
         best: Answer | None = None
-        for way, part in zip(ways, (0.5, 1.0), strict=True):
-            with suppress(ProblemTooLarge):
+        for way, part in zip(ways, parts, strict=True):
+            with suppress(ProblemTooLarge, OutOfTime):
                 found = way(part * self.budget.remaining)
                 interval = found.interval if best is None else best.interval.joined(found.interval)
                 status = interval.status(self.options.tolerance)
                 best = replace(found, interval=interval, status=status, seconds=self.budget.elapsed)
                 if status is Status.EXACT or found.interrupted:
                     return best
-        assert best is not None, "bounds without vertices are never too large"
+        if best is None:
+            # Bounds without vertices are never too large, so there was no time.
+            raise OutOfTime
         return best
 
     def _by_cliques(self, seconds: float) -> Answer:
@@ -390,7 +442,8 @@ class _Asked:
         """Ask each corner of the likelihoods by itself; all of them together bound, each alone attains."""
         intervals = list[Interval]()
         for left, corner in zip(range(len(corners), 0, -1), corners, strict=True):
-            options = self._with_timeout(self.budget.remaining / left)
+            # What bounds one corner does not bound the others: nobody is told of it.
+            options = replace(self._with_timeout(self.budget.remaining / left), report=None)
             engine = Engine(corner.network, self.compiled.markov)
             with suppress(ImpossibleEvidence):
                 answer = _Asked(engine, asked, options, Models()).factorized()

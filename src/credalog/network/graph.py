@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from credalog.errors import UnknownName
 from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.network.sentences import Independence, Network, Sentence
+from credalog.numbers.budget import require_time
 
 __all__ = [
     "Combination",
@@ -197,6 +198,7 @@ class _Stamps:
 
     def add(self, sentence: Sentence) -> None:
         """Add one sentence's stamp: condition to claim, claim to its variables, and back if tau."""
+        require_time()
         if not sentence.draws:
             return
         claim = self._claim(sentence)
@@ -249,6 +251,7 @@ def _parents(count: int, edges: Iterable[tuple[int, int]]) -> tuple[Indices, ...
 
 
 def _parents_of(x: int, sources: dict[int, list[int]], count: int) -> Indices:
+    require_time()
     seen = {x}
     frontier = [x]
     while frontier:

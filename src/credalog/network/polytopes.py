@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
+from credalog.numbers.budget import require_time
 
 __all__ = [
     "Configuration",
@@ -45,6 +46,11 @@ Vertex: TypeAlias = tuple[Fraction, ...]
 Configuration: TypeAlias = tuple[int, ...]
 Place: TypeAlias = tuple[int, Configuration]
 _Ray: TypeAlias = tuple[int, ...]
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+NEAR = 1e-9
+"""Sums of floats that are so far from one are on the same side of it as sums of fractions."""
 
 MAX_CONDITION_WORLDS = 1 << 16
 """The largest table of parent configurations on which a condition is evaluated to see if it is local."""
@@ -69,7 +75,7 @@ class LocalPolytope:
     def is_empty(self) -> bool:
         """Tell whether no probability vector satisfies all rows."""
         bounds = single_value_bounds(self)
-        return not (vertices(self) if bounds is None else _interval_ranges(*bounds))
+        return not vertices(self) if bounds is None else _is_contradiction(*bounds)
 
     def contains(self, theta: Sequence[Fraction]) -> bool:
         """Tell whether a vector is a distribution that satisfies every row, exactly."""
@@ -123,17 +129,32 @@ def _interval_ranges(
     lows: Sequence[Fraction], highs: Sequence[Fraction]
 ) -> tuple[tuple[Fraction, Fraction], ...]:
     """Return the least and the greatest probability of each value that has an interval of its own."""
-    least, most = sum(lows), sum(highs)
-    if any(low > high for low, high in zip(lows, highs, strict=True)) or not least <= 1 <= most:
+    if _is_contradiction(lows, highs):
         return ()
+    least, most = sum(lows), sum(highs)
     pairs = zip(lows, highs, strict=True)
     return tuple((max(low, 1 - (most - high)), min(high, 1 - (least - low))) for low, high in pairs)
 
 
+def _is_contradiction(lows: Sequence[Fraction], highs: Sequence[Fraction]) -> bool:
+    """Tell whether no distribution lies between the bounds: floats decide what is not near, at less cost."""
+    if any(low > high for low, high in zip(lows, highs, strict=True)):
+        return True
+    least, most = sum(map(float, lows)), sum(map(float, highs))
+    if least < 1.0 - NEAR and most > 1.0 + NEAR:
+        return False
+    return not sum(lows) <= 1 <= sum(highs)
+
+
 def single_value_bounds(polytope: LocalPolytope) -> tuple[list[Fraction], list[Fraction]] | None:
     """Return bounds on each value by itself, if that is all the rows say: a + b theta_k in [lower, upper]."""
-    lows, highs = [Fraction(0)] * polytope.size, [Fraction(1)] * polytope.size
+    lows, highs = [_ZERO] * polytope.size, [_ONE] * polytope.size
+    places = _unit_places(polytope.size)
     for row in polytope.rows:
+        place = places.get(id(row.coefficients))
+        if place is not None:
+            lows[place], highs[place] = max(lows[place], row.lower), min(highs[place], row.upper)
+            continue
         usual = (
             row.coefficients[0] if row.coefficients.count(row.coefficients[0]) > 1 else row.coefficients[-1]
         )
@@ -146,6 +167,18 @@ def single_value_bounds(polytope: LocalPolytope) -> tuple[list[Fraction], list[F
             low, high = sorted(((low - usual) / slope, (high - usual) / slope))
         lows[odd[0]], highs[odd[0]] = max(lows[odd[0]], low), min(highs[odd[0]], high)
     return lows, highs
+
+
+@cache
+def _units(size: int) -> tuple[Vertex, ...]:
+    """Return the rows of the identity: what names one value has one of these, and few are kept."""
+    return tuple(tuple(_ONE if i == j else _ZERO for j in range(size)) for i in range(size))
+
+
+@cache
+def _unit_places(size: int) -> Mapping[int, int]:
+    """Return the place of the one in each of these very tuples, which are never given up."""
+    return {id(unit): place for place, unit in enumerate(_units(size))}
 
 
 @lru_cache(maxsize=65536)
@@ -364,6 +397,7 @@ def _places(
     index: Mapping[Variable, int],
 ) -> tuple[Place, ...]:
     """Return the variable and the parent configurations that a sentence is local to."""
+    require_time()
     claimed = sentence.claim_scope
     if len(claimed) != 1:
         return ()
@@ -396,6 +430,10 @@ def _configurations(
 
 def local_row(sentence: Sentence, x: Variable) -> Row:
     """Write the claims of a sentence about x alone as a row on the values of x."""
+    require_time()
+    if len(sentence.claims) == 1 and sentence.claims[0][0] == 1 and isinstance(sentence.claims[0][1], Is):
+        place = x.values.index(sentence.claims[0][1].value)
+        return Row(_units(len(x.values))[place], sentence.lower, sentence.upper)
     coefficients = [Fraction(0)] * len(x.values)
     for weight, claim in sentence.claims:
         if isinstance(claim, Is):

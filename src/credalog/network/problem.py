@@ -17,15 +17,12 @@ from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
 
-import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
-
 from credalog.network.formulas import Is, Variable, conjunction, truth_table
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.polytopes import Configuration, LocalPolytope, Place, local_polytopes, local_row
 from credalog.network.sentences import Network, Sentence
 from credalog.network.structure import Condition, Reading, Structure, ancestors
+from credalog.numbers.budget import require_time
 
 __all__ = ["Problem", "Statement", "problem_of", "relevant_part", "separate_parts"]
 
@@ -148,6 +145,7 @@ class _Parents:
 
 
 def _numbers(variables: Iterable[Variable], index: Mapping[Variable, int]) -> tuple[int, ...]:
+    require_time()
     return tuple(index[v] for v in variables)
 
 
@@ -184,6 +182,7 @@ class _Ownership:
         return tuple(sorted(anchored, key=lambda s: s.number)), tuple(map(tuple, owned))
 
     def _owner(self, statement: Statement) -> int | None:
+        require_time()
         claimed = statement.sentence.claim_scope
         if len(claimed) != 1 or statement.number in self.forced:
             return None
@@ -207,6 +206,7 @@ class _Ownership:
         rows = [local_row(s.sentence, self.variables[x]) for s in statements]
         holds = [truth_table(s.sentence.given, parents) for s in statements]
         for configuration in product(*(range(len(p.values)) for p in parents)):
+            require_time()
             here = [row for row, table in zip(rows, holds, strict=True) if table[configuration]]
             local = self.polytopes[x].get(configuration)
             known = local.rows if local is not None else ()
@@ -231,24 +231,31 @@ def separate_parts(
 ) -> list[frozenset[int]]:
     """Split variables into parts that share no parent, statement or condition."""
     members = sorted(set(among))
-    place = {x: i for i, x in enumerate(members)}
     groups: list[Iterable[int]] = [together]
     groups += [(x, *problem.structure.parents[x]) for x in members]
     groups += [s.scope for s in problem.all_statements]
     groups += [(*c.left, *c.right, *c.given) for c in problem.declared]
-    inside = ([place[x] for x in group if x in place] for group in groups)
-    links = [pair for group in inside for pair in pairwise(group)]
-    sources, targets = np.array(links, dtype=np.intp).reshape(-1, 2).T
-    linked = sp.coo_array((np.ones(len(links)), (sources, targets)), shape=(len(members), len(members)))
-    count, part_of = connected_components(linked, directed=False)
-    parts: list[set[int]] = [set() for _ in range(count)]
-    for x, part in zip(members, part_of, strict=True):
-        parts[part].add(x)
-    return [frozenset(part) for part in parts]
+    above = {x: x for x in members}
+    for group in groups:
+        require_time()
+        for x, y in pairwise(x for x in group if x in above):
+            above[_top(above, x)] = _top(above, y)
+    parts: dict[int, list[int]] = {}
+    for x in members:
+        parts.setdefault(_top(above, x), []).append(x)
+    return [frozenset(part) for part in parts.values()]
+
+
+def _top(above: dict[int, int], x: int) -> int:
+    """Return the variable that stands for the part of another, and shorten the way to it (union-find)."""
+    while above[x] != x:
+        above[x] = x = above[above[x]]
+    return x
 
 
 def restrict(problem: Problem, kept: Sequence[int]) -> Problem:
     """Keep only some variables, which must include all their ancestors."""
+    require_time()
     renumber = {old: new for new, old in enumerate(kept)}
     structure = problem.structure
     restricted = Structure(

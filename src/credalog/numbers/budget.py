@@ -1,16 +1,20 @@
 """Time to spend: one deadline, shares of what is left of it, and a way to call the work off.
 
-Input: a number of seconds. Output: `Budget`, which every loop asks whether it may go on.
+Input: a number of seconds. Output: `Budget`, which every loop asks whether it may go on. What many questions
+share is set up by whoever comes first: its loops ask the budget of the question under way, `require_time`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Event
 from time import monotonic
 
-__all__ = ["Budget", "OutOfTime"]
+__all__ = ["Budget", "OutOfTime", "require_time", "spending"]
 
 SHORTEST = 0.05
 """The least number of seconds that a solver is given: what it does not finish, its caller sees in time."""
@@ -70,3 +74,23 @@ class Budget:
     def stop(self) -> None:
         """Call the work off: this budget and all its shares are spent."""
         self.stopped.set()
+
+
+_UNDER_WAY: ContextVar[Budget | None] = ContextVar("under_way", default=None)
+
+
+@contextmanager
+def spending(budget: Budget) -> Iterator[None]:
+    """Let what is called from here, and is handed no budget, ask this one; never around a `yield`."""
+    token = _UNDER_WAY.set(budget)
+    try:
+        yield
+    finally:
+        _UNDER_WAY.reset(token)
+
+
+def require_time() -> None:
+    """Leave a computation without a partial result where the time of the question under way is up."""
+    budget = _UNDER_WAY.get()
+    if budget is not None:
+        budget.require_time()

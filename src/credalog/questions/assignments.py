@@ -19,6 +19,7 @@ for any model m found on the way the lower end of P(y | e) is at most P_m(y | e)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -50,7 +51,7 @@ from credalog.network.polytopes import ranges, vacuous
 from credalog.network.problem import Problem, relevant_part
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading, ancestors
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, require_time
 from credalog.numbers.interval import End, Endpoint
 from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
@@ -195,6 +196,7 @@ class Assignments:
             return (), np.ones(())
         values: Floats = np.empty((*sizes, structure.sizes[x]))
         for configuration in product(*map(range, sizes)):
+            require_time()
             polytope = self.problem.polytopes[x].get(configuration) or vacuous(structure.sizes[x])
             values[configuration] = [
                 above(high) if end is End.UPPER else below(low) for low, high in ranges(polytope)
@@ -230,7 +232,8 @@ class Assignments:
         prefix = self._prefix(assigned)
         key = tuple(prefix.items())
         if key not in self._relaxed:
-            self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
+            with suppress(OutOfTime):
+                self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
 
     def _relaxation_bound(self, prefix: Assigned) -> float:
         try:
@@ -259,7 +262,9 @@ class Assignments:
         prefix = self._prefix(assigned)
         if prefix:
             factor = self._loose_factor(assigned, end)
-            self._find_end(prefix, _scaled(limits, factor), end=end)
+            # What was found by the time that is up counts.
+            with suppress(OutOfTime):
+                self._find_end(prefix, _scaled(limits, factor), end=end)
         return self.known_end(assigned, end=end)
 
     def _loose_factor(self, assigned: Assigned, end: End) -> float:
@@ -390,13 +395,14 @@ class Assignments:
         engine, asked = self.engine, Query(self.given)
         chosen = [self.problem.variables[x] for x in sorted(self.chosen)]
         about = tuple(dict.fromkeys((*chosen, *asked.scope)))
-        for witness in find_models(engine.network, engine.graph, engine.markov, asked, budget=budget):
-            model = witness.distribution
-            if witness.value > 0.0 and engine.cliques.admits(model, engine.network, about):
-                tables = model.marginals([(v,) for v in chosen])
-                states = {self.number[v]: int(np.argmax(t)) for v, t in zip(chosen, tables, strict=True)}
-                self._attain(self._prefix(states), model)
-                return states
+        with suppress(OutOfTime):
+            for witness in find_models(engine.network, engine.graph, engine.markov, asked, budget=budget):
+                model = witness.distribution
+                if witness.value > 0.0 and engine.cliques.admits(model, engine.network, about, self.budget):
+                    tables = model.marginals([(v,) for v in chosen], self.budget)
+                    states = {self.number[v]: int(np.argmax(t)) for v, t in zip(chosen, tables, strict=True)}
+                    self._attain(self._prefix(states), model)
+                    return states
         return None
 
     def _attain(self, prefix: Assigned, model: Distribution) -> None:

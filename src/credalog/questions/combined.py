@@ -11,6 +11,7 @@ copies are what the search branches on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isnan, prod
@@ -22,12 +23,12 @@ from credalog.methods.reduction import Reduced, reduced, rounded, scale_of
 from credalog.network.expressions import WIDE, Combined, Linear, Part, Question, Quotient, Summand
 from credalog.network.formulas import Formula
 from credalog.network.sentences import Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant, vacuous
 from credalog.numbers.scale import Scale
 from credalog.tables.distribution import Distribution
 
-__all__ = ["answer", "ask", "bounded_by_parts", "reduced_engine", "value_in"]
+__all__ = ["alone", "answer", "ask", "bounded_by_parts", "reduced_engine", "value_in"]
 
 PARTS_SHARE = 0.4
 """The share of the time for the parts under single conditions."""
@@ -104,12 +105,13 @@ class _Combination:
     def answer(self) -> Answer:
         """Bound the parts, then the whole where that is more than its parts."""
         try:
-            if isinstance(self.asked, Linear) and len(self.asked.parts()[0]) <= 1:
-                if self._is_wide:
-                    self._ask_claims(self.budget.share(PARTS_SHARE))
-                self._ask_whole(self.budget, {}, ())
-            else:
-                self._across()
+            with spending(self.budget), suppress(OutOfTime):
+                if isinstance(self.asked, Linear) and len(self.asked.parts()[0]) <= 1:
+                    if self._is_wide:
+                        self._ask_claims(self.budget.share(PARTS_SHARE))
+                    self._ask_whole(self.budget, {}, ())
+                else:
+                    self._across()
         except KeyboardInterrupt:
             self.is_interrupted = True
         status = self.interval.status(self.options.tolerance)
@@ -154,13 +156,13 @@ class _Combination:
         for done, part in enumerate(parts):
             share = budget.share(1.0 / (len(parts) - done))
             got = answer(
-                self.engine, _alone(part), replace(self.options, timeout=share.for_solver, report=None)
+                self.engine, alone(part), replace(self.options, timeout=share.for_solver, report=None)
             )
             self.is_interrupted |= got.interrupted
             found[part] = got.interval
             if self.is_interrupted:
                 break
-        return found | {part: vacuous(scale_of(_alone(part))) for part in parts if part not in found}
+        return found | {part: vacuous(scale_of(alone(part))) for part in parts if part not in found}
 
     def _possible(self) -> tuple[Formula, ...]:
         """Return the conditions that are proved to be possible in every model."""
@@ -272,7 +274,7 @@ class _Combination:
         return self.engine.cliques.admits(model, said, self.asked.scope, self.budget)
 
 
-def _alone(part: Part) -> Linear:
+def alone(part: Part) -> Linear:
     """Return what a sum says under one condition as a sum of its own."""
     return Linear(tuple(Summand(weight, claim, part.given) for weight, claim in part.claims))
 

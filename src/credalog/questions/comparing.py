@@ -24,7 +24,7 @@ from credalog.network.sentences import Contrast, Network, Query, Sentence, Weigh
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
 from credalog.numbers.printed import Printed
-from credalog.questions.combined import answer, bounded_by_parts, reduced_engine, value_in
+from credalog.questions.combined import alone, answer, bounded_by_parts, reduced_engine, value_in
 from credalog.questions.decide import Decision, Relation, Verdict, decide
 from credalog.theory import span
 
@@ -35,6 +35,12 @@ PARTS_SHARE = 0.3
 
 TOGETHER_SHARE = 0.5
 """The share of the time for the question whether several statements hold together."""
+
+PROVED_SHARE = 0.3
+"""The share of the time to prove ends of the parts in rational arithmetic, where they meet a threshold."""
+
+SIMPLE = 10**6
+"""The largest denominator of a number that an end of a part may be, if it is to meet a threshold."""
 
 CLEAR = 1e-6
 """A model settles a statement about a sum only where it misses the threshold by more than this."""
@@ -76,6 +82,8 @@ class _Combined:
         parts = bounded_by_parts(self.engine, self.asked, replace(self.options, timeout=share.for_solver))
         if parts is not None and self._verdict(parts) is not Verdict.UNDECIDED:
             return self._decision(self._verdict(parts), parts, "bounds of the parts")
+        if parts is not None and (verdict := self._at_an_end(parts)) is not None:
+            return self._decision(verdict, parts, "parts in rational arithmetic")
         try:
             found = reduced(self.engine.network, self.asked, self.engine.markov)
         except ProblemTooLarge:
@@ -86,6 +94,42 @@ class _Combined:
             return self._decision(self._verdict(interval), interval, "exact bounds")
         whole = self._of_whole(found, options)
         return whole if parts is None else replace(whole, interval=whole.interval.joined(parts))
+
+    def _at_an_end(self, parts: Interval) -> Verdict | None:
+        """Settle a statement whose threshold is an end to the last digit (proof 20): None where it is not."""
+        holding = End.LOWER if self.relation is Relation.AT_LEAST else End.UPPER
+        sign, limit = int(holding.sign), float(self.threshold)
+        if abs(parts[holding].bound - limit) <= CLEAR:
+            proved = self._proved_excess(holding)
+            return Verdict.CERTAIN if proved is not None and sign * proved >= 0 else None
+        worst, best = parts[holding].witnessed, parts[holding.opposite].witnessed
+        if worst is None or best is None or abs(best - limit) > CLEAR or sign * (worst - limit) >= -CLEAR:
+            return None
+        # Some models violate it. Another is at the end, which is the threshold, as far as models are known.
+        return Verdict.UNDETERMINED if self._proved_excess(holding.opposite) == 0 else None
+
+    def _proved_excess(self, end: End) -> Fraction | None:
+        """Return by how much the whole passes the threshold at one end at least, from ends of its parts.
+
+        A part's end is guessed from its bound, and the guess is decided in rational arithmetic.
+        """
+        linear, threshold = _as_linear(Statement(self.asked, self.relation, self.threshold))
+        if isinstance(self.asked, Quotient) and not _is_never_negative(self.asked.under):
+            return None
+        (parts, total), budget = linear.parts(), self.budget.share(PROVED_SHARE)
+        relation = Relation.AT_LEAST if end is End.LOWER else Relation.AT_MOST
+        for done, part in enumerate(parts):
+            share = budget.share(1.0 / (len(parts) - done))
+            options = replace(self.options, timeout=share.for_solver, report=None)
+            bound = answer(self.engine, alone(part), options).interval[end].bound
+            guess = Fraction(bound).limit_denominator(SIMPLE)
+            if (
+                decided(self.engine, Statement(alone(part), relation, guess), options).verdict
+                is not Verdict.CERTAIN
+            ):
+                return None
+            total += guess
+        return total - threshold
 
     def _of_whole(self, found: Reduced, options: Options) -> Decision:
         """Decide the statement about the probability that stands for the question."""
@@ -114,6 +158,10 @@ class _Combined:
     def _decision(self, verdict: Verdict, interval: Interval, stage: str) -> Decision:
         seconds = self.budget.elapsed
         return Decision(self.asked, self.relation, self.threshold, verdict, interval, stage, seconds)
+
+
+def _is_never_negative(asked: Linear) -> bool:
+    return asked.span[0] >= 0
 
 
 def decided_by(statement: Statement, found: Answer) -> Decision:

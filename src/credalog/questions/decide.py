@@ -31,7 +31,7 @@ from credalog.network.formulas import canonical
 from credalog.network.graph import Markov
 from credalog.network.sentences import Contrast, Query, Sentence
 from credalog.network.structure import Reading
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval
 from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import FEASIBILITY, absolute_gap
@@ -146,7 +146,27 @@ def decide(
         raise CredalogError(f"{threshold} is no probability", advice="Compare with a number between 0 and 1.")
     # A float means the decimal its user typed.
     exact = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
-    return _Comparison(engine, asked, exact, relation, options).decide()
+    budget = Budget.of(options.timeout)
+    try:
+        with spending(budget):
+            return _Comparison(engine, asked, exact, relation, options).decide()
+    except (KeyboardInterrupt, OutOfTime) as stopped:
+        # Not even the comparison could be set up.
+        is_interrupted = isinstance(stopped, KeyboardInterrupt)
+        interval = VACUOUS if is_interrupted else engine.hasty_bounds(asked)
+        why = "interrupted" if is_interrupted else "time was up"
+        verdict = _by_bounds(interval, relation, exact)
+        return Decision(asked, relation, exact, verdict, interval, why, budget.elapsed)
+
+
+def _by_bounds(interval: Interval, relation: Relation, threshold: Fraction) -> Verdict:
+    """Return the verdict that bounds alone allow."""
+    lower, upper = Fraction(interval.lower.bound), Fraction(interval.upper.bound)
+    if relation is Relation.AT_LEAST:
+        is_certain, is_excluded = lower >= threshold, upper < threshold
+    else:
+        is_certain, is_excluded = upper <= threshold, lower > threshold
+    return Verdict.CERTAIN if is_certain else Verdict.EXCLUDED if is_excluded else Verdict.UNDECIDED
 
 
 class _Comparison:
@@ -191,6 +211,8 @@ class _Comparison:
                     break
         except KeyboardInterrupt:
             reached = "interrupted"
+        except OutOfTime:
+            reached = "time was up"
         if self._verdict is Verdict.UNDECIDED and self.lacks_extension:
             reached = "no model of the rest of the network was found"
         seconds = self.budget.elapsed

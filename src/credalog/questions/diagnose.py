@@ -29,7 +29,7 @@ from credalog.methods.cliques.search import Ending, Limits, search
 from credalog.methods.cliques.slices import RUNGS
 from credalog.network.formulas import TRUE, Formula, conjunction
 from credalog.network.sentences import Network, Query, Sentence, Source
-from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.budget import Budget, OutOfTime, require_time, spending
 from credalog.numbers.interval import End
 from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import TOLERANCE
@@ -250,15 +250,17 @@ def diagnose(
     The weights are prices of widening, by label, file or line; infinity forbids it.
     """
     budget = Budget.of(options.timeout)
-    stages = _diagnoses(network, options, _prices(network, weights or {}), budget)
-    known, is_interrupted = last_of(stages, Diagnosis(Consistency.UNDECIDED))
+    with spending(budget):
+        stages = _diagnoses(network, options, weights or {}, budget)
+        known, is_interrupted = last_of(stages, Diagnosis(Consistency.UNDECIDED))
     return replace(known, seconds=budget.elapsed, is_interrupted=is_interrupted)
 
 
 def _diagnoses(
-    network: Network, options: Options, prices: Sequence[float], budget: Budget
+    network: Network, options: Options, weights: Mapping[str, float], budget: Budget
 ) -> Iterator[Diagnosis]:
     """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
+    prices = _prices(network, weights)
     engine = Engine(network, options.markov)
     has_model = engine.is_consistent(options, budget.share(VERDICT_SHARE))
     if has_model is None and any(_is_empty(one, budget) for one in _windows(engine, budget.share(0.8))):
@@ -533,7 +535,8 @@ class _Repairs:
 
 def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]:
     """Return what widening each sentence by one costs: the weight of its label, line or file, else 1."""
-    known = {name for sentence in network.sentences for name in _names(sentence)}
+    named = network.sentences if weights else ()
+    known = {name for sentence in named for name in _names(sentence)}
     for name, weight in weights.items():
         if name not in known:
             raise UnknownName(
@@ -542,15 +545,17 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
             )
         if not weight > 0.0:
             raise CredalogError(f"the weight {weight} of {name} is not positive")
-    return tuple(
-        inf if _is_added(sentence) else next((weights[n] for n in _names(sentence) if n in weights), 1.0)
-        for sentence in network.sentences
-    )
+    return tuple(inf if _is_added(one) else _weight(one, weights) for one in network.sentences)
+
+
+def _weight(sentence: Sentence, weights: Mapping[str, float]) -> float:
+    return next((weights[n] for n in _names(sentence) if n in weights), 1.0) if weights else 1.0
 
 
 def _is_added(sentence: Sentence) -> bool:
     """Tell whether a sentence only says what a variable stands for that nobody wrote."""
-    return not _names(sentence) and any(v.name.startswith("<") for v in sentence.scope)
+    require_time()
+    return any(v.name.startswith("<") for v in sentence.scope) and not _names(sentence)
 
 
 def _names(sentence: Sentence) -> tuple[str, ...]:

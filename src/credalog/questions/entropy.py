@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import floor, inf, log10, sqrt
+from math import floor, inf, log, log10, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,7 +38,7 @@ from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
 from credalog.numbers.printed import Printed
@@ -162,6 +162,15 @@ class MaximumEntropy(Printed):
 def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEntropy:
     """Find the model of greatest entropy."""
     budget = Budget.of(options.timeout)
+    uniform = sum(log(len(v.values)) for v in network.variables)
+    nothing = MaximumEntropy(None, -inf, uniform, Status.UNDECIDED, 0.0)
+    with spending(budget):
+        found, is_interrupted = last_of(_stages(network, options, budget), nothing)
+    return replace(found, seconds=budget.elapsed, is_interrupted=is_interrupted or found.is_interrupted)
+
+
+def _stages(network: Network, options: Options, budget: Budget) -> Iterator[MaximumEntropy]:
+    """Yield the best model found, once everything is set up."""
     engine = Engine(network, options.markov)
     if engine.is_consistent(options, budget.share(CONSISTENCY_SHARE)) is False:
         raise no_model()
@@ -172,8 +181,7 @@ def maximum_entropy(network: Network, options: Options = Options()) -> MaximumEn
         for part, share in zip(numbered, shares, strict=True)
     ]
     at_most, is_interrupted = last_of(_bounds(engine, parts, options.tolerance, budget), inf)
-    found = _together(parts, at_most, options.tolerance)
-    return replace(found, seconds=budget.elapsed, is_interrupted=is_interrupted)
+    yield replace(_together(parts, at_most, options.tolerance), is_interrupted=is_interrupted)
 
 
 def _bounds(engine: Engine, parts: Sequence[_Part], tolerance: float, budget: Budget) -> Iterator[float]:
@@ -207,14 +215,17 @@ def _without_independences(engine: Engine, tolerance: float, budget: Budget) -> 
 
 def entropy_of(distribution: Distribution) -> float:
     """Return the entropy of a distribution in nats."""
-    return sum(_conditional_entropy(distribution, factor) for factor in distribution.factors)
+    above = distribution.marginals([factor.parents for factor in distribution.factors])
+    pairs = zip(above, distribution.factors, strict=True)
+    return sum(_conditional_entropy(parents, factor) for parents, factor in pairs)
 
 
-def _conditional_entropy(distribution: Distribution, factor: Factor) -> float:
+def _conditional_entropy(parents: Floats, factor: Factor) -> float:
+    """Return the entropy of a block given its parents, of which the joint table is known."""
     inner = tuple(range(len(factor.parents), factor.table.ndim))
     logs = np.log(np.maximum(factor.table, np.finfo(float).tiny))
     rows = -(factor.table * logs).sum(axis=inner)
-    return float((distribution.marginal(factor.parents) * rows).sum())
+    return float((parents * rows).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,12 +386,16 @@ class _Part:
 
     def _consider(self, found: Distribution | None) -> None:
         """Keep a model, or the one that a distribution stands for, if it has more entropy."""
-        if found is not None and entropy_of(found) > self.entropy and not is_model(found, self.engine):
+        entropy = -inf if found is None else entropy_of(found)
+        if found is None or entropy <= self.entropy:
+            return
+        passes = is_model(found, self.engine)
+        if not passes and not self.budget.is_spent:
             network, graph = self.engine.network.about(self.encoding.problem.variables), self.engine.graph
             with suppress(CredalogError, OutOfTime):
                 found = explicit_model(found, network, graph, budget=self.budget).distribution
-        entropy = -inf if found is None else entropy_of(found)
-        if found is not None and entropy > self.entropy and is_model(found, self.engine):
+                entropy, passes = entropy_of(found), is_model(found, self.engine)
+        if passes and entropy > self.entropy:
             self.best, self.entropy = found, entropy
 
 

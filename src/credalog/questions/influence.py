@@ -34,7 +34,7 @@ from credalog.network.expressions import Question
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import End, Endpoint, Interval, Status, vacuous
 from credalog.numbers.printed import Printed
 from credalog.program.program import Objective, Outcome
@@ -266,12 +266,13 @@ def explain(
     answer = ask(engine, asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
         return Explanation(answer, (), (), tuple(own.values()), is_interrupted=True)
-    promise = _promise(engine, answer, options.tolerance, budget)
-    weights = {number: weight for number, weight in promise.items() if number in own}
-    order = _by_promise(weights)
+    weights: dict[int, float] = dict.fromkeys(own, 0.0)
     without: dict[int, Answer] = {}
     is_interrupted = False
     try:
+        promise = _promised(engine, answer, options.tolerance, budget)
+        weights = {number: weight for number, weight in promise.items() if number in own}
+        order = _by_promise(weights)
         for number, other in _without_each(engine, asked, order[:most], options, budget):
             without[number] = other
     except KeyboardInterrupt:
@@ -298,7 +299,16 @@ def _own(network: Network, stated: int | None) -> dict[int, Sentence]:
 
 def candidates(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> list[int]:
     """Return the numbers of the sentences that may hold an end of an answer, the most promising first."""
-    return _by_promise(_promise(engine, answer, tolerance, budget))
+    return _by_promise(_promised(engine, answer, tolerance, budget))
+
+
+def _promised(engine: Engine, answer: Answer, tolerance: float, budget: Budget) -> Mapping[int, float]:
+    """Return how promising sentences are; where there is no time to tell, all of them are alike."""
+    try:
+        with spending(budget):
+            return _promise(engine, answer, tolerance, budget)
+    except OutOfTime:
+        return dict.fromkeys(range(len(engine.network.sentences)), 0.0)
 
 
 def _by_promise(weights: Mapping[int, float]) -> list[int]:

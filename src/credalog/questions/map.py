@@ -13,6 +13,7 @@ as soon as they cannot be the best. With the heap empty or below the best score,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
@@ -24,7 +25,7 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Limits
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.sentences import Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import End, Endpoint, Interval
 from credalog.numbers.printed import Printed
 from credalog.numbers.tolerances import absolute_gap
@@ -199,6 +200,32 @@ def best_assignments(
         raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
     budget = Budget.of(options.timeout)
     chosen = _chosen(engine, variables, given)
+    found, is_interrupted = None, False
+    try:
+        with spending(budget):
+            found = _searched(engine, chosen, given, options, budget, criterion, alpha, top)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    except OutOfTime:
+        # Not even the search could be set up.
+        pass
+    if found is None:
+        nothing = (), 1.0, False, False, is_interrupted, 0, budget.elapsed
+        return BestAssignments(chosen, given, criterion, alpha, *nothing)
+    return replace(found, seconds=budget.elapsed)
+
+
+def _searched(
+    engine: Engine,
+    chosen: tuple[Variable, ...],
+    given: Formula,
+    options: Options,
+    budget: Budget,
+    criterion: Criterion,
+    alpha: float,
+    top: int,
+) -> BestAssignments:
+    """Set up the search for the best assignments, and return what it found."""
     _open(engine, chosen, given, replace(options, timeout=OPENING_SHARE * options.timeout))
     consistent = engine.is_consistent(options, budget.share(OPENING_SHARE))
     if consistent is False:
@@ -212,14 +239,13 @@ def best_assignments(
         weight = {Criterion.MAXIMAX: 1.0, Criterion.MAXIMIN: 0.0}.get(criterion, alpha)
         search = _BestFirst(assignments, options, budget, alpha=weight, top=top)
         search.run()
-    listed = tuple(search.listed())
     is_whole = search.is_complete and not search.is_interrupted
     return BestAssignments(
         variables=chosen,
         given=given,
         criterion=criterion,
         alpha=search.alpha,
-        ranked=listed,
+        ranked=tuple(search.listed()),
         bound=search.bound,
         is_proved=is_whole if criterion is Criterion.DOMINANCE else search.is_proved,
         is_complete=search.is_complete,
@@ -369,10 +395,13 @@ class _BestFirst:
         if self.is_interrupted:
             return
         try:
-            self._complete_greedily()
+            with suppress(OutOfTime):
+                self._complete_greedily()
             if self.assignments.is_too_large and self._highest() <= 0.0:
                 self._guess()
-            self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
+            # Where something cannot be set up in time, what is known by then is listed.
+            with suppress(OutOfTime):
+                self.tree.run(self._explore, until=self._is_over, enough=lambda: inf)
         except KeyboardInterrupt:
             self.is_interrupted = True
 

@@ -30,11 +30,15 @@ DIAGNOSIS_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Repairs(Printed):
-    """What is wrong with a network, and the repairs that were found, the cheapest first."""
+    """What is wrong with a network, and the repairs that were found, the cheapest first.
+
+    `is_interrupted` says that the user stopped the work.
+    """
 
     diagnosis: Diagnosis
     repairs: tuple[Repair, ...]
     seconds: float = field(default=0.0, compare=False)
+    is_interrupted: bool = False
 
     def __iter__(self) -> Iterator[Repair]:
         return iter(self.repairs)
@@ -53,6 +57,7 @@ class Repairs(Printed):
         return {
             "diagnosis": self.diagnosis.to_dict(),
             "repairs": [one.to_dict() for one in self.repairs],
+            "is_interrupted": self.is_interrupted,
             "seconds": self.seconds,
         }
 
@@ -68,15 +73,19 @@ def repairs(
     budget = Budget.of(options.timeout)
     share = budget.share(DIAGNOSIS_SHARE)
     found = diagnose(network, replace(options, timeout=share.for_solver), weights=weights)
-    if found.repair is None:
-        return Repairs(found, (), budget.elapsed)
-    known = [found.repair]
-    for other in _others(network, found, options, weights, budget, most):
-        if all(_changed(other) != _changed(one) for one in known):
-            known.append(other)
-        if len(known) >= most:
-            break
-    return Repairs(found, tuple(sorted(known, key=lambda one: one.price)), budget.elapsed)
+    known = [] if found.repair is None else [found.repair]
+    if found.repair is None or found.is_interrupted:
+        return Repairs(found, tuple(known), budget.elapsed, found.is_interrupted)
+    is_interrupted = False
+    try:
+        for other in _others(network, found, options, weights, budget, most):
+            if all(_changed(other) != _changed(one) for one in known):
+                known.append(other)
+            if len(known) >= most:
+                break
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return Repairs(found, tuple(sorted(known, key=lambda one: one.price)), budget.elapsed, is_interrupted)
 
 
 def _others(

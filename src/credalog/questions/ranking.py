@@ -7,6 +7,7 @@ wide the interval of the question could still be, the most useful first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from credalog.methods.automatic import Engine
 from credalog.network.expressions import Question
 from credalog.network.formulas import Formula, canonical
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, require_time, spending
 from credalog.numbers.printed import Printed
 from credalog.questions.combined import ask
 from credalog.questions.influence import FIRST_SHARE, MOST, Measurement, candidates, measure
@@ -33,12 +34,14 @@ class Ranking(Printed):
     """The answer as it stands, the measurements imagined, the best first, and what was not looked at.
 
     They stand in the order of the width that is proved never to be exceeded, then of the widest that was met.
+    `is_interrupted` says that the user stopped the work.
     """
 
     before: Answer
     measurements: tuple[Measurement, ...]
     untried: tuple[Query, ...]
     seconds: float = field(default=0.0, compare=False)
+    is_interrupted: bool = False
 
     def __iter__(self) -> Iterator[Measurement]:
         return iter(self.measurements)
@@ -61,6 +64,7 @@ class Ranking(Printed):
             "answer": self.before.to_dict(),
             "measurements": [one.to_dict() for one in self.measurements],
             "untried": [str(query) for query in self.untried],
+            "is_interrupted": self.is_interrupted,
             "seconds": self.seconds,
         }
 
@@ -77,20 +81,29 @@ def rank(
     budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
     before = ask(engine, asked, replace(options, timeout=budget.share(FIRST_SHARE / 2).for_solver))
-    queries = _measurable(network, candidates(engine, before, options.tolerance, budget))
-    found = list[Measurement]()
-    for done, query in enumerate(queries[:most]):
-        if budget.is_spent:
-            break
-        limits = replace(options, timeout=budget.share(1.0 / (len(queries[:most]) - done)).for_solver)
-        try:
-            found.append(measure(network, asked, query, within, limits, positions=POSITIONS))
-        except CredalogError:
+    queries, found, is_interrupted = list[Query](), list[Measurement](), before.interrupted
+    try:
+        with suppress(OutOfTime), spending(budget):
+            if not is_interrupted:
+                queries = _measurable(network, candidates(engine, before, options.tolerance, budget))
+        for query, share in _within(budget, queries[:most]):
+            limits = replace(options, timeout=share.for_solver)
             # A probability that no model leaves at any place tried is nothing to measure.
-            continue
+            with suppress(CredalogError):
+                found.append(measure(network, asked, query, within, limits, positions=POSITIONS))
+    except KeyboardInterrupt:
+        is_interrupted = True
     tried = {one.known.query for one in found}
     left = tuple(query for query in queries if query not in tried)
-    return Ranking(before, tuple(sorted(found, key=_worth)), left, budget.elapsed)
+    return Ranking(before, tuple(sorted(found, key=_worth)), left, budget.elapsed, is_interrupted)
+
+
+def _within(budget: Budget, queries: list[Query]) -> Iterator[tuple[Query, Budget]]:
+    """Yield queries, each with its share of the time, while there is any."""
+    for left, query in zip(range(len(queries), 0, -1), queries, strict=True):
+        if budget.is_spent:
+            return
+        yield query, budget.share(1.0 / left)
 
 
 def _worth(one: Measurement) -> tuple[float, float]:
@@ -108,4 +121,5 @@ def _measurable(network: Network, numbers: list[int]) -> list[Query]:
 
 
 def _is_open(sentence: Sentence) -> bool:
+    require_time()
     return not sentence.is_linear and sentence.draws and sentence.lower < sentence.upper

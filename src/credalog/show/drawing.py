@@ -8,7 +8,7 @@ tool is called: the layout is our own, and only PNG needs a library.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from io import BytesIO
 from itertools import pairwise
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Edge: TypeAlias = tuple[int, int]
 
+LONGEST = 48
+"""A longer label loses its middle in a picture."""
 DRAWABLE = 400
 """A picture of more nodes than this cannot be read, and its layout takes long."""
 
@@ -162,11 +164,17 @@ def _picture(graph: DependencyGraph) -> _Picture:
             remedies=(Ask("graph FILE --dot", "credalog.show.drawing.as_dot(graph)"),),
         )
     sketch = _sketch(graph)
+    sketch = replace(sketch, labels=tuple(map(_shortened, sketch.labels)))
     # An ellipse needs more room round its text than a box.
     room = (34 if node < sketch.atomic else 20 for node in range(len(sketch.labels)))
     widths = tuple(LETTER * len(name) + extra for name, extra in zip(sketch.labels, room, strict=True))
     layout = lay_out(widths, (*sketch.arrows, *sketch.ties), upwards=_upwards(sketch))
     return _Picture(sketch, widths, layout)
+
+
+def _shortened(name: str) -> str:
+    """Return a label that does not push all others off the page."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]} … {name[-LONGEST // 3 :]}"
 
 
 def _upwards(sketch: _Sketch) -> set[Edge]:

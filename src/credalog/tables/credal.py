@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import comb, prod
+from math import comb, nextafter, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ from credalog.network.polytopes import (
 )
 from credalog.network.relevance import ancestors, relevance
 from credalog.network.sentences import Network, Query
+from credalog.numbers.budget import require_time
 from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.distribution import Distribution, Factor, observations
@@ -170,6 +171,7 @@ class CredalNetwork:
 
     def exact_table(self, x: int) -> Potential[int] | None:
         """Return the only table of a family, in fractions; None where there are several."""
+        require_time()
         shape = [self.sizes[p] for p in self.parents[x]]
         if len(self.polytopes[x]) < prod(shape):
             return None
@@ -245,13 +247,9 @@ class CredalNetwork:
             shape = [self.sizes[p] for p in self.parents[x]]
             least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
             for configuration, polytope in self.polytopes[x].items():
-                found = np.array(ranges(polytope), dtype=np.float64)
-                least[configuration], most[configuration] = found[:, 0], found[:, 1]
-            inner = (least < 1.0), (most > 0.0)
-            self._ranges[x] = (
-                np.where(inner[0], np.nextafter(least, 0.0), least),
-                np.where(inner[1], np.nextafter(most, 1.0), most),
-            )
+                for value, (low, high) in enumerate(ranges(polytope)):
+                    least[*configuration, value], most[*configuration, value] = _outwards(low, high)
+            self._ranges[x] = least, most
         fixed = (observed.get(p) for p in self.parents[x])
         index: Any = tuple(slice(None) if state is None else state for state in fixed)
         least, most = (np.asarray(ends[index]) for ends in self._ranges[x])
@@ -275,6 +273,13 @@ class CredalNetwork:
         return Table(x, free, np.empty(0), tuple(observed.get(p) for p in self.parents[x]))
 
 
+def _outwards(low: Fraction, high: Fraction) -> tuple[float, float]:
+    """Round the ends of an interval outwards; certainty stays, and what is rounded to it does not."""
+    least = float(low) if low in (0, 1) else nextafter(float(low), 0.0)
+    most = float(high) if high in (0, 1) else nextafter(float(high), 1.0)
+    return least, most
+
+
 @lru_cache(maxsize=65536)
 def _vertices(polytope: LocalPolytope) -> tuple[Vertex, ...] | None:
     """Enumerate the vertices of a credal set; None where they are, or may be, too many."""
@@ -292,9 +297,14 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     if network.independences or graph.is_cyclic:
         return None
     assessment = local_polytopes(network, graph)
-    if assessment.rest or any(p.is_empty for found in assessment.polytopes for p in found.values()):
+    if assessment.rest or any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
         return None
     return CredalNetwork(network, graph, graph.parent_indices, assessment.polytopes)
+
+
+def _is_empty(polytope: LocalPolytope) -> bool:
+    require_time()
+    return polytope.is_empty
 
 
 def question(network: Network, query: Query) -> Question | None:

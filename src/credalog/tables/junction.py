@@ -16,6 +16,8 @@ from functools import cached_property
 from math import prod
 from random import Random
 
+from credalog.numbers.budget import require_time
+
 __all__ = ["JunctionTree", "junction_tree"]
 
 EASY = 1 << 16
@@ -147,6 +149,7 @@ def _greedy(
     costs = {x: (*rule(graph, x), luck.random()) for x in graph.near}
     steps = []
     while costs:
+        require_time()
         x = min(costs, key=costs.__getitem__)
         del costs[x]
         bits, changed = graph.remove(x)

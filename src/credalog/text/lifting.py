@@ -168,8 +168,14 @@ def _needed(network: Network, mentioned: Iterable[Variable]) -> Iterator[Declara
     stated: tuple[Sentence | Contrast, ...] = (*network.sentences, *network.contrasts)
     occurring = dict.fromkeys(v for sentence in stated for v in sentence.scope)
     variables = dict.fromkeys((*network.variables, *mentioned))
-    # A declared proposition makes all names wait for a declaration: one of them is as good as all.
-    all_needed = any(v.is_proposition and v not in occurring for v in variables)
+    # A declared proposition makes all names wait for a declaration: one of them is as good as all. They
+    # are needed, too, where variables declared first and those met later would not have their order.
+    declared = [v for v in variables if not v.is_proposition]
+    read = list(dict.fromkeys((*declared, *occurring)))
+    is_mixed = 0 < len(declared) < len(variables)
+    all_needed = any(v.is_proposition and v not in occurring for v in variables) or (
+        is_mixed and read != list(variables)
+    )
     for declaration in declarations_of(dict.fromkeys((*variables, *occurring))):
         if all_needed or isinstance(declaration, RandomFunction):
             yield declaration

@@ -10,6 +10,7 @@ count from the left, as long as there are neither more nor fewer than needed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -247,6 +248,8 @@ def _entry(sheet: Sheet, column: Column, code: int) -> Entry:
     if text in (gap.value for gap in Gap):
         return Gap(text)
     plain = text.strip("[]() ")
+    if sheet.has_decimal_comma and not re.search(r"\d\.\d", plain):
+        plain = re.sub(r"(?<=\d),(?=\d)", ".", plain)
     for mark in ("±", "+/-", "+-", "..", ";", ","):
         if mark in plain:
             parts = plain.split(mark)

@@ -36,7 +36,7 @@ from credalog.network.formulas import Formula, Is, conjunction, literals_of
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
-from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Interval
 from credalog.numbers.tolerances import FEASIBILITY, Gap, allowed_gap
 from credalog.program.program import Objective, Outcome
@@ -141,10 +141,10 @@ class Ends:
 
         What the upper end leaves in turn goes to the lower one, if that is not closed.
         """
-        lower = self._settled(find(self.budget.share(0.5), End.LOWER), End.LOWER)
+        lower = self._settled(self._begun(find, self.budget.share(0.5), End.LOWER), End.LOWER)
         upper = Finding(1.0, None, Ending.INTERRUPTED, Checker.warrant, 0, None)
         if lower.ending is not Ending.INTERRUPTED:
-            upper = self._settled(find(self.budget, End.UPPER), End.UPPER)
+            upper = self._settled(self._begun(find, self.budget, End.UPPER), End.UPPER)
         if Ending.INTERRUPTED not in (lower.ending, upper.ending):
             lower = self._resumed(lower)
         interval = Interval(lower.endpoint, upper.endpoint)
@@ -154,6 +154,18 @@ class Ends:
         status = interval.status(self.options.tolerance)
         seconds, tried = self.budget.elapsed, tuple(self.tried)
         return Answer(self.asked, interval, status, method, seconds, is_interrupted, tried)
+
+    def _begun(self, find: Callable[[Budget, End], Finding], budget: Budget, end: End) -> Finding:
+        """Find an end; where that is stopped between two searches, return what the first ones found."""
+        try:
+            with spending(budget):
+                return find(budget, end)
+        except (KeyboardInterrupt, OutOfTime) as stopped:
+            ending = Ending.INTERRUPTED if isinstance(stopped, KeyboardInterrupt) else Ending.STOPPED
+            prior = self.__dict__.get("_prior", VACUOUS)[end]
+            found = Finding(prior.bound, None, ending, prior.warrant, 0, None)
+            sliced = self.slices[end].found(ending) if end in self.slices else found
+            return sliced.joined(found, end) if sliced.ending is ending else found
 
     def _resumed(self, lower: Finding) -> Finding:
         """Take up the search for the lower end where it stopped, if there is time left."""
@@ -262,7 +274,11 @@ class Ends:
         if self.outside is None:
             return VACUOUS
         self.tried["sound propagation"] = None
-        return self.outside(self.budget.share(OUTSIDE_SHARE))
+        found = self.outside(self.budget.share(OUTSIDE_SHARE))
+        for end in End:
+            if (report := self._report(end)) is not None:
+                report(found[end].bound, None)
+        return found
 
     @cached_property
     def _size(self) -> float:
@@ -291,7 +307,7 @@ class Ends:
         best = best.closed_within(self.options.tolerance)
         for rung in RUNGS if best.ending is Ending.STOPPED else ():
             share = budget.share(0.5)
-            with suppress(ProblemTooLarge, OutOfTime):
+            with suppress(ProblemTooLarge, OutOfTime), spending(share):
                 limits = Limits(self.options.tolerance, share, True, False, self._report(end))
                 search = Search(*self._sliced(rung, share), limits, end, best.witness, self._is_model)
                 self.slices[end] = search
@@ -314,7 +330,7 @@ class Ends:
         found_models = find_models(
             self._said, network.graph, network.markov, self.asked, end=end, budget=budget, enough=bound
         )
-        with suppress(ProblemTooLarge):
+        with suppress(ProblemTooLarge, OutOfTime), spending(budget):
             for witness in found_models:
                 self.accepted.append(witness.distribution)
                 self.models.add(self.fragment, witness.distribution)
@@ -498,7 +514,9 @@ class Ends:
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
         self.tried["one table" if jointly or self.jointly else TRIED[reading]] = None
-        limits = Limits(self.options.tolerance, budget, root_only, attains, self._report(end), gap=self.gap)
+        # What bounds the models of a narrower reading does not bound all of them: nobody is told of it.
+        report = None if reading is Reading.CHAIN else self._report(end)
+        limits = Limits(self.options.tolerance, budget, root_only, attains, report, gap=self.gap)
         found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
         if end is End.LOWER:
             self.lower_search = found

@@ -22,7 +22,7 @@ from credalog.network.graph import Markov
 from credalog.network.problem import relevant_part, restrict, separate_parts
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import ancestors
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.tables.distribution import Distribution
 from credalog.trusted.check import violation
@@ -74,8 +74,12 @@ class Cliques:
     def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""
         inside = set(kept)
-        others = [part for part in self._anchored_parts if not part & inside]
-        verdicts = [self._verdict(part, options, budget) for part in others]
+        try:
+            with spending(budget):
+                others = [part for part in self._anchored_parts if not part & inside]
+                verdicts = [self._verdict(part, options, budget) for part in others]
+        except OutOfTime:
+            return None
         return False if False in verdicts else None if None in verdicts else True
 
     def models_beside(

@@ -27,6 +27,7 @@ from math import prod
 from credalog.errors import Option, ProblemTooLarge
 from credalog.network.structure import Condition, Indices, Reading, Structure, ancestors
 from credalog.network.ties import Ties
+from credalog.numbers.budget import require_time
 
 __all__ = [
     "Clique",
@@ -213,6 +214,7 @@ class Demands:
 
     def add(self, wanted: Demand) -> None:
         """Ask for a table; one that holds another under the same evidence serves both."""
+        require_time()
         if not wanted.scope:
             self.total.askers += wanted.askers
             return
@@ -261,6 +263,7 @@ class Cheapest:
     def changed(self, numbers: Iterable[int]) -> None:
         """Ask again what those of some numbers cost that are still waiting."""
         for n in self.waiting.intersection(numbers):
+            require_time()
             heappush(self.heap, (self.cost(n), n))
 
     def take(self) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import lsqr
 
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
@@ -43,6 +42,9 @@ def _worst(missed: Floats) -> float:
 
 def _step(encoding: Encoding, point: Floats, short: Floats) -> Floats:
     """Return the least relative change of the tables that meets all rows to first order."""
+    # Small commands end before this is imported.
+    from scipy.sparse.linalg import lsqr
+
     program, ratios = encoding.program, encoding.program.ratios
     values = ratio_values(encoding, point)
     missed = np.flatnonzero(short < 0.0)

@@ -270,6 +270,10 @@ class Search:
     def _suffices(self, bound: float) -> bool:
         return bound >= self._enough()
 
+    def found(self, ending: Ending) -> Finding:
+        """Return what was found when the work was stopped from outside."""
+        return self._finding(ending)
+
     def _finding(self, otherwise: Ending) -> Finding:
         bound, warrant, sign = self.tree.bound, self._warrant, self.end.sign
         if bound == inf:

@@ -31,6 +31,7 @@ from credalog.methods.cliques.factorization import (
 )
 from credalog.network.problem import Problem
 from credalog.network.structure import Condition, Indices, Reading
+from credalog.numbers.budget import require_time
 
 __all__ = ["RUNGS", "Rung", "Slices"]
 
@@ -82,6 +83,7 @@ class Slices:
         """Return the scopes that each variable is in, small ones first."""
         found: dict[int, list[frozenset[int]]] = {}
         for scope in sorted(self._scopes, key=len):
+            require_time()
             for x in scope:
                 found.setdefault(x, []).append(scope)
         return found
@@ -94,6 +96,7 @@ class Slices:
             return [s for s in self._scopes if prod(sizes[x] for x in s) <= rung.states]
         inside, frontier = set(self.query), deque(self.query)
         while frontier:
+            require_time()
             for scope in self._about.get(frontier.popleft(), ()):
                 fits = prod(sizes[x] for x in scope) <= rung.states
                 if fits and len(inside | scope) <= rung.variables:
@@ -152,6 +155,7 @@ class _Buckets:
 
     def _eliminate(self, x: int) -> None:
         """Build the cliques of one variable."""
+        require_time()
         tables = self.demands.of((x,))
         for table in tables:
             self.demands.remove(table)
@@ -164,6 +168,7 @@ class _Buckets:
         """Pack tables into groups no larger than the limit, those that share most together."""
         groups: list[tuple[frozenset[int], list[Demand]]] = []
         for table in sorted(tables, key=lambda t: (-len(t.scope), sorted(t.scope))):
+            require_time()
             fitting = (g for g in groups if self._states(g[0] | table.scope) <= self.limit)
             home = max(fitting, key=lambda g: len(g[0] & table.scope), default=None)
             if home is None:

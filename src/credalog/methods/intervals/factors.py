@@ -203,8 +203,9 @@ def factor_graph(
         else:
             check_constant(sentence)
     encoded = []
-    for i, (key, group) in enumerate(groups.items()):
-        if silent and is_late(i, budget):
+    for key, group in groups.items():
+        # One factor may be as much work as hundreds of sentences.
+        if silent and budget is not None and budget.is_spent:
             break
         encoded.append(encode(network, index, key, group, families=families or len(key) < 3, silent=silent))
     return assemble(network, encoded)

@@ -60,6 +60,9 @@ WIDE, WIDE_UNCOMPILED = 32, 8
 """The number of worlds beyond which a sound program is left to HiGHS: where ours is compiled, or not."""
 SMALL = 20_000
 """The work, in cubes of worlds, that is done sooner than the compiled functions are loaded."""
+LOADING = 1.0
+"""In less time what was compiled before is not even loaded."""
+
 COMPILING = 60.0
 """The seconds that must be left for functions to be compiled that never were on this machine."""
 MOST_RADIUS, MOST_WINDOWED = 3, 2000
@@ -183,7 +186,8 @@ def _paced(graph: FactorGraph, plan: _Plan, window: int) -> _Plan:
     if not window and work <= (SMALL if plan.sound else SMALL / 25.0):
         return replace(plan, compiles=False, at_once=AT_ONCE_UNCOMPILED)
     needed = (ask_families, ask_programs) if (worlds > 4).any() else (ask_families,)
-    if plan.budget.remaining >= COMPILING or all(is_ready(function) for function in needed):
+    left = plan.budget.remaining
+    if left >= COMPILING or (left >= LOADING and all(is_ready(function) for function in needed)):
         return plan
     return replace(plan, compiles=False, at_once=AT_ONCE_UNCOMPILED, wide=WIDE_UNCOMPILED)
 

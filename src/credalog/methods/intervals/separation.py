@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind
 from credalog.network.graph import DependencyGraph
@@ -140,6 +139,9 @@ def _rows(dependencies: DependencyGraph | Parents) -> Parents:
 
 def _cyclic_ancestry(rows: Parents) -> tuple[Flags, Indices]:
     """Flag the variables with a cycle among themselves and their ancestors; number the components."""
+    # Small commands end before this is imported.
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
     count = len(rows.start) - 1
     edges = (np.ones(len(rows.flat), dtype=np.int8), rows.flat, rows.start)
     above = sp.csr_array(edges, shape=(count, count))

@@ -13,6 +13,7 @@ and something to gain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from time import monotonic
@@ -51,7 +52,7 @@ from credalog.network.formulas import (
 )
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.trusted.rounding import enclosed, round_down, round_up
 
@@ -95,16 +96,17 @@ def sound_answer(slices: Slices, asked: Query, budget: Budget) -> Answer:
     is_large = len(slices.network.variables) > SIZES[-1][0]
     if event is not None and len(event) == 1 and observed is not None and (observed or is_large):
         ((variable, value),) = event.items()
-        found = propagate(
-            slices.network,
-            variant=Variant.SOUND,
-            evidence=asked.given,
-            asked=(variable,),
-            markov=slices.markov,
-            timeout=budget.remaining,
-            dependencies=slices.dependencies,
-        )
-        interval = interval.joined(found.answer(variable.is_(value), asked).interval)
+        with suppress(OutOfTime):
+            found = propagate(
+                slices.network,
+                variant=Variant.SOUND,
+                evidence=asked.given,
+                asked=(variable,),
+                markov=slices.markov,
+                timeout=budget.remaining,
+                dependencies=slices.dependencies,
+            )
+            interval = interval.joined(found.answer(variable.is_(value), asked).interval)
     if interval.is_empty:
         raise _contradiction(asked)
     return Answer(asked, interval, Status.BOUNDED, Variant.SOUND.value, budget.elapsed)

@@ -67,7 +67,8 @@ def marginals(
     credal: CredalNetwork, atoms: Iterable[Is], given: Formula, options: Options
 ) -> tuple[Answer, ...] | None:
     """Return P(atom | given) for many atoms, in one pass; None where that needs more than points, or time."""
-    budget, asked = Budget.of(options.timeout), tuple(atoms)
+    asked = tuple(atoms)
+    budget = Budget.of(options.timeout * len(asked))
     try:
         points = _Points(credal, given, budget)
         estimates = points.atoms(asked)

@@ -26,7 +26,7 @@ from credalog.tables.elimination import Potential, restricted
 from credalog.tables.interval_sets import filled
 from credalog.tables.slopes import Product
 
-__all__ = ["climb"]
+__all__ = ["Climber", "climb"]
 
 MAX_CELLS = 1 << 23
 """The largest table on the way."""
@@ -54,7 +54,7 @@ def climb(
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     best: tuple[float, Mapping[int, Array] | None] = (-1.0, None)
     with suppress(OutOfTime, ProblemTooLarge):
-        climber = _Climber.of(credal, asked, event, relevant)
+        climber = Climber.of(credal, asked, event, relevant)
         for number, tables in enumerate(_starts(credal, relevant)):
             if number == 1:
                 budget = budget.share(MORE_STARTS)
@@ -83,7 +83,7 @@ def _centre(least: Array, most: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Climber:
+class Climber:
     """A question, and the order in which all variables are summed out of its tables."""
 
     credal: CredalNetwork
@@ -93,7 +93,7 @@ class _Climber:
     product: Product
 
     @classmethod
-    def of(cls, credal: CredalNetwork, asked: Question, event: Array, relevant: Relevance) -> _Climber:
+    def of(cls, credal: CredalNetwork, asked: Question, event: Array, relevant: Relevance) -> Climber:
         """Plan the elimination; the query's own values are the last of the tables that are multiplied."""
         scopes = [
             tuple(y for y in (*credal.parents[x], x) if y not in asked.observed) for x in relevant.families
@@ -103,7 +103,7 @@ class _Climber:
 
     def run(self, tables: dict[int, Array], budget: Budget) -> tuple[float, Mapping[int, Array] | None]:
         """Move tables while that gains something; return what is attained, -1 where the evidence is not."""
-        value = self._posterior(tables, budget)
+        value = self.posterior(tables, budget)
         with suppress(OutOfTime):
             for _ in range(STEPS):
                 before = value
@@ -112,7 +112,7 @@ class _Climber:
                     break
         return value, None if value < 0.0 else tables
 
-    def _posterior(self, tables: Mapping[int, Array], budget: Budget) -> float:
+    def posterior(self, tables: Mapping[int, Array], budget: Budget) -> float:
         """Return the posterior of the event; -1 where the evidence has no probability."""
         parts = (self._total(tables, event, budget) for event in (self.event, 1.0 - self.event))
         (inside, shift), (outside, other) = parts
@@ -141,7 +141,7 @@ class _Climber:
         movers = sorted((x for x in gains if gains[x] > 0.0), key=lambda x: -gains[x])
         while movers:
             trial = {**tables, **{x: better[x] for x in movers}}
-            reached = self._posterior(trial, budget)
+            reached = self.posterior(trial, budget)
             if reached > value + GAIN:
                 return trial, reached
             movers = movers[: len(movers) // FEWER or int(len(movers) > 1)]
@@ -154,9 +154,16 @@ class _Climber:
         if state is not None:
             slope = slope[..., None] * (np.arange(self.credal.sizes[x]) == state)
         theta = filled(least, most, slope)
+        gain = float(((theta - self._part(x, table)) * slope).sum())
+        return self.completed(x, table, theta), gain
+
+    def completed(self, x: int, table: Array, theta: Array) -> Array:
+        """Return a table with other distributions in the configurations that agree with what is observed."""
         new = table.copy()
+        self._part(x, new)[...] = theta
+        return new
+
+    def _part(self, x: int, table: Array) -> Array:
+        """Return the part of a table that agrees with the observed parents."""
         own = {p: s for p, s in self.asked.observed.items() if p in self.credal.parents[x]}
-        part = restricted(Potential((*self.credal.parents[x], x), new), own).values
-        gain = float(((theta - part) * slope).sum())
-        part[...] = theta
-        return new, gain
+        return restricted(Potential((*self.credal.parents[x], x), table), own).values

@@ -33,7 +33,7 @@ from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Extreme, Question
 from credalog.trusted.rounding import enclosed, relative_error
 
-__all__ = ["extremes"]
+__all__ = ["ORDER_CELLS", "extremes"]
 
 CLOSE = 0.95
 """The share of the tolerance to which a search is driven; the rest is for roundings."""

@@ -30,10 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
-from credalog.methods.answer import Answer, Options
-from credalog.methods.vertices.ascent import climb
-from credalog.methods.vertices.branching import extremes
+from credalog.methods.answer import Answer, Options, last_of
+from credalog.methods.vertices.ascent import Climber, climb
+from credalog.methods.vertices.boxes import MOST_COMPARED, closed
+from credalog.methods.vertices.branching import ORDER_CELLS, extremes
 from credalog.methods.vertices.greedy import bounded
+from credalog.methods.vertices.interval_slopes import Layout
 from credalog.methods.vertices.messages import (
     MAX_COMBINATIONS,
     Messages,
@@ -76,11 +78,20 @@ ADVANCE = 1e-12
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
 
+PROPAGATING = 0.2
+"""The share of the time for sets of messages: where they stay small they need far less."""
+
 GREEDY = 0.4
 """The share of the time for bounds without vertices: they may be the only ones."""
 
 ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
+
+LAYING_OUT = 0.06
+"""The share of the time left for the order of a search."""
+
+SEARCHING = (0.1, 0.6, 0.5, 1.0)
+"""The shares of the time left for a search over vertices and one without them, then for both once more."""
 
 MOST_ORDERS = 20
 """How many orders are tried where a network is too wide to be searched."""
@@ -287,12 +298,23 @@ def answer(credal: CredalNetwork, query: Query, options: Options) -> Answer:
     credal, asked = put
     with suppress(OutOfTime, ProblemTooLarge):
         check_possible(credal, asked, budget.share(0.25))
+    interval, is_interrupted = last_of(_intervals(credal, asked, query, options, budget), VACUOUS)
+    status = interval.status(options.tolerance)
+    return Answer(query, interval, status, METHOD, budget.elapsed, is_interrupted)
+
+
+def _intervals(
+    credal: CredalNetwork, asked: Question, query: Query, options: Options, budget: Budget
+) -> Iterator[Interval]:
+    """Yield ever narrower intervals, until one is exact or the time is up."""
     interval = VACUOUS
     for found in _stages(credal, asked, options.tolerance, budget):
+        # The bounds are there before the models that may attain them are checked.
+        yield interval.joined(Interval(*(one.endpoint for one in found)))
         interval = interval.joined(Interval(*(witnessed(credal, asked, query, one) for one in found)))
+        yield interval
         if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
-            break
-    return Answer(query, interval, interval.status(options.tolerance), METHOD, budget.elapsed)
+            return
 
 
 def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
@@ -316,20 +338,26 @@ def _stages(
         return
     if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
         with suppress(OutOfTime, ProblemTooLarge):
-            reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(0.5))
+            reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
     first = _loose(credal, asked, budget)
     yield first
-    near = _near(first)
-    yield _ordered(credal, asked, near, budget.share(ORDERING))
-    try:
-        yield extremes(credal, asked, tolerance=tolerance, budget=budget, near=near)
-    except (OutOfTime, ProblemTooLarge):
-        # What is too wide to search is split, and where depends on the order: the best of several is kept.
-        for seed in range(1, MOST_ORDERS):
-            if budget.is_spent:
-                break
-            yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
+    ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
+    yield ordered
+    near = _near(first, ordered)
+    layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
+    for number, share in enumerate(SEARCHING):
+        part = budget.share(share)
+        with suppress(OutOfTime, ProblemTooLarge):
+            if number % 2 == 0:
+                yield extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
+            else:
+                yield _decided(credal, asked, layout, first, near, tolerance, part)
+    # What is too wide to search is split, and where depends on the order: the best of several is kept.
+    for seed in range(1, MOST_ORDERS):
+        if budget.is_spent:
+            break
+        yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
 
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
@@ -345,17 +373,68 @@ def _ordered(
     credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget, seed: int = 0
 ) -> tuple[Extreme, Extreme]:
     """Bound without vertices in a better order."""
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
-    ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
-    scores = end_scores(np.array(asked.event, dtype=np.float64), near)
-    interior = Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
-    order = better_order(interior, seed=seed, budget=budget.share(0.5))
+    order = better_order(_interior(credal, asked, near), seed=seed, budget=budget.share(0.5))
     lower, upper = bounded(credal, asked, budget=budget, order=order)
     return Extreme(lower, None), Extreme(upper, None)
 
 
-def _near(found: tuple[Extreme, Extreme]) -> tuple[float, float]:
-    return found[0].endpoint.bound, found[1].endpoint.bound
+def _near(*found: tuple[Extreme, Extreme]) -> tuple[float, float]:
+    """Return the best bounds so far."""
+    return max(lower.endpoint.bound for lower, _ in found), min(upper.endpoint.bound for _, upper in found)
+
+
+def _decided(
+    credal: CredalNetwork,
+    asked: Question,
+    layout: Layout,
+    first: tuple[Extreme, Extreme],
+    near: tuple[float, float],
+    tolerance: float,
+    budget: Budget,
+) -> tuple[Extreme, Extreme]:
+    """Search without vertices, from models that come close."""
+    if layout.cells > MOST_COMPARED:
+        raise ProblemTooLarge(f"one step of the search compares {layout.cells} values")
+    upper = _close(credal, asked, layout, first[1], (End.UPPER, near[1]), tolerance, budget.share(0.5))
+    lower = _close(credal, asked, layout, first[0], (End.LOWER, near[0]), tolerance, budget)
+    return lower, upper
+
+
+def _close(
+    credal: CredalNetwork,
+    asked: Question,
+    layout: Layout,
+    extreme: Extreme,
+    proved: tuple[End, float],
+    tolerance: float,
+    budget: Budget,
+) -> Extreme:
+    """Bring the bound of one end closer to what is attained there."""
+    if extreme.tables is None:
+        return extreme
+    (end, bound), event = proved, np.array(asked.event, dtype=np.float64)
+    if end is End.LOWER:
+        event, bound = 1.0 - event, 1.0 - bound
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    climber = Climber.of(credal, asked, event, relevant)
+    found = closed(climber, layout, extreme.tables, bound, tolerance=tolerance, budget=budget)
+    value = found.bound if end is End.UPPER else 1.0 - found.bound
+    return Extreme(enclosed(value, error=relative_error(4), end=end), None, found.tables)
+
+
+def _layout(credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget) -> Layout:
+    """Lay out an order of elimination for a search."""
+    order = better_order(_interior(credal, asked, near), most=ORDER_CELLS, budget=budget)
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    return Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
+
+
+def _interior(credal: CredalNetwork, asked: Question, near: tuple[float, float]) -> Interior:
+    """Return what a search for an order looks at."""
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    scores = end_scores(np.array(asked.event, dtype=np.float64), near)
+    return Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
 
 
 def _climbed(credal: CredalNetwork, asked: Question, proved: Endpoint, end: End, budget: Budget) -> Extreme:

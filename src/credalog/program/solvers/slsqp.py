@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
 
 from credalog.program.program import Floats
 
@@ -49,6 +48,9 @@ def climb(
     functions: Functions, start: Floats, bounds: tuple[Floats, Floats], *, timeout: float, iterations: int
 ) -> Floats:
     """Search from a vector within bounds until it is near a stationary point, or time or iterations end."""
+    # Small commands end before this is imported.
+    from scipy.optimize import minimize
+
     deadline, last = monotonic() + timeout, start
     rows = _Rows(functions, len(start))
 

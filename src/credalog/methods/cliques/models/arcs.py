@@ -22,6 +22,7 @@ from types import MappingProxyType
 
 from credalog.network.graph import DependencyGraph
 from credalog.network.relevance import d_connected
+from credalog.numbers.budget import require_time
 
 __all__ = ["Arcs", "sparse_parents"]
 
@@ -88,6 +89,7 @@ class _Component:
         """Give each member parents among the members before it, and outside."""
         known, own, before = self._known, frozenset(self.members), dict[int, int]()
         for x in self._order(opening):
+            require_time()
             kept: tuple[int, ...] = ()
             for y in self._ties(x, before):
                 if len(kept) < self.width and all(z in known[y] and y in known[z] for z in kept):
@@ -155,6 +157,7 @@ def _conforms(graph: DependencyGraph, members: Iterable[int], arcs: Arcs) -> boo
         for p in parents:
             children.setdefault(p, []).append(y)
     for x in members:
+        require_time()
         reached = d_connected(arcs, children, x, graph.parent_indices[x]) - {x}
         if not reached <= graph.descendant_indices(x):
             return False

@@ -12,7 +12,7 @@ Eliminating the members of K one by one gives P(x | rest), and never a table ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,6 @@ from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from credalog.errors import CredalogError
 from credalog.network.formulas import Variable
@@ -76,7 +75,7 @@ def explicit_model(
     components = [frozenset(graph.variables[i] for i in c) for c in graph.components()]
     home = {v: members for members in components for v in members}
     scopes += [frozenset(f.parents) - home[f.block[0]] for f in distribution.factors]
-    found = distribution
+    found = distribution = _arranged(_apart(distribution, home), graph)
     for members in components:
         if len(members) > 1 and any(not members.isdisjoint(f.block) for f in distribution.factors):
             law = _Law(distribution, found, members, _demanded(scopes, members, graph), budget)
@@ -109,6 +108,30 @@ def _demanded(
     return tuple(tuple(known[name] for name in names) for names in named)
 
 
+def _apart(distribution: Distribution, home: Mapping[Variable, frozenset[Variable]]) -> Distribution:
+    """Take apart the factors whose blocks belong to several components, by the chain rule."""
+    order = {members: n for n, members in enumerate(dict.fromkeys(home.values()))}
+    factors = list[Factor]()
+    for factor in distribution.factors:
+        own = sorted(factor.block, key=lambda v: order[home[v]])
+        is_one = home[own[0]] == home[own[-1]]
+        factors += [factor] if is_one else _chained(factor, own)
+    return Distribution(tuple(factors))
+
+
+def _chained(factor: Factor, own: Sequence[Variable]) -> Iterator[Factor]:
+    """Yield P(x | parents and those before x) for the variables of a block, in some order."""
+    first = len(factor.parents)
+    places = [first + factor.block.index(v) for v in own]
+    table = factor.table.transpose([*range(first), *places])
+    for n, v in enumerate(own):
+        joint = table.sum(axis=tuple(range(first + n + 1, table.ndim)))
+        sums = joint.sum(axis=-1, keepdims=True)
+        alike = np.full_like(joint, 1.0 / len(v.values))
+        chances = np.divide(joint, sums, out=alike, where=sums > 0.0)
+        yield Factor((v,), (*factor.parents, *own[:n]), chances)
+
+
 def _arranged(distribution: Distribution, graph: DependencyGraph) -> Distribution:
     """Bring factors into the order of their components, parents first."""
     place = {graph.variables[i]: n for n, c in enumerate(graph.components()) for i in c}
@@ -127,6 +150,9 @@ class _Law:
 
     def scaled(self) -> Distribution:
         """Climb to factors with which every scope has the probabilities wanted, or as near as time allows."""
+        # Small commands end before this is imported.
+        from scipy.optimize import minimize
+
         wanted = self._flat(self._wanted)
         best = inf, np.zeros(len(wanted))
 

@@ -1,0 +1,96 @@
+"""The time of a whole command: when it began, what is left of its limit, and an alarm at the end of it.
+
+Input: the seconds that the user allows. Output: `Clock`. Every loop asks a `Budget` made from it. The alarm
+is for what asks too late, such as reading a long text: it ends what is under way as Ctrl-C does, so that
+what was found by then is written.
+"""
+
+from __future__ import annotations
+
+from _thread import interrupt_main
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from math import inf
+from threading import Lock, Timer
+from time import monotonic, process_time
+from typing import Any, TypeVar
+
+__all__ = ["Clock"]
+
+Result = TypeVar("Result")
+
+PROCESS_BEGAN = monotonic() - process_time()
+"""When the process began, going by the seconds of its processor: Python's own start counts."""
+
+STARTING = 0.5
+"""The seconds beside its limit in which a command may start: the rest of what is promised is for its end."""
+
+LATE, LATER = 0.2, 0.05
+"""After so many seconds more, and such a share of the limit, the alarm rings."""
+
+
+class Clock:
+    """The limit of one command, from its beginning on."""
+
+    def __init__(self, began: float = PROCESS_BEGAN) -> None:
+        self.began = began
+        self.seconds: float | None = None
+        self.reserved = 0.0
+        self.is_over = False
+        self._timer: Timer | None = None
+        self._lock = Lock()
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left of the limit, if there is one, but for those that are reserved."""
+        if self.seconds is None:
+            return inf
+        return self.seconds + STARTING - self.reserved - (monotonic() - self.began)
+
+    def limit(self, seconds: float | None) -> None:
+        """Set the limit, and an alarm that rings a little after it."""
+        self.seconds = seconds
+        if seconds is not None:
+            self._timer = Timer(max(self.left, 0.0) + LATE + LATER * seconds, self._ring)
+            self._timer.daemon = True
+            self._timer.start()
+
+    @contextmanager
+    def giving_up(self) -> Iterator[None]:
+        """Leave what is under way when the alarm rings, and go on behind it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.is_over:
+                raise
+
+    def timely(self, found: Result) -> Result:
+        """Return a result as one whose time was up, if the alarm ended the work on it and not the user."""
+        if not self.is_over:
+            return found
+        result: Any = found
+        stopped = {"interrupted", "is_interrupted"}.intersection(one.name for one in fields(result))
+        timely: Result = replace(result, **dict.fromkeys(stopped, False))
+        return timely
+
+    @contextmanager
+    def silenced(self) -> Iterator[None]:
+        """Write something without being disturbed by the alarm."""
+        self.silence()
+        yield
+        if not self.is_over:
+            self.limit(self.seconds)
+
+    def silence(self) -> None:
+        """Take the alarm away."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+
+    def _ring(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self.is_over = True
+                interrupt_main()

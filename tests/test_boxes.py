@@ -1,0 +1,163 @@
+"""A search that slopes decide: no vertex passes what it proves, and its slopes hold at every model."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+
+from credal_drawing import draw_intervals
+from credalog import parse
+from credalog.methods.vertices import sets
+from credalog.methods.vertices.elimination import clusters
+from credalog.methods.vertices.interval_slopes import Layout, advantages, upward
+from credalog.network.formulas import Is, Variable, conjunction
+from credalog.network.graph import dependency_graph
+from credalog.network.relevance import relevance
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.numbers.budget import Budget
+from credalog.tables.credal import CredalNetwork, Question, ask, credal_network
+from oracle import Verdict
+from vertex_oracle import strong_extension
+
+
+def _asked(network: Network, query: Query) -> tuple[CredalNetwork, Question]:
+    credal = credal_network(network, dependency_graph(network))
+    assert credal is not None
+    put = ask(credal, query)
+    assert put is not None
+    return put
+
+
+def _proved(network: Network, query: Query, tolerance: float) -> tuple[float, float]:
+    """Return what the search proves from nothing but a model."""
+    credal, asked = _asked(network, query)
+    first = sets._loose(credal, asked, Budget.of(20.0))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.2))
+    lower, upper = sets._decided(credal, asked, layout, first, (0.0, 1.0), tolerance, Budget.of(4.0))
+    return lower.endpoint.bound, upper.endpoint.bound
+
+
+def _extreme_row(rng: np.random.Generator, size: int) -> list[Fraction]:
+    """Draw a distribution in which much is impossible, certain or rare."""
+    rare = [Fraction(0), Fraction(1, 10**12), Fraction(1, 10**18), Fraction(1, 10**200)]
+    weights = [
+        rare[rng.integers(len(rare))] if rng.random() < 0.4 else Fraction(int(rng.integers(1, 9)))
+        for _ in range(size)
+    ]
+    weights[rng.integers(size)] += 1
+    return [w / sum(weights) for w in weights]
+
+
+def _draw_extreme(rng: np.random.Generator) -> Network:
+    """Draw four variables of two to four values with extreme tables, of which a few blocks are widened."""
+    sizes = [int(n) for n in rng.integers(2, 5, size=4)]
+    variables = tuple(Variable(f"X{i}", tuple(f"s{k}" for k in range(n))) for i, n in enumerate(sizes))
+    parents = [sorted(int(p) for p in rng.permutation(i)[: rng.integers(0, 3)]) for i in range(4)]
+    places = [(x, s) for x in range(4) for s in np.ndindex(*(sizes[p] for p in parents[x]))]
+    wide = {int(i) for i in rng.permutation(len(places))[:3]}
+    sentences = []
+    for number, (x, states) in enumerate(places):
+        given = conjunction(variables[p].is_(f"s{s}") for p, s in zip(parents[x], states, strict=True))
+        by = Fraction(1, int(rng.choice([4, 50, 10**9]))) if number in wide else Fraction(0)
+        for k, p in enumerate(_extreme_row(rng, sizes[x])):
+            low, high = max(p - by, Fraction(0)), min(p + by, Fraction(1))
+            sentences.append(Sentence.of(variables[x].is_(f"s{k}"), low, high, given=given))
+    return Network(variables, tuple(sentences))
+
+
+def _random_query(rng: np.random.Generator, network: Network, most: int) -> Query:
+    chosen = rng.permutation(len(network.variables))[: rng.integers(1, most + 1)]
+    atoms = [network.variables[i].is_(rng.choice(network.variables[i].values)) for i in chosen]
+    return Query(atoms[0], conjunction(atoms[1:]))
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+@pytest.mark.parametrize("seed", range(30))
+def test_no_vertex_passes_what_is_proved_and_it_is_close(seed: int, tolerance: float) -> None:
+    rng = np.random.default_rng(seed)
+    network = draw_intervals(rng, 7, 5)
+    query = _random_query(rng, network, 3)
+    truth = strong_extension(network, query)
+    if truth.verdict is not Verdict.ANSWERED:
+        return
+    lower, upper = _proved(network, query, tolerance)
+    assert Fraction(lower) <= truth.lower and truth.upper <= Fraction(upper)
+    assert truth.lower - Fraction(lower) <= tolerance and Fraction(upper) - truth.upper <= tolerance
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_impossible_certain_and_rare_causes_do_not_lead_it_astray(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = _draw_extreme(rng)
+    query = _random_query(rng, network, 4)
+    try:
+        truth = strong_extension(network, query, most=400)
+    except ValueError:
+        return
+    if truth.verdict is not Verdict.ANSWERED:
+        return
+    lower, upper = _proved(network, query, 1e-3)
+    assert Fraction(lower) <= truth.lower and truth.upper <= Fraction(upper)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = _draw_extreme(rng)
+    credal, asked = _asked(network, _random_query(rng, network, 4))
+    if asked.target in asked.observed:
+        return
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    order = clusters(relevant.parents, asked.observed, credal.sizes)
+    layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
+    boxes = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
+    passed = upward(layout, boxes, event, trial, Budget.of())
+    least = advantages(layout, boxes, passed, Budget.of())
+    for _ in range(5):
+        theta = {x: _inside(rng, *box) for x, box in boxes.items()}
+        low, high = passed.total(layout)
+        assert low <= _score(layout, theta, event, trial) <= high
+        for x, table in theta.items():
+            slopes = np.empty(table.shape)
+            for place in np.ndindex(table.shape):
+                unit = np.zeros(table.shape)
+                unit[place] = 1.0
+                slopes[place] = _score(layout, {**theta, x: unit}, event, trial)
+            differences = slopes[..., :, None] - slopes[..., None, :]
+            assert (differences >= least[x] - 1e-12 * np.abs(slopes).max(initial=0.0)).all()
+
+
+def _inside(rng: np.random.Generator, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Draw distributions between bounds: from the least, each value in turn gets a share of what is left."""
+    theta = low.copy()
+    for value in rng.permutation(low.shape[-1]):
+        free = 1.0 - theta.sum(axis=-1)
+        theta[..., value] += np.clip(free, 0.0, (high - theta)[..., value])
+    return theta
+
+
+def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, trial: float) -> float:
+    """Add up over all worlds what P(event, evidence) - trial * P(evidence) is."""
+    hidden = [x for x in layout.parents if x not in layout.observed]
+    total = 0.0
+    for states in np.ndindex(*(layout.sizes[x] for x in hidden)):
+        world = {**layout.observed, **dict(zip(hidden, states, strict=True))}
+        factors = (t[(*(world[p] for p in layout.parents[x]), world[x])] for x, t in theta.items())
+        total += prod(factors) * (event[world[layout.target]] - trial)
+    return total
+
+
+def test_a_model_that_is_met_on_the_way_moves_the_goal() -> None:
+    # Both ends of c are local maxima of P(a | e): a search that begins at the lower one finds the other.
+    text = "0.1 <= P(c) <= 0.9\n0.4 <= P(a | c) <= 0.6\n0.4 <= P(a | !c) <= 0.6\n"
+    text += "P(e | a & c) = 0.9\nP(e | a & !c) = 0.8\nP(e | !a & c) = 0.1\nP(e | !a & !c) = 0.05\n"
+    network = parse(text).ground()
+    query = Query(Is(Variable("a")), Is(Variable("e")))
+    truth = strong_extension(network, query)
+    lower, upper = _proved(network, query, 1e-4)
+    assert truth.lower - Fraction(1, 10**4) <= Fraction(lower) <= truth.lower
+    assert truth.upper <= Fraction(upper) <= truth.upper + Fraction(1, 10**4)
