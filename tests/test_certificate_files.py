@@ -11,7 +11,8 @@ import pytest
 
 from credalog import LCN, CredalogError, parse
 from credalog.cli import main
-from credalog.verify import MOST_BYTES, verify
+from credalog.text.packed import MOST_BYTES
+from credalog.verify import verify
 
 CREDAL = """
 0.2 <= P(a) <= 0.7

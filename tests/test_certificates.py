@@ -120,6 +120,34 @@ def test_a_decision_is_certified_at_its_threshold():
     assert claim == "every model has P(a) >= 0.100000000"
 
 
+@pytest.mark.parametrize(("criterion", "alpha"), [("maximax", 1), ("maximin", 0), ("hurwicz", 0.5)])
+def test_a_best_assignment_is_proved_against_every_other(criterion, alpha):
+    """The scores of all assignments are computed one by one."""
+    lcn = parse(CREDAL)
+    found = lcn.map(["a", "b"], given="C = red", criterion=criterion)
+    lines = lcn.certificate(found).text.splitlines()
+    claims = list(verify(lcn.ground(), lines))
+    assert claims[-1].startswith("no assignment but that of P(")
+    answers = [lcn.query(f"P({a} and {b} | C = red)") for a in ("a", "!a") for b in ("b", "!b")]
+    scores = sorted(alpha * answer.upper + (1 - alpha) * answer.lower for answer in answers)
+    line = json.loads(lines[-1])
+    assert scores[-2] - 1e-6 <= float(Fraction(line["score"])) <= scores[-1] + 1e-5
+    lower = json.dumps({**line, "score": str(Fraction(scores[-2]) - Fraction(1, 1000))})
+    with pytest.raises(Refused, match="no other assignment"):
+        list(verify(lcn.ground(), [*lines[:-1], lower]))
+    rivals = [n for n, text in enumerate(lines[1:-1], 1) if json.loads(text)["query"] != line["query"]]
+    with pytest.raises(Refused, match="no other assignment"):
+        list(verify(lcn.ground(), [text for n, text in enumerate(lines) if n not in rivals]))
+
+
+def test_map_writes_what_verify_accepts(tmp_path, capsys):
+    model, out = tmp_path / "m.lcn", tmp_path / "c"
+    model.write_text(CREDAL, encoding="utf-8")
+    assert main(["map", str(model), "--variables", "a", "b", "--certificate", str(out)]) == 0
+    assert main(["verify", str(model), str(out)]) == 0
+    assert "no assignment but that of" in capsys.readouterr().out
+
+
 def test_a_bound_that_is_only_claimed_has_no_certificate():
     pytest.importorskip("pyscipopt")
     lcn = credalog.load(EXAMPLES / "two_sources.lcn")

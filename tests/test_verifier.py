@@ -20,8 +20,9 @@ from credalog.network.markov import MarkovCondition
 from credalog.network.meaning import Meaning, key
 from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
-from credalog.questions.certificates.writing import Wanted, _Writing
-from credalog.verify import Box, Proof, Refused, lines_of, verify
+from credalog.questions.certificates.writing import Writing
+from credalog.text.packed import lines_of
+from credalog.verify import Box, Proof, Refused, verify
 from credalog.verify import main as verify_alone
 
 NAMES = "abcd"
@@ -316,14 +317,14 @@ def test_a_certificate_without_a_claim_proves_nothing(tmp_path, capsys):
 def test_an_interruption_leaves_what_was_proved(tmp_path, monkeypatch):
     model, out = tmp_path / "m.lcn", tmp_path / "c"
     model.write_text("0.2 <= P(a) <= 0.4\n0.3 <= P(b) <= 0.6\n", encoding="utf-8")
-    proved = _Writing.certify
+    proved = Writing.certify_end
 
-    def interrupted(writing: _Writing, wanted: Wanted) -> None:
-        if str(wanted.query) == "P(b)":
+    def interrupted(writing: Writing, *wanted: Any) -> None:
+        if str(wanted[0]) == "P(b)":
             raise KeyboardInterrupt
-        proved(writing, wanted)
+        proved(writing, *wanted)
 
-    monkeypatch.setattr(_Writing, "certify", interrupted)
+    monkeypatch.setattr(Writing, "certify_end", interrupted)
     assert main(["query", str(model), "P(a)", "P(b)", "--certificate", str(out)]) == 130
     assert main(["verify", str(model), str(out), "P(a)"]) == 0
     assert main(["verify", str(model), str(out), "P(b)"]) == 2

@@ -3,11 +3,10 @@
 Input: a network and a certificate (docs/certificates.md). Output: a sentence per claim, or `Refused` with the
 first step that fails. Of Credalog this module uses the parser, grounding and the Markov condition.
 
-A *table* shows some variables, others fixed at one state; its columns are the probabilities of its states,
-which no model makes negative. A *row* is a linear form in columns that is zero, or not negative, in every
-model; it is rebuilt here from its *reason*. A *leaf* writes w (P(q, e) - b P(e)) - k P(e) as a sum of rows,
-each times a multiplier, and of columns, each times a number that is not negative. With w > 0 this proves
-P(q | e) >= b, with w = 0 < k that no model has P(e) > 0. A *cut* halves the range of a P(left | given).
+A *table* shows some variables, others fixed at one state; its columns are the probabilities of its states. A
+*row* is a linear form in columns that is zero, or not negative, in every model; it is rebuilt here from its
+*reason*. A *leaf* writes w (P(q, e) - b P(e)) - k P(e) as a sum of rows and columns that are not negative: so
+P(q | e) >= b, or with w = 0 < k no model has P(e) > 0. A *cut* halves a range of P(left | given).
 """
 
 from __future__ import annotations
@@ -15,14 +14,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from gzip import BadGzipFile, GzipFile
 from itertools import product
 from math import ceil, floor, lcm
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from credalog.errors import CredalogError
@@ -34,19 +30,21 @@ from credalog.network.polytopes import LocalPolytope, Row, vertices
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.tables import Bounds, Column, Laws, extreme_sum
 from credalog.text.lifting import declarations_of
+from credalog.text.packed import lines_of
 from credalog.text.parse import read_file, read_query
 from credalog.theory import Theory
 
 FORMAT, VERSION = "credalog certificate", 1
-MOST_BYTES, MOST_RESIDUAL = 1 << 28, Fraction(1, 10**5)
+MOST_RESIDUAL = Fraction(1, 10**5)
 NUMBER = re.compile(r"-?\d{1,4000}(\.\d{1,4000})?(/\d{1,4000})?")
 ZERO, ONE = Fraction(0), Fraction(1)
 ANEW = "Name the file that `--certificate` wrote, or write it anew."
 
 Form = list[tuple[Column, Fraction]]
-Box = dict[Key, Range]
 Goal = list[tuple[Event, Fraction]]
+Box = dict[Key, Range]
 Allowed = dict[int, Laws]
+Attained = list[tuple[Query, Fraction]]
 
 
 class Refused(CredalogError):
@@ -183,10 +181,7 @@ class Proof:
 
 
 class Group(NamedTuple):
-    """Variables summed out of the laws of `families` and of messages that earlier groups left.
-
-    A message is a vector over the states of `on`, not negative, with row . vector >= 0 for all rows.
-    """
+    """Sums; what is left of laws and messages is a vector m >= 0 over `on` with row . m >= 0 for all rows."""
 
     on: int | None
     rows: Sequence[Sequence[int]]
@@ -306,6 +301,7 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
         raise CredalogError(what, advice="Name the files, the data and --markov that it was written for.")
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
     meaning = Meaning(network, Markov(head["markov"]))
+    attained = Attained()
     under = "" if meaning.markov is Markov.LOCAL else f"under --markov {meaning.markov.value}, "
     for n, line in enumerate(rest, start=2):
         claim = _read(n, line)
@@ -313,7 +309,8 @@ def verify(network: Network, lines: Iterable[str], *, markov: str | None = None)
             require(not network.contrasts, "sentences across conditions can be verified yet")
             found = names.ground_queries(read_query(claim["query"]), claim["query"])
             (asked,) = (one for one in found if isinstance(one, Query))
-            yield under + (_attained if claim["claim"] == "model" else _bounded)(meaning, asked, claim)
+            check = {"lower": _bounded, "upper": _bounded, "model": _attained, "best": _best}[claim["claim"]]
+            yield under + check(meaning, asked, claim, attained)
         except (CredalogError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             why = error.message if isinstance(error, CredalogError) else f"{type(error).__name__} {error}"
             raise Refused(f"refused: line {n}, {str(claim.get('query'))[:60]}: {why}") from None
@@ -336,7 +333,7 @@ def check_sums(meaning: Meaning, asked: Query, line: Mapping[str, Any], goal: Go
     walk(line["nodes"], (sums.score(goal), {}), sums.step)
 
 
-def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
+def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any], _: Any) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
     bound, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
     if "groups" in line:
@@ -353,32 +350,36 @@ def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
     return f"every model has {asked} {word} {rounded / 10**9:.9f}"
 
 
-def _attained(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
+def _attained(meaning: Meaning, asked: Query, line: Mapping[str, Any], exactly: Attained) -> str:
     model, stated = Model(meaning, line["factors"]), min(number(line["residual"]), MOST_RESIDUAL)
     require(model.residual(asked) <= stated, f"everything is satisfied within {upwards(stated)}")
     value, within = number(line["value"]), number(line["within"])
     require(abs(model.value(asked) - value) <= within, f"{asked} is {float(value):.9f}")
     who = f"a distribution that satisfies everything within {upwards(stated)}" if stated else "a model"
+    if not stated:
+        exactly.append((asked, value + within))
     shown = round(value, 9)
     return f"{who} attains {asked} = {float(shown):.9f} within {upwards(within + abs(value - shown))}"
+
+
+def _best(meaning: Meaning, asked: Query, line: Mapping[str, Any], attained: Attained) -> str:
+    """Check that no other assignment of the same variables has a greater a * upper + (1 - a) * lower end."""
+    alpha, score, best = number(line["alpha"]), number(line["score"]), meaning.only_state(asked.claim) or {}
+    said = [(s.claim, s.upper) for s in meaning.sentences if s.given == asked.given and not s.is_linear]
+    shown = [(one.claim, value) for one, value in attained if one.given == asked.given]
+    for other in meaning.worlds(best, {}):
+        most, least = (
+            min((v for f, v in facts if meaning.implies(other, f)), default=ONE) for facts in (said, shown)
+        )
+        is_less = 0 <= alpha <= 1 and alpha * most + (1 - alpha) * least <= score
+        require(other == best or is_less, f"no other assignment scores more than {float(score):.9f}")
+    which = f"{ceil(score * 10**9) / 10**9:.9f} (alpha = {float(alpha):g})"
+    return f"no assignment but that of {asked} scores over {which}"
 
 
 def upwards(error: Fraction) -> str:
     """Write an error with one digit, no smaller than it is."""
     return f"{Context(prec=1, rounding=ROUND_CEILING).divide(*error.as_integer_ratio()):.0e}"
-
-
-def lines_of(path: str) -> list[str]:
-    """Read the lines of a certificate, compressed or not, up to a limit."""
-    try:
-        with Path(path).open("rb") as file:
-            is_packed = file.peek(2)[:2] == b"\x1f\x8b"
-            data = (GzipFile(fileobj=file) if is_packed else file).read(MOST_BYTES + 1)
-    except (BadGzipFile, EOFError, zlib.error) as error:
-        raise Refused(f"refused: {path} is damaged: {error}", advice=ANEW) from None
-    if len(data) > MOST_BYTES:
-        raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
-    return data.decode(errors="replace").splitlines()
 
 
 def main(words: Sequence[str]) -> int:

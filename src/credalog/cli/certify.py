@@ -70,8 +70,8 @@ def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) 
 
 def verify(arguments: Namespace) -> int:
     """Check a certificate claim by claim; the first step that fails is an error."""
+    from credalog.text.packed import lines_of
     from credalog.text.statements import readable
-    from credalog.verify import lines_of
     from credalog.verify import verify as checked
 
     model = load_model(arguments)

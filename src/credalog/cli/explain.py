@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from credalog.choices import CriterionName
 from credalog.cli.ask import ANSWERS
+from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     EFFORT,
@@ -112,6 +113,7 @@ def map_(arguments: Namespace) -> int:
     """Find the assignments whose posterior intervals are best."""
     is_hurwicz = arguments.criterion == "hurwicz"
     refuse_unless(arguments.alpha is None or is_hurwicz, "--alpha", Option("criterion", "hurwicz"))
+    reserve(arguments)
     model = load_model(arguments)
     with Watch(arguments.clock) as watch:
         watch.begin("best score")
@@ -131,6 +133,7 @@ def map_(arguments: Namespace) -> int:
         write_table(RANKING, [{**one.to_dict(), "assignment": str(one)} for one in found.ranked])
         write(f"\n{_sentence(found.summary)}")
         write(f"{found.nodes:,} partial assignments in {found.seconds:.2f} s.\n")
+    write_certificate(model, [found], arguments)
     return INTERRUPTED if found.is_interrupted else ANSWERED
 
 
@@ -307,7 +310,7 @@ EXPLAINING = (
     Command(
         "map",
         "find the assignments with the best posterior intervals",
-        (*EFFORT, EVIDENCE, *ASSIGNING),
+        (*EFFORT, EVIDENCE, *ASSIGNING, CERTIFICATE),
         map_,
     ),
     Command(

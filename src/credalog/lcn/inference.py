@@ -169,7 +169,10 @@ class Inference(Wording):
         )
 
     def certificate(
-        self, *results: Answer | Decision, markov: MarkovName | Markov = Markov.LOCAL, timeout: float = 30.0
+        self,
+        *results: Answer | Decision | BestAssignments,
+        markov: MarkovName | Markov = Markov.LOCAL,
+        timeout: float = 30.0,
     ) -> Certificate:
         """Return proofs of the bounds of results, and the models that attain them, for `credalog verify`.
 
@@ -177,29 +180,33 @@ class Inference(Wording):
         condition. `timeout` is for each bound; what could not be certified is in `missing`.
         """
         from credalog.questions.certificates import certify, certify_consistency
+        from credalog.questions.map import BestAssignments
 
         options = options_of(timeout, TOLERANCE, markov)
         _require_answers(*results)
-        sums = [result.query for result in results if not isinstance(result.query, Query)]
+        asked = [result for result in results if not isinstance(result, BestAssignments)]
+        sums = [result.query for result in asked if not isinstance(result.query, Query)]
         if (sums and len(sums) == len(results)) or self.ground().contrasts:
             raise CredalogError(
                 f"there are no certificates of {sums[0] if sums else 'sentences across conditions'} yet",
                 advice="Certify answers for single probabilities, in a network without such sentences.",
             )
-        single = [result for result in results if isinstance(result.query, Query)]
-        engine = self._engine(options.markov, *(result.query for result in single))
+        single = [r for r in results if isinstance(r, BestAssignments) or isinstance(r.query, Query)]
+        queries = (result.query for result in asked if isinstance(result.query, Query))
+        engine = self._engine(options.markov, *queries)
         if engine.network is not self.ground():
             raise CredalogError(
                 "a certificate is about the network, and a question is about atoms that it does not mention",
                 advice="Certify answers about variables of which something is said.",
             )
         found = certify(engine, single, options) if single else certify_consistency(engine, options)
-        left = (f"{asked} is not one probability: it has no certificate yet" for asked in sums)
+        left = (f"{one} is not one probability: it has no certificate yet" for one in sums)
         return replace(found, missing=(*found.missing, *left))
 
     def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
         """Check a certificate of this network; return what it proves, or raise with the step that fails."""
-        from credalog.verify import lines_of, verify
+        from credalog.text.packed import lines_of
+        from credalog.verify import verify
 
         require(path, (str, Path), "path", 'Write lcn.verify("network.proof").')
         with readable(Path(path)):
@@ -360,9 +367,11 @@ class Inference(Wording):
 def _require_answers(*results: object) -> None:
     from credalog.methods.answer import Answer
     from credalog.questions.decide import Decision
+    from credalog.questions.map import BestAssignments
 
+    kinds = (Answer, Decision, BestAssignments)
     for result in results:
-        require(result, (Answer, Decision), "answer", "Give one of lcn.query(...) or lcn.decide(...).")
+        require(result, kinds, "answer", "Give one of lcn.query(...), lcn.decide(...) or lcn.map(...).")
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:

@@ -148,6 +148,10 @@ class Meaning(MarkovCondition):
         """Tell whether a formula is true in an event."""
         return holds_in(formula, {self.variables[x]: self.variables[x].values[s] for x, s in event.items()})
 
+    def implies(self, event: Event, formula: Formula) -> bool:
+        """Tell whether an event settles that a formula is true."""
+        return self.numbers(scope(formula)) <= event.keys() and self.holds(formula, event)
+
     def only_state(self, formula: Formula) -> Event | None:
         """Return the only state of its variables in which a formula holds; None unless there is just one."""
         literals = literals_of(formula)

@@ -32,10 +32,13 @@ from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.questions.certificates.models import completed, in_whole_numbers
 from credalog.questions.certificates.program import ReasonedProgram, reasoned
 from credalog.questions.certificates.proving import Least, Proved, prove
+from credalog.questions.certificates.rivals import write_best
 from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.decide import Decision, Relation, Verdict
+from credalog.questions.map import BestAssignments
 from credalog.tables.distribution import Distribution
-from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION
+from credalog.text.packed import MOST_BYTES
+from credalog.verify import FORMAT, MOST_RESIDUAL, VERSION
 
 __all__ = ["Certificate", "certify", "certify_consistency"]
 
@@ -86,13 +89,16 @@ class Wanted(NamedTuple):
 
 
 def certify(
-    engine: Engine, results: Iterable[Answer | Decision], options: Options = Options()
+    engine: Engine, results: Iterable[Answer | Decision | BestAssignments], options: Options = Options()
 ) -> Certificate:
     """Write down proofs of the bounds that results rest on, and the models that attain them."""
-    writing = _Writing(engine, options.timeout)
+    writing = Writing(engine, options.timeout)
     try:
-        for wanted in _wanted(results, writing.missing):
-            writing.certify(wanted)
+        for result in results:
+            if isinstance(result, BestAssignments):
+                write_best(writing, result)
+            else:
+                writing.certify(result)
     except KeyboardInterrupt:
         writing.missing.append("it was interrupted")
         return replace(writing.certificate, is_interrupted=True)
@@ -101,16 +107,15 @@ def certify(
 
 def certify_consistency(engine: Engine, options: Options = Options()) -> Certificate:
     """Write down a model of a network, or a proof that there is none."""
-    writing = _Writing(engine, options.timeout)
+    writing = Writing(engine, options.timeout)
     if not writing.write_model(Query(TRUE), None) and not writing.refute():
         writing.missing.append("neither a model nor a contradiction could be certified")
     return writing.certificate
 
 
-def _wanted(results: Iterable[Answer | Decision], missing: list[str]) -> Iterator[Wanted]:
-    """Yield the ends of results."""
-    for result in results:
-        yield from _of_decision(result) if isinstance(result, Decision) else _of_answer(result, missing)
+def _wanted(result: Answer | Decision, missing: list[str]) -> Iterator[Wanted]:
+    """Return the ends of a result."""
+    return _of_decision(result) if isinstance(result, Decision) else _of_answer(result, missing)
 
 
 def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
@@ -143,7 +148,7 @@ def _of_decision(decision: Decision) -> Iterator[Wanted]:
             yield Wanted(decision.query, end, None, decision.interval[end].model)
 
 
-class _Writing:
+class Writing:
     """A certificate under way; `seconds` are for each proof."""
 
     def __init__(self, engine: Engine, seconds: float) -> None:
@@ -161,16 +166,19 @@ class _Writing:
         """Return what was written so far."""
         return Certificate(tuple(self.lines), tuple(dict.fromkeys(self.missing)))
 
-    def certify(self, wanted: Wanted) -> None:
+    def certify(self, result: Answer | Decision) -> None:
+        """Write down the ends of a result."""
+        for wanted in _wanted(result, self.missing):
+            self.certify_end(*wanted)
+
+    def certify_end(
+        self, asked: Query, end: End, bound: float | Fraction | None, model: Distribution | None
+    ) -> None:
         """Write down one end of a result."""
-        if wanted.bound is not None and not self.write_bound(wanted.query, wanted.end, wanted.bound):
-            self.missing.append(
-                f"the {wanted.end.value} bound of {wanted.query} was not proved again in time"
-            )
-        if wanted.model is not None and not self.write_model(wanted.query, wanted.model):
-            self.missing.append(
-                f"the model at the {wanted.end.value} end of {wanted.query} was not confirmed"
-            )
+        if bound is not None and not self.write_bound(asked, end, bound):
+            self.missing.append(f"the {end.value} bound of {asked} was not proved again in time")
+        if model is not None and not self.write_model(asked, model):
+            self.missing.append(f"the model at the {end.value} end of {asked} was not confirmed")
 
     # ---- bounds ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,36 @@
+"""Files of lines that may be compressed.
+
+Input: the path of a file. Output: its lines, up to a limit.
+"""
+
+from __future__ import annotations
+
+import zlib
+from gzip import BadGzipFile, GzipFile
+from pathlib import Path
+
+from credalog.errors import CredalogError
+
+__all__ = ["MOST_BYTES", "Damaged", "lines_of"]
+
+MOST_BYTES = 1 << 28
+"""Files that are larger, once they are unpacked, are not read."""
+
+
+class Damaged(CredalogError):
+    """A compressed file is not whole."""
+
+    exit_code = 5
+
+
+def lines_of(path: str) -> list[str]:
+    """Read the lines of a file, compressed or not, up to a limit."""
+    try:
+        with Path(path).open("rb") as file:
+            is_packed = file.peek(2)[:2] == b"\x1f\x8b"
+            data = (GzipFile(fileobj=file) if is_packed else file).read(MOST_BYTES + 1)
+    except (BadGzipFile, EOFError, zlib.error) as error:
+        raise Damaged(f"refused: {path} is damaged: {error}", advice="Write it anew.") from None
+    if len(data) > MOST_BYTES:
+        raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
+    return data.decode(errors="replace").splitlines()
