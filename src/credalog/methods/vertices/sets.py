@@ -90,7 +90,7 @@ ORDERING = 0.2
 LAYING_OUT = 0.06
 """The share of the time left for the order of a search."""
 
-SEARCHING = (0.1, 0.6, 0.5, 1.0)
+SEARCHING = (0.1, 0.35, 0.75, 1.0)
 """The shares of the time left for a search over vertices and one without them, then for both once more."""
 
 MOST_ORDERS = 20
@@ -345,19 +345,39 @@ def _stages(
     ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
     yield ordered
     near = _near(first, ordered)
-    layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
-    for number, share in enumerate(SEARCHING):
-        part = budget.share(share)
-        with suppress(OutOfTime, ProblemTooLarge):
-            if number % 2 == 0:
-                yield extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
-            else:
-                yield _decided(credal, asked, layout, first, near, tolerance, part)
+    for found in _searches(credal, asked, first, near, tolerance, budget):
+        yield found
+        near = _near(first, ordered, found)
     # What is too wide to search is split, and where depends on the order: the best of several is kept.
     for seed in range(1, MOST_ORDERS):
         if budget.is_spent:
             break
         yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
+
+
+def _searches(
+    credal: CredalNetwork,
+    asked: Question,
+    models: tuple[Extreme, Extreme],
+    near: tuple[float, float],
+    tolerance: float,
+    budget: Budget,
+) -> Iterator[tuple[Extreme, Extreme]]:
+    """Search over vertices and without them for a while each, then longest where more was found."""
+    layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
+    without = [False, True, False, True]
+    for turn, share in enumerate(SEARCHING):
+        part = budget.share(share)
+        with suppress(OutOfTime, ProblemTooLarge):
+            if without[turn]:
+                found = models = _decided(credal, asked, layout, models, near, tolerance, part)
+            else:
+                found = extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
+            yield found
+            lower, upper = _near(found)
+            if without[turn] and (lower > near[0] or upper < near[1]):
+                without[2:] = [True, False]
+            near = max(near[0], lower), min(near[1], upper)
 
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
