@@ -189,8 +189,9 @@ def test_a_cut_must_cover_the_range():
 def test_an_independence_that_does_not_hold_is_no_reason():
     lcn = parse("P(a) = 0.5\n0.4 <= P(b | a) <= 0.6\n0.2 <= P(b | !a) <= 0.3")
     lines = lines_of(lcn, "P(b)")
-    claim = json.loads(lines[1])
     row = ["ratio", "lower", [[1, 1]], [], [[0, 1]], 1, 1]
+    tables = {"table": 1, "tables": [[[], []], [[0, 1], []]]}
+    claim = {"claim": "lower", "query": "P(b)", "bound": "3/10", **tables}
     forged = {**claim, "rows": [row], "nodes": [["leaf", "1", "0", [[0, "1"]]]]}
     with pytest.raises(Refused, match="independent"):
         list(verify(lcn.ground(), [lines[0], json.dumps(forged)]))

@@ -139,6 +139,12 @@ def test_what_spreadsheets_write_is_read(written: bytes, tmp_path: Path) -> None
     assert learned("P(a) = ?", tmp_path / "t.csv") == [(F(1, 4), F(3, 4))]
 
 
+def test_the_file_of_a_spreadsheet_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04\x14\0\x06\0\x08\0\xff\xfe")
+    with pytest.raises(CredalogError, match="is no text"):
+        learned("P(a) = ?", tmp_path / "t.csv")
+
+
 def test_a_mistake_is_placed_in_the_text_of_the_file(tmp_path: Path) -> None:
     # Quotes, line breaks inside them and a guard that drops rows do not lead the place astray.
     text = """domain Person = {Ann, Bob}

@@ -18,9 +18,10 @@ from credalog.network.formulas import TRUE, conjunction
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
 from credalog.network.meaning import Meaning, key
+from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
 from credalog.questions.certificates.writing import Wanted, _Writing
-from credalog.verify import Box, Model, Proof, Refused, ends, lines_of, verify
+from credalog.verify import Box, Proof, Refused, lines_of, verify
 from credalog.verify import main as verify_alone
 
 NAMES = "abcd"
@@ -106,8 +107,8 @@ def test_a_bound_under_a_condition_that_cannot_hold_says_nothing_of_other_condit
         ({"query": "P(z)"}, "no proposition z"),
         ({"query": 7}, "TypeError"),
         ({"tables": [[[0], [[0, 1]]]]}, "names each variable once"),
-        ({"tables": [[[True], []]]}, "there is a variable True"),
-        ({"tables": [[[-1], []]]}, "there is a variable -1"),
+        ({"tables": [[[True], []]]}, "there is no variable True"),
+        ({"tables": [[[-1], []]]}, "there is no variable -1"),
         ({"nodes": [["leaf", "0", "0", []]]}, "proves something"),
         ({"nodes": [["leaf", "-1", "2", []]]}, "proves something"),
         ({"nodes": [["cut", [[0, 1]], [], "1/2", 0, 0]]}, "stands in one place"),
@@ -149,14 +150,19 @@ def leaf(*multipliers: str) -> list[Any]:
         ({"rows": [["sentence", True, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence True"),
         ({"rows": [["sentence", 1, "lower", 0, []]], "nodes": [leaf("1")]}, "there is a sentence 1"),
         ({"rows": [["part", 0, [[0, 1]], 1, [[0, 1]]]], "nodes": [leaf("1")]}, "IndexError"),
+        ({"nodes": [["leaf", "0", "1", []]]}, "leaf 0 leaves nothing negative"),
+        ({"nodes": [["leaf", "1", "-1/2", []]]}, "proves something"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [[-1, "1"]]]]}, "rows have numbers"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [[False, "1"]]]]}, "rows have numbers"),
+        ({"rows": WITHIN["lower"], "nodes": [["leaf", "1", "0", [["0", "1"]]]]}, "rows have numbers"),
         ({"tables": [[[0], []], [[0], [[0, 1]]]]}, "names each variable once"),
         ({"tables": [[[0], [[0, 1]]], [[0], []]]}, "names each variable once"),
         ({"tables": [[[0, 0], []]]}, "names each variable once"),
-        ({"tables": [[[], [[0, 2]]]]}, "names known states"),
-        ({"tables": [[[], [[0, -1]]]]}, "names known states"),
-        ({"tables": [[[], [[0, True]]]]}, "names known states"),
-        ({"tables": [[[], [[0, 1], [0, 1]]]]}, "names known states"),
-        ({"tables": [[[1], []]]}, "there is a variable 1"),
+        ({"tables": [[[], [[0, 2]]]]}, "names states that do not exist"),
+        ({"tables": [[[], [[0, -1]]]]}, "names states that do not exist"),
+        ({"tables": [[[], [[0, True]]]]}, "names states that do not exist"),
+        ({"tables": [[[], [[0, 1], [0, 1]]]]}, "names states that do not exist"),
+        ({"tables": [[[1], []]]}, "there is no variable 1"),
         # A table of what is fixed does not show the rest, nor one of the rest what is fixed.
         ({"tables": [[[], [[0, 1]]]]}, "table 0 shows an event"),
         ({"tables": [[[], []]]}, "table 0 shows an event"),
@@ -191,6 +197,37 @@ def test_a_bound_is_printed_no_tighter_than_it_is(claim, bound, shown):
     assert said == f"every model has P(a) {shown}"
 
 
+def test_a_leaf_without_weight_proves_that_there_is_no_model():
+    """0.2 - P(a) and P(a) - 0.4 cannot both be at least zero: their sum is -0.2 in every world."""
+    text, rows = (
+        "P(a) <= 0.2\nP(a) >= 0.4",
+        [["sentence", 0, "upper", 0, []], ["sentence", 1, "lower", 0, []]],
+    )
+    nothing = {**HALF, "bound": "2", "rows": rows}
+
+    def said(weight: str, less: str, times: str) -> list[str]:
+        return claimed(text, {**nothing, "nodes": [["leaf", weight, less, [[0, times], [1, times]]]]})
+
+    assert said("0", "1", "5") == said("0", "1/5", "1") == said("1/10", "1", "6") == ["there is no model"]
+    assert said("0", "1/10", "1/2") == ["there is no model"]
+    with pytest.raises(Refused, match="nothing negative"):
+        said("0", "1", "4.9")
+    with pytest.raises(Refused, match="nothing negative"):
+        said("1/10", "1", "5.1")
+    with pytest.raises(Refused, match="nothing negative"):
+        claimed(WIDE, {**nothing, "rows": rows[:1], "nodes": [["leaf", "0", "1", [[0, "9"]]]]})
+
+
+def test_an_equation_may_be_used_either_way_round():
+    """What is said on one table is carried to another, where P(!a) counts -0.2 times."""
+    same = [["part", 1, [[0, state]], 0, [[0, state]]] for state in (1, 0)]
+    rows = [["sentence", 0, "lower", 1, []], *same]
+    twice = {**HALF, "bound": "0.2", "tables": [[[0], []], [[0], []]], "rows": rows}
+    assert claimed(WIDE, {**twice, "nodes": [leaf("1", "0.8", "-0.2")]})
+    with pytest.raises(Refused, match="nothing negative"):
+        claimed(WIDE, {**twice, "nodes": [leaf("1", "0.8", "0.2")]})
+
+
 def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_it():
     """P(b) >= 0.6 says nothing of the worlds in which a child of b is true."""
     text = "P(b) >= 0.6\n0 <= P(c | b) <= 1\n0 <= P(d) <= 1"
@@ -201,6 +238,19 @@ def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_
     assert claimed(text, {**BOUND, **apart, "rows": [["sentence", 0, "lower", 0, [[2, 1]]]]})
     with pytest.raises(Refused, match="is about a context"):
         claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[0, 1]]]]})
+
+
+@pytest.mark.parametrize("x", [True, 1.0, "1", None, -1, 2])
+def test_a_variable_has_a_number(x):
+    meaning = Meaning(parse("P(a) = 0.4\nP(b) = 0.4").ground(), Markov.LOCAL)
+    assert meaning.variable(1) == 1
+    with pytest.raises(ValueError, match="there is no variable"):
+        meaning.variable(x)
+
+
+def test_a_family_on_which_no_other_sentence_bears_is_taken_at_its_ends():
+    network = parse("0 <= P(a) <= 0.5\n0.1 <= P(c or d) <= 0.2 ; tau=False").ground()
+    assert Meaning(network, Markov.LOCAL).ends(0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
 
 
 def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
@@ -224,6 +274,7 @@ def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
     [
         ([[[0], [], 10, [-2, 12]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], -10, [-6, -4]], [[1], [], 1, [1, 0]]], "no probability is negative"),
+        ([[[0], [], 10, [-1, 11]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], 0, [0, 0]], [[1], [], 1, [1, 0]]], "adds up to one"),
         ([[[0], [], 1, [True, 0]], [[1], [], 1, [1, 0]]], "no probability is negative"),
         ([[[0], [], 10, [5, 4]], [[1], [], 1, [1, 0]]], "adds up to one"),
@@ -366,37 +417,38 @@ def test_two_pairs_that_share_nothing_are_independent_under_the_global_condition
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("0 <= P(a) <= 1\n0.4 <= P(a and b) <= 0.6 ; tau=False", "sentence 1 is about one family"),
-        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(b) = 0.3", "sentence 3 is about one family"),
-        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(c | a) = 0.9\nindependent b, c", "nothing declared"),
+        ("0 <= P(a) <= 1\n0.4 <= P(a and b) <= 0.6 ; tau=False", "sentence 1 is not about one family"),
+        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(b) = 0.3", "sentence 3 is not about one family"),
+        ("0 <= P(a) <= 1\nP(b | a) = 0.9\nP(c | a) = 0.9\nindependent b, c", "something declared"),
         ("0 <= P(a) <= 1\nP(a and b) <= 0.6", "outside the core"),
-        ("P(a) <= 0.2\nP(a) >= 0.4", "is not empty"),
+        ("P(a) <= 0.2\nP(a) >= 0.4", "is empty"),
     ],
 )
 def test_a_family_that_something_else_restricts_is_not_taken_at_its_ends(text, why):
-    with pytest.raises(Refused, match=why):
-        ends(Meaning(parse(text).ground(), Markov.LOCAL), 0, {})
+    with pytest.raises(ValueError, match=why):
+        Meaning(parse(text).ground(), Markov.LOCAL).ends(0, {})
 
 
 def test_what_is_no_law_of_its_own_is_not_taken_at_its_ends():
     """P(b) is a mixture of what a makes of it; what is tied, or under no Markov condition, has no law."""
     family = parse("0 <= P(a) <= 1\n0.1 <= P(b | a) <= 0.9\n0.1 <= P(b | !a) <= 0.3").ground()
     tied = parse("0 <= P(a) <= 1\nP(a and b) <= 0.6").ground()
-    assert ends(Meaning(family, Markov.LOCAL), 1, {0: 1})
+    assert Meaning(family, Markov.LOCAL).ends(1, {0: 1})
     for network, markov, x, given in (
         (family, Markov.LOCAL, 1, {}),
         (family, Markov.LOCAL, 0, {1: 1}),
         (family, Markov.NONE, 1, {0: 1}),
+        (family, Markov.NONE, 0, {}),
         (tied, Markov.LOCAL, 0, {1: 1}),
     ):
-        with pytest.raises(Refused, match="a law of its own"):
-            ends(Meaning(network, markov), x, given)
+        with pytest.raises(ValueError, match="a law of its own"):
+            Meaning(network, markov).ends(x, given)
 
 
 def test_a_family_above_an_impossible_one_is_taken_at_its_ends():
     """P(a) = 0 in every model, since nothing satisfies what is said of b given a: an end of [0, 0.5]."""
     network = parse("0 <= P(a) <= 0.5\nP(b | a) <= 0.2\nP(b | a) >= 0.3\nP(b | !a) = 0.7").ground()
-    assert ends(Meaning(network, Markov.LOCAL), 0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
+    assert Meaning(network, Markov.LOCAL).ends(0, {}) == ((Fraction(1, 2), Fraction(1, 2)), (1, 0))
 
 
 def random_factors(rng: Random) -> tuple[list[Any], np.ndarray]:
@@ -529,7 +581,7 @@ def test_rows_that_are_rebuilt_hold_in_a_model_and_in_its_boxes():
         for reason in (random_reason(rng, len(network.sentences)) for _ in range(40)):
             try:
                 form, is_equation = proof.row(reason, box_around(reason, joint, rng))
-            except Refused:
+            except (Refused, ValueError):
                 continue
             held[is_equation] += 1
             value = sum(c * probability(joint, shown(proof, column)) for column, c in form)

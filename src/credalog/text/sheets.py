@@ -35,6 +35,8 @@ Frame: TypeAlias = Any
 
 Codes: TypeAlias = "NDArray[np.int32]"
 
+SAMPLE = 4096
+"""So many bytes tell a text from what is none, such as the file of a spreadsheet."""
 CHUNK = 50_000
 """So many rows are encoded at a time."""
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
@@ -223,6 +225,8 @@ def table_text(path: Path) -> str:
     written = bytes_of(path)
     if written.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return with_plain_lines(written.decode("utf-16", errors="replace"))
+    if b"\0" in written[:SAMPLE]:
+        raise LanguageError(f"{path} is no text", advice="Save the sheet as CSV, in UTF-8.")
     try:
         return with_plain_lines(written.decode("utf-8-sig"))
     except UnicodeDecodeError:
