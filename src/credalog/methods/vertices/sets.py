@@ -78,6 +78,9 @@ ADVANCE = 1e-12
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
 
+GRACE = 0.4
+"""How many seconds beyond the limit the last model may take to be checked."""
+
 PROPAGATING = 0.2
 """The share of the time for sets of messages: where they stay small they need far less."""
 
@@ -311,20 +314,24 @@ def _intervals(
     for found in _stages(credal, asked, options.tolerance, budget):
         # The bounds are there before the models that may attain them are checked.
         yield interval.joined(Interval(*(one.endpoint for one in found)))
-        interval = interval.joined(Interval(*(witnessed(credal, asked, query, one) for one in found)))
+        part = Budget.of(budget.remaining + GRACE)
+        ends = (witnessed(credal, asked, query, one, part) for one in found)
+        interval = interval.joined(Interval(*ends))
         yield interval
         if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
             return
 
 
-def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
+def witnessed(
+    credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme, budget: Budget | None = None
+) -> Endpoint:
     """Add to a proved end the model that its vertices select, and what it attains, if it passes the check."""
     if extreme.choices is None and extreme.tables is None:
         return extreme.endpoint
     model = distribution(credal, asked, extreme.choices or (), extreme.tables or {})
     said = credal.network.about(x for factor in model.factors for x in factor.block)
     value = model.probability(query.claim, query.given)
-    if violation(model, said, credal.graph) > FEASIBILITY or not 0.0 <= value <= 1.0:
+    if violation(model, said, credal.graph, budget=budget) > FEASIBILITY or not 0.0 <= value <= 1.0:
         return extreme.endpoint
     return replace(extreme.endpoint, witnessed=value, model=model)
 
