@@ -255,7 +255,7 @@ BY_PROCESSOR = """
 import time
 time.monotonic = time.process_time
 from credalog.cli import clock
-clock.LATE = 1e6
+clock.LATE, clock.process_began = 1e6, lambda: 0.0
 """
 """Budgets count seconds of the processor, and there is no alarm: what asks no budget is seen."""
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import credalog
-from certificate_mutations import complaints, mutated
+from certificate_mutations import judged, mutated
 from credalog import LCN, CredalogError, parse
 from credalog.cli import main
 from credalog.network.graph import Markov
@@ -160,7 +160,7 @@ def test_certificates_of_random_networks_hold_against_the_table_of_all_worlds(ki
 def test_no_small_change_makes_a_false_claim_pass(file, asked):
     lcn, rng = credalog.load(EXAMPLES / file), Random(7)
     lines = lines_of(lcn, asked)
-    false = [claim for _ in range(200) for claim in complaints(lcn, mutated(lines, rng))]
+    false = [claim for _ in range(200) for claim in judged(lcn, mutated(lines, rng))[1]]
     assert not false
 
 
@@ -189,8 +189,9 @@ def test_a_cut_must_cover_the_range():
 def test_an_independence_that_does_not_hold_is_no_reason():
     lcn = parse("P(a) = 0.5\n0.4 <= P(b | a) <= 0.6\n0.2 <= P(b | !a) <= 0.3")
     lines = lines_of(lcn, "P(b)")
-    claim = json.loads(lines[1])
     row = ["ratio", "lower", [[1, 1]], [], [[0, 1]], 1, 1]
+    tables = {"table": 1, "tables": [[[], []], [[0, 1], []]]}
+    claim = {"claim": "lower", "query": "P(b)", "bound": "3/10", **tables}
     forged = {**claim, "rows": [row], "nodes": [["leaf", "1", "0", [[0, "1"]]]]}
     with pytest.raises(Refused, match="independent"):
         list(verify(lcn.ground(), [lines[0], json.dumps(forged)]))

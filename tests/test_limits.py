@@ -18,7 +18,7 @@ import pytest
 from credalog import LCN, Status, parse
 from credalog.cli import clock as clocks
 from credalog.cli.clock import Clock
-from credalog.methods.answer import marginal_atoms
+from credalog.methods.answer import Answer, marginal_atoms
 from credalog.methods.automatic import Engine
 from credalog.methods.compiled import Compiled
 from credalog.methods.intervals import bounds
@@ -27,6 +27,7 @@ from credalog.network.problem import problem_of
 from credalog.network.sentences import Query
 from credalog.numbers import budget as budgets
 from credalog.numbers.budget import Budget, OutOfTime, require_time, spending
+from credalog.numbers.interval import VACUOUS
 
 CHAIN = "".join(f"0.3 <= P(x{i} | x{i + 1}) <= 0.6\n0.2 <= P(x{i} or x{i + 1}) <= 0.9\n" for i in range(30))
 TREE = "0.2 <= P(x0) <= 0.4\n" + "".join(
@@ -131,18 +132,24 @@ def test_what_the_time_was_too_short_for_is_bounded_all_the_same(
     assert hasty.status is not Status.EXACT or hasty.interval.status() is Status.EXACT
 
 
-def test_an_answer_of_nothing_is_not_given_where_propagation_knows_more(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("nothing_found", ["out of time", "vacuous"])
+def test_an_answer_of_nothing_is_not_given_where_propagation_knows_more(
+    monkeypatch: pytest.MonkeyPatch, nothing_found: str
+):
     lcn = parse(CHAIN)
     query = Query(marginal_atoms(lcn.ground())[0])
-    known = bounds(lcn.ground(), query, budget=Budget.of(0.0))
+    known = bounds(lcn.ground(), query)
     assert (known.lower.bound, known.upper.bound) != (0.0, 1.0)
     engine = Engine(lcn.ground())
     assert engine.graph, "it is there before the time is up"
 
-    def no_time(*_: object) -> None:
-        raise OutOfTime
+    def nothing(*_: object) -> Answer:
+        if nothing_found == "out of time":
+            raise OutOfTime
+        return Answer(query, VACUOUS, Status.BOUNDED, "auto", 1.0)
 
-    monkeypatch.setattr(Engine, "_asked", no_time)
+    monkeypatch.setattr(Engine, "_asked", nothing)
+    monkeypatch.setattr("credalog.methods.intervals.bounds", lambda *_, **__: known)
     found = engine.query(query)
     assert (found.lower, found.upper) == (known.lower.bound, known.upper.bound)
     assert found.status is Status.BOUNDED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -14,9 +15,15 @@ from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cases import cases_of
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.products import products_of
+from credalog.methods.cliques.search import Limits, Search
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import Status
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Status
 from credalog.program.products import with_rows
+from credalog.program.program import Box
+from credalog.program.redundancy import without_sums
+from credalog.program.solvers.highs import Relaxation
+from oracle import interval
 
 NAMES = "abcd"
 Floats = NDArray[np.float64]
@@ -82,7 +89,7 @@ def test_no_model_violates_a_product_of_bounds(seed: int) -> None:
     assert products is not None
     # a and c, b and d, in the four states of the other two.
     assert len(products.first) == 8
-    assert products.violated(encoding.program.ratios.box, point_of(encoding, law), 100).shape[0] == 0
+    assert not len(products.violated(encoding.program.ratios.box, point_of(encoding, law), 100))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -98,13 +105,97 @@ def test_where_opposite_variables_depend_on_each_other_some_product_is_violated(
     for a, c in product((0, 1), repeat=2):
         other[a, :, c, :] += shift if a == c else -shift
     point = point_of(encoding, other)
-    rows = products.violated(encoding.program.ratios.box, point, 100)
+    box = encoding.program.ratios.box
+    rows = products.rows(box, products.violated(box, point, 100))
     assert rows.shape[0] > 0
     assert (rows @ point < 0.0).all()
     assert (rows @ point_of(encoding, law) >= 0.0).all()
     assert with_rows(encoding.program, rows).inequalities.shape[0] == (
         encoding.program.inequalities.shape[0] + rows.shape[0]
     )
+
+
+def rational_ring(rng: np.random.Generator) -> NDArray[np.object_]:
+    """Draw a law of four propositions in a ring with rational probabilities."""
+    law = np.full((2,) * 4, Fraction(1), dtype=object)
+    for x in range(4):
+        axes = [1] * 4
+        axes[x] = axes[(x + 1) % 4] = 2
+        weights = [Fraction(int(n)) for n in rng.integers(1, 1000, size=4)]
+        law = law * np.array(weights, dtype=object).reshape(axes)
+    return np.asarray(law / law.sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_products_written_with_the_bounds_of_a_box_hold_in_it_to_the_last_digit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    law = rational_ring(rng)
+    encoding = encoded(network_of(sentences_around(law.astype(float), 0.1)))
+    products = products_of(encoding)
+    assert products is not None
+    point = [Fraction(0)] * encoding.program.columns
+    order = [NAMES.index(encoding.problem.variables[x].name) for x in encoding.factorization.cliques[0].shown]
+    for column, chance in zip(encoding.columns[0].ravel(), law.transpose(order).ravel(), strict=True):
+        point[column] = chance
+    theta = []
+    for number in range(len(encoding.keys)):
+        ratios = encoding.program.ratios
+        context = int(np.flatnonzero(ratios.of == number)[0])
+        part, whole = (
+            sum(point[j] for j in matrix[[context]].indices)
+            for matrix in (ratios.numerator, ratios.denominator)
+        )
+        theta.append(part / whole)
+    # Either bound is the value itself, rounded to the nearest float, or some way off.
+    off = rng.choice([0.0, 0.0, 1e-9, 0.1], size=(2, len(theta)))
+    near = np.array([float(t) for t in theta])
+    box = Box(np.maximum(near - off[0], 0.0), np.minimum(near + off[1], 1.0))
+    rows = products.rows(box, np.arange(4 * len(products.first)))
+    for row in range(rows.shape[0]):
+        start, stop = rows.indptr[row], rows.indptr[row + 1]
+        entries = zip(rows.indices[start:stop], rows.data[start:stop], strict=True)
+        assert sum(Fraction(float(value)) * point[j] for j, value in entries) >= 0
+
+
+def ring_of(rng: np.random.Generator, width: float) -> list[str]:
+    return sentences_around(ring_law(rng), width)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_leaves_with_rows_of_their_own_are_bounded_as_brute_force_bounds_the_whole(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Products are kept whatever they gain.
+    monkeypatch.setattr("credalog.methods.cliques.search.PRODUCT_GAIN", -1.0)
+    network = network_of(ring_of(np.random.default_rng(seed), 0.1))
+    asked = Query(marginal_atoms(network)[0])
+    true = interval(network, asked, seconds=30.0)
+    encoding, objective = Engine(network).part(asked).encode_jointly(asked)
+    for end, expected in zip(End, (true.lower, true.upper), strict=True):
+        search = Search(encoding, objective, Limits(1e-5, Budget.of(20.0)), end, None, None)
+        found = search.run()
+        assert expected.attained is not None
+        assert search.sharpening is not None and found.nodes > 1
+        assert end.sign * (found.bound - expected.attained) <= 1e-6
+        assert found.bound == pytest.approx(expected.attained, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_statements_that_are_sums_of_box_rows_are_left_out_and_change_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = network_of([*ring_of(rng, 0.1), "0.1 <= P(a or b) <= 0.9"])
+    asked = Query(marginal_atoms(network)[0])
+    encoding, objective = Engine(network).part(asked).encode_jointly(asked)
+    whole, fewer = encoding.program, without_sums(encoding.program)
+    stated = sum(origin >= 0 for origin in fewer.inequality_origin)
+    # What is said about a or b is no sum.
+    assert 1 <= stated <= 2
+    box = whole.ratios.box
+    inner = Box(box.lower + 0.3 * (box.upper - box.lower), box.upper)
+    for chosen in (box, inner):
+        values = [Relaxation(program).minimize(objective, chosen)[0].value for program in (whole, fewer)]
+        assert values[0] == pytest.approx(values[1], abs=1e-7)
 
 
 def in_cases(seed: int, root: str = "0.2 <= P(r) <= 0.4") -> list[str]:

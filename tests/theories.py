@@ -1,4 +1,4 @@
-"""Twenty first-order theories over any number of people, each with questions about the first two.
+"""First-order theories over any number of people, each with questions about the first two.
 
 Input: a number of people. Output: the text. One and two predicates, symmetric relations and others, guards,
 evidence on some elements, several sorts, quantifiers, many values, ties with and without priors.
@@ -169,5 +169,35 @@ forall x in Person: P(A(x)) >= 0.1""",
 forall x, y in Person, x < y: 0.1 <= P(Fr(x,y)) <= 0.2
 forall x, y, z in Person distinct: P(Fr(x,z) | Fr(x,y) & Fr(y,z)) >= 0.5""",
         ("P(Fr(1,2))",),
+    ),
+    Family(
+        "an epidemic among random contacts",
+        """predicate Inf(Person), Sick(Person), Met(Person, Person) symmetric
+forall x in Person: 0.01 <= P(Inf(x)) <= 0.1
+forall x, y in Person, x < y: P(Met(x,y)) <= 0.2
+forall x, y in Person distinct: 0.2 <= P(Inf(x) | Inf(y) & Met(x,y)) <= 0.5
+forall x in Person: 0.7 <= P(Sick(x) | Inf(x)) <= 0.9
+forall x in Person: P(Sick(x) | !Inf(x)) <= 0.05""",
+        ("P(Sick(1))", "P(Inf(1) | Sick(1))", "P(Inf(1) | Inf(2) & Met(1,2))"),
+    ),
+    Family(
+        "access to documents",
+        """domain Doc = {plans, wages, mail}
+predicate Admin(Person), May(Person, Doc), Reads(Person, Doc)
+relation Owner(Person, Doc) = {(1, plans), (2, wages)}
+forall x in Person: P(Admin(x)) <= 0.05
+forall x in Person, d in Doc: P(May(x,d) | Admin(x)) >= 0.99
+forall x in Person, d in Doc, Owner(x, d): P(May(x,d)) >= 0.9
+forall x in Person, d in Doc, not Owner(x, d): P(May(x,d) | !Admin(x)) <= 0.02
+forall x in Person, d in Doc: P(Reads(x,d) | !May(x,d)) <= 0.001
+forall x in Person, d in Doc: 0.1 <= P(Reads(x,d) | May(x,d)) <= 0.5""",
+        ("P(Reads(1, plans))", "P(Reads(2, plans))", "P(May(1, plans) and May(1, wages))"),
+    ),
+    Family(
+        "many who rarely agree",
+        """predicate A(Person)
+forall x in Person: P(A(x)) >= 0.3
+forall x, y in Person, x < y: P(A(x) and A(y)) <= 0.1""",
+        ("P(A(1))", "P(A(1) | A(2))"),
     ),
 )

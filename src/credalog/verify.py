@@ -16,23 +16,23 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from gzip import BadGzipFile, GzipFile
-from itertools import chain, starmap
-from math import ceil, floor, prod
+from itertools import product
+from math import ceil, floor, lcm
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from credalog.errors import CredalogError
 from credalog.grounding.network import Grounder, ground
-from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
-from credalog.network.markov import Graph, Variables
 from credalog.network.meaning import Event, Key, Meaning, Range, key
-from credalog.network.polytopes import Vertex, vertices
+from credalog.network.models import Model
+from credalog.network.polytopes import LocalPolytope, Row, vertices
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.tables import Bounds, Column, Laws, extreme_sum
 from credalog.text.lifting import declarations_of
 from credalog.text.parse import read_file, read_query
 from credalog.theory import Theory
@@ -43,9 +43,10 @@ NUMBER = re.compile(r"-?\d{1,4000}(\.\d{1,4000})?(/\d{1,4000})?")
 ZERO, ONE = Fraction(0), Fraction(1)
 ANEW = "Name the file that `--certificate` wrote, or write it anew."
 
-Column = tuple[int, ...]
 Form = list[tuple[Column, Fraction]]
 Box = dict[Key, Range]
+Goal = list[tuple[Event, Fraction]]
+Allowed = dict[int, Laws]
 
 
 class Refused(CredalogError):
@@ -66,41 +67,27 @@ def number(text: Any) -> Fraction:
     return Fraction(text)
 
 
-def ends(meaning: Meaning, x: int, given: Event) -> tuple[Vertex, ...]:
-    """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 21)."""
-    is_family = frozenset(given) == meaning.parents[x] and x not in meaning.core
-    require(meaning.markov is not Markov.NONE and is_family, "a family outside the core is a law of its own")
-    bears = any(x in meaning.ancestors(frozenset(chain(*sides))) for sides in meaning.declared)
-    require(not bears, "nothing declared depends on a family")
-    for k, s in enumerate(meaning.network.sentences):
-        bears = x in meaning.ancestors(meaning.numbers(s.scope))
-        require(not bears or meaning.is_local(s), f"sentence {k} is about one family")
-    found = vertices(meaning.polytope(x, given))
-    require(bool(found), "a local polytope is not empty")
-    return found
+def walk(nodes: Any, start: Any, step: Callable[[str, Any, Any], Iterable[tuple[int, Any]]]) -> None:
+    """Go through all cases of a claim; a step closes one, or returns those into which it falls."""
+    waiting: list[tuple[int, Any]] = [(0, start)]
+    visited = set[int]()
+    while waiting:
+        n, case = waiting.pop()
+        require(type(n) is int and n >= 0 and n not in visited, "every node stands in one place")
+        visited.add(n)
+        waiting += step(f"leaf {n}", nodes[n], case)
 
 
 class Proof:
     """The tables, rows and cuts of one claim."""
 
     def __init__(self, meaning: Meaning, line: Mapping[str, Any]) -> None:
-        self.meaning = meaning
-        self.tables = [(tuple(map(self.variable, t)), self.event(fixed)) for t, fixed in line["tables"]]
+        self.meaning, self.reasons = meaning, line["rows"]
+        self.tables = [
+            (tuple(map(meaning.variable, t)), self.meaning.event(fixed)) for t, fixed in line["tables"]
+        ]
         distinct = (len({*shown, *fixed}) == len(shown) + len(fixed) for shown, fixed in self.tables)
         require(all(distinct), "a table names each variable once")
-        self.reasons, self.nodes = line["rows"], line["nodes"]
-
-    def variable(self, x: Any) -> int:
-        """Read the number of a variable."""
-        require(type(x) is int and 0 <= x < len(self.meaning.sizes), f"there is a variable {str(x)[:20]}")
-        return int(x)
-
-    def event(self, pairs: Any) -> Event:
-        """Read an event, a list of variables and states."""
-        found = {self.variable(x): state for x, state in pairs}
-        known = (type(s) is int and 0 <= s < self.meaning.sizes[x] for x, s in found.items())
-        require(len(found) == len(pairs) and all(known), "an event names known states")
-        return found
 
     def cells(self, t: int, event: Event) -> list[Column]:
         """Return the columns whose sum is the probability of an event."""
@@ -113,14 +100,14 @@ class Proof:
         """Rebuild a row from its reason; tell whether it is an equation."""
         match reason:
             case ["part", t, event, u, other]:
-                first, second = self.event(event), self.event(other)
+                first, second = self.meaning.event(event), self.meaning.event(other)
                 require(second.items() <= first.items(), "one event is part of the other")
                 whole = [(column, ONE) for column in self.cells(u, second)]
                 return whole + [(column, -ONE) for column in self.cells(t, first)], first == second
             case ["sentence", k, "lower" | "upper" as end, t, context]:
-                return self._sentence(k, end, t, self.event(context)), False
+                return self._sentence(k, end, t, self.meaning.event(context)), False
             case ["ratio", "lower" | "upper" as end, left, given, right, t, u]:
-                events = self.event(left), self.event(given), self.event(right)
+                events = self.meaning.event(left), self.meaning.event(given), self.meaning.event(right)
                 return self._ratio(events, end, (t, u), box)
         raise Refused(f"{str(reason)[:60]} is no reason for a row")
 
@@ -163,30 +150,24 @@ class Proof:
             least, most = max(least, 1 - above), min(most, 1 - below)
         return max(low, least), min(high, most)
 
-    def check(self, goal: Form) -> None:
-        """Check in every leaf that the goal, P(q, e) - b P(e) or its negative, is not negative."""
-        waiting: list[tuple[int, Box]] = [(0, {})]
-        visited = set[int]()
-        while waiting:
-            n, box = waiting.pop()
-            require(type(n) is int and n >= 0 and n not in visited, "every node stands in one place")
-            visited.add(n)
-            match self.nodes[n]:
-                case ["leaf", weight, less, multipliers]:
-                    self._leaf(f"leaf {n}", goal, (number(weight), number(less)), multipliers, box)
-                case ["cut", left, under, at, below, above]:
-                    events = self.event(left), self.event(under)
-                    low, high = self.range(*events, box)
-                    waiting.append((below, {**box, key(*events): (low, number(at))}))
-                    waiting.append((above, {**box, key(*events): (number(at), high)}))
-                case ["ends", x, under, *children]:
-                    event = self.event(under)
-                    found = ends(self.meaning, self.variable(x), event)
-                    for child, vertex in zip(children, found, strict=True):
-                        fixed = {key({x: state}, event): (p, p) for state, p in enumerate(vertex)}
-                        waiting.append((child, {**box, **fixed}))
-                case node:
-                    raise Refused(f"{str(node)[:60]} is no node")
+    def step(self, name: str, node: Any, case: tuple[Form, Box]) -> Iterable[tuple[int, Any]]:
+        """Check that the goal, P(q, e) - b P(e) or its negative, is not negative; or split a range."""
+        goal, box = case
+        match node:
+            case ["leaf", weight, less, multipliers]:
+                self._leaf(name, goal, (number(weight), number(less)), multipliers, box)
+                return ()
+            case ["cut", left, under, at, below, above]:
+                events = self.meaning.event(left), self.meaning.event(under)
+                (low, high), place = self.range(*events, box), key(*events)
+                halves = (below, (low, number(at))), (above, (number(at), high))
+                return [(child, (goal, {**box, place: half})) for child, half in halves]
+            case ["ends", x, under, *children]:
+                event = self.meaning.event(under)
+                found = zip(children, self.meaning.ends(self.meaning.variable(x), event), strict=True)
+                fixed = ((child, {key({x: s}, event): (p, p) for s, p in enumerate(v)}) for child, v in found)
+                return [(child, (goal, {**box, **at})) for child, at in fixed]
+        raise Refused(f"{str(node)[:60]} is no node")
 
     def _leaf(self, name: str, goal: Form, scales: Range, multipliers: Any, box: Box) -> None:
         weight, less = scales
@@ -201,108 +182,116 @@ class Proof:
         require(all(r >= 0 for r in reduced.values()), f"the sum of {name} leaves nothing negative")
 
 
-class Factor(NamedTuple):
-    """The table P(block | parents), parents first, in whole numbers; each row adds up to `whole`."""
+class Group(NamedTuple):
+    """Variables summed out of the laws of `families` and of messages that earlier groups left.
 
-    over: tuple[int, ...]
-    table: dict[Column, int]
-    whole: int
-    is_single: bool
+    A message is a vector over the states of `on`, not negative, with row . vector >= 0 for all rows.
+    """
 
-
-class Model:
-    """A distribution as a product of tables."""
-
-    def __init__(self, meaning: Meaning, factors: Any) -> None:
-        self.meaning = meaning
-        self.arrows: dict[int, Variables] = {}
-        self.factors: dict[int, Factor] = {}
-        for block, parents, whole, entries in factors:
-            over = (*parents, *block)
-            is_next = set(parents) <= self.arrows.keys() and self.arrows.keys().isdisjoint(block)
-            require(len(set(over)) == len(over) > len(parents) and is_next, "each variable has one table")
-            require(all(type(p) is int and p >= 0 for p in (*entries, whole)), "no probability is negative")
-            states = (tuple(world.values()) for world in meaning.worlds(over, {}))
-            table, row = dict(zip(states, entries, strict=True)), prod(meaning.sizes[x] for x in block)
-            sums = {sum(entries[start : start + row]) for start in range(0, len(entries), row)}
-            require(whole > 0 and sums == {whole}, "each row adds up to one")
-            for place, x in enumerate(block):
-                self.arrows[x] = frozenset((*parents, *block[:place]))
-                self.factors[x] = Factor(over, table, whole, len(block) == 1)
-        require(self.arrows.keys() == set(range(len(meaning.sizes))), "every variable has a table")
-
-    def joint(self, given: Formula, over: Iterable[int]) -> list[tuple[Event, Fraction]]:
-        """Return the states of some variables in which a formula holds, with their probabilities."""
-        shown, known = tuple(sorted(over)), self.meaning.only_state(given) or {}
-        above = Graph.directed(self.arrows).ancestors(shown)
-        factors = {f.over: f for f in (self.factors[x] for x in above)}.values()
-        parts = [(f.over, f.table) for f in factors]
-        hidden = {x for f in factors for x in f.over}.difference(shown)
-        while hidden:
-            hidden.remove(x := min(hidden, key=lambda y: (len(_around(y, parts)), y)))
-            made = self._product([p for p in parts if x in p[0]], tuple(_around(x, parts) - {x}), (x,), known)
-            parts = [*(p for p in parts if x not in p[0]), made]
-        _, whole = self._product(parts, shown, (), known)
-        scale = prod(f.whole for f in factors)
-        events = (e for e in self.meaning.worlds(shown, known) if self.meaning.holds(given, e))
-        return [(event, Fraction(whole[tuple(event.values())], scale)) for event in events]
-
-    def _product(self, parts: Any, over: tuple[int, ...], out: tuple[int, ...], known: Event) -> Any:
-        """Multiply tables and sum a variable out."""
-        found: dict[Column, int] = {}
-        for world in self.meaning.worlds((*over, *out), known):
-            states = tuple(world[x] for x in over)
-            found[states] = found.get(states, 0) + prod(t[tuple(world[x] for x in own)] for own, t in parts)
-        return over, found
-
-    def value(self, asked: Query) -> Fraction:
-        """Return the probability that is asked for."""
-        joint = self.joint(asked.given, self.meaning.numbers(asked.scope))
-        mass = sum((p for _, p in joint), start=ZERO)
-        require(mass > 0, "the condition has a positive probability")
-        return sum((p for event, p in joint if self.meaning.holds(asked.claim, event)), start=ZERO) / mass
-
-    def residual(self, asked: Query) -> Fraction:
-        """Return the largest violation of a sentence or an independence, relative to its condition."""
-        sentences = self.meaning.network.sentences
-        scopes = [self.meaning.numbers(over) for over in (asked.scope, *(s.scope for s in sentences))]
-        conditions = self.meaning.left_open(self.arrows, scopes)
-        require(conditions is not None, "the distribution can be told to be a model")
-        return max(chain((ZERO,), map(self._excess, sentences), starmap(self._dependence, conditions or ())))
-
-    def _excess(self, s: Sentence) -> Fraction:
-        """Return how far a sentence is missed; what holds in each row of one table holds."""
-        claimed, given = self.meaning.numbers(s.claim_scope), self.meaning.numbers(s.given_scope)
-        factor = self.factors[min(claimed, default=0)]
-        if len(claimed) == 1 and factor.is_single and given.issubset(factor.over[:-1]):
-            rows: dict[Column, Fraction] = {}
-            for states, p in factor.table.items():
-                event = dict(zip(factor.over, states, strict=True))
-                if self.meaning.holds(s.given, event):
-                    rows[states[:-1]] = rows.get(states[:-1], ZERO) + self.meaning.weight(s, event) * p
-            if all(s.lower * factor.whole <= value <= s.upper * factor.whole for value in rows.values()):
-                return ZERO
-        joint = self.joint(s.given, self.meaning.numbers(s.scope))
-        mass = sum((p for _, p in joint), start=ZERO)
-        value = sum((p * self.meaning.weight(s, event) for event, p in joint), start=ZERO)
-        return max(s.lower - value / mass, value / mass - s.upper) if mass else ZERO
-
-    def _dependence(self, left: Variables, right: Variables, given: Variables) -> Fraction:
-        """Return the largest |P(l | r, g) - P(l | g)| or |P(r | l, g) - P(r | g)|."""
-        joint, scopes = self.joint(TRUE, left | right | given), (given, left | given, right | given)
-        sums: dict[Event | Any, Fraction] = {}
-        for part, p in ((part, p) for event, p in joint for part in _parts(event, scopes)):
-            sums[part] = sums.get(part, ZERO) + p
-        found = ((p, *(sums[part] for part in _parts(event, scopes))) for event, p in joint)
-        return max(abs(p * g - lg * rg) / (g * min(lg, rg)) for p, g, lg, rg in found if lg and rg)
+    on: int | None
+    rows: Sequence[Sequence[int]]
+    families: Sequence[int]
+    order: Sequence[int]
+    uses: Sequence[int]
 
 
-def _around(x: int, parts: Iterable[tuple[tuple[int, ...], Any]]) -> Variables:
-    return frozenset(y for own, _ in parts if x in own for y in own)
+class Sums:
+    """The greatest P(q, e) - b P(e), or its negative, where each law is free for itself (proof 26)."""
 
+    def __init__(self, meaning: Meaning, asked: Query) -> None:
+        self.meaning, self.asked, self.known = meaning, asked, meaning.only_state(asked.given) or {}
+        self.axes: dict[int, Sequence[int]] = {x: range(size) for x, size in enumerate(meaning.sizes)}
+        self.axes |= {x: (state,) for x, state in self.known.items()}
+        self.laws, self.groups, self.messages = dict[int, Laws](), list[Group](), list[Bounds]()
 
-def _parts(event: Event, scopes: Iterable[Variables]) -> list[Any]:
-    return [(scope, tuple(event[x] for x in sorted(scope))) for scope in scopes]
+    def add(self, group: Group) -> None:
+        """Take a group; check the rows of its message, if it leaves one."""
+        self.groups.append(group)
+        require(set(group.families) <= set(group.order), "a law is used where its variable is summed out")
+        if group.on is not None:
+            on, n = self.meaning.variable(group.on), len(self.messages)
+            size = self.meaning.sizes[on]
+            are_rows = all(len(row) == size and all(type(a) is int for a in row) for row in group.rows)
+            is_message = list(group.order).count(on) == 1 and on not in self.known
+            require(are_rows and is_message, f"message {n} has rows")
+            self.require_sum(f"message {n}", self.rows(n, group), {})
+            self.messages.append(self.choices(n, group))
+
+    def account(self) -> None:
+        """Require that the laws and sums of all groups are those of the question's ancestors."""
+        families = sorted(self.meaning.variable(x) for g in self.groups for x in g.families)
+        summed = sorted(self.meaning.variable(y) for g in self.groups for y in g.order if y != g.on)
+        once = families == summed == sorted(self.meaning.ancestors(families))
+        is_asked = self.meaning.numbers(self.asked.scope).issubset(families)
+        require(once and is_asked, "each ancestor has one law and one sum")
+        is_product = self.meaning.markov is not Markov.NONE and self.meaning.core.isdisjoint(families)
+        require(is_product, "every model is a product of laws")
+        uses = [m for n, group in enumerate(self.groups) for m in group.uses if m < n]
+        is_last = self.groups[-1].on is None and len(self.messages) == len(self.groups) - 1
+        require(is_last and sorted(uses) == [*range(len(self.messages))], "each message is used once")
+
+    def law(self, x: int) -> Laws:
+        """Return the vertices of P(x | parents), in whole numbers."""
+        if x not in self.laws:
+            found = self.meaning.laws(x, self.known)
+            whole = lcm(*(p.denominator for laws in found.values() for law in laws for p in law))
+            self.laws[x] = {e: [[int(p * whole) for p in law] for law in laws] for e, laws in found.items()}
+        return self.laws[x]
+
+    def rows(self, n: int, group: Group) -> Bounds:
+        """Return the rows of message n as what is to be shown not to be positive."""
+        self.axes[-1 - n] = range(len(group.rows))
+        return Bounds.of(-1 - n, group.on or 0, [[(0, -a) for a in row] for row in group.rows])
+
+    def choices(self, n: int, group: Group) -> Bounds:
+        """Return vertices, in whole numbers: message n is a multiple of a mixture of them."""
+        exact = (Row(tuple(map(Fraction, row)), ZERO, Fraction(max(map(abs, row)))) for row in group.rows)
+        found = vertices(LocalPolytope(self.meaning.sizes[group.on or 0], tuple(exact)))
+        rays = [[int(p * lcm(*(q.denominator for q in ray))) for p in ray] for ray in found]
+        self.axes[-1 - n] = range(len(rays))
+        return Bounds.of(-1 - n, group.on or 0, [[(p, p) for p in ray] for ray in rays])
+
+    def score(self, goal: Goal) -> Bounds:
+        """Return the question as what is to be shown not to be positive."""
+        over = tuple(sorted(self.meaning.numbers(self.asked.scope).difference(self.known)))
+        scale = lcm(*(worth.denominator for _, worth in goal))
+        table = dict.fromkeys(product(*(self.axes[x] for x in over)), (0, 0))
+        table |= {tuple(event[x] for x in over): (0, int(-worth * scale)) for event, worth in goal}
+        return Bounds(over, table)
+
+    def require_sum(self, name: str, score: Bounds, allowed: Allowed) -> None:
+        """Require that no score of the last group is positive, whatever is chosen."""
+        scores = self.total(self.groups[-1], score, allowed).table.values()
+        require(all(most <= 0 for _, most in scores), f"nothing passes the bound in {name}")
+
+    def total(self, group: Group, score: Bounds, allowed: Allowed) -> Bounds:
+        """Sum out all variables of a group; what is left is a score for each choice among messages."""
+        waiting = [self.messages[m] for m in group.uses]
+        for y in group.order:
+            parents, laws = self.meaning.unknown(y, self.known), {**self.law(y), **allowed.get(y, {})}
+            if y not in group.families:
+                parents, laws = (), {(): [[1] * self.meaning.sizes[y]]}
+            near = [f for f in waiting if y in f.over]
+            waiting = [f for f in waiting if y not in f.over]
+            is_scored = y in score.over
+            made = extreme_sum(y, parents, laws, near, score if is_scored else None, self.axes)
+            score, waiting = (made, waiting) if is_scored else (score, [*waiting, made])
+        require(all(x < 0 for f in (score, *waiting) for x in f.over), "a group sums everything out")
+        return score
+
+    def step(self, name: str, node: Any, case: tuple[Bounds, Allowed]) -> Iterable[tuple[int, Any]]:
+        """Check a case, or share the vertices of one law between two."""
+        score, allowed = case
+        match node:
+            case ["sum"]:
+                self.require_sum(name, score, allowed)
+                return ()
+            case ["split", x, states, count, first, second]:
+                mine, place = allowed.get(x, {}), tuple(states)
+                now = mine.get(place, self.law(x)[place])
+                parts = (first, now[:count]), (second, now[count:])
+                return [(child, (score, {**allowed, x: {**mine, place: part}})) for child, part in parts]
+        raise Refused(f"{str(node)[:60]} is no node")
 
 
 def verify(network: Network, lines: Iterable[str], *, markov: str | None = None) -> Iterator[str]:
@@ -338,15 +327,24 @@ def _read(n: int, line: str) -> dict[str, Any]:
         raise Refused(f"refused: line {n} is no JSON object", advice=ANEW) from None
 
 
+def check_sums(meaning: Meaning, asked: Query, line: Mapping[str, Any], goal: Goal) -> None:
+    """Check a proof that sums variables out."""
+    sums = Sums(meaning, asked)
+    for group in line["groups"]:
+        sums.add(Group(*group))
+    sums.account()
+    walk(line["nodes"], (sums.score(goal), {}), sums.step)
+
+
 def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
-    proof, bound, sign = Proof(meaning, line), number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
-    goal = [
-        (column, sign * (meaning.holds(asked.claim, event) - bound))
-        for event in meaning.states(asked.given, asked.scope)
-        for column in proof.cells(line["table"], event)
-    ]
-    proof.check(goal)
+    bound, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
+    if "groups" in line:
+        check_sums(meaning, asked, line, meaning.goal(asked, sign, bound))
+    else:
+        proof, goal = Proof(meaning, line), meaning.goal(asked, sign, bound)
+        columns = [(column, worth) for event, worth in goal for column in proof.cells(line["table"], event)]
+        walk(line["nodes"], (columns, {}), proof.step)
     low, high = (max(bound, ZERO), ONE) if sign > 0 else (ZERO, min(bound, ONE))
     if low > high:
         return f"no model has P({asked.given}) > 0" if asked.is_conditional else "there is no model"

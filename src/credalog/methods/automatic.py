@@ -41,6 +41,9 @@ FIRST_SHARE, CLOSER = 0.8, 0.9
 SETS_SHARE, FIRST_LOOK = 0.75, 0.25
 """The share of the time for set propagation where it suits the query, and where programs suit it better."""
 
+MOMENT = 0.1
+"""The seconds that what all methods need may take in any case: of a small network it takes less."""
+
 MOST_FAMILIES = 60
 """Where more tables of a credal network may bear on a query, programs on cliques come to nothing in time."""
 
@@ -104,7 +107,7 @@ class Engine:
         """
         budget = Budget.of(options.timeout)
         try:
-            with spending(budget):
+            with spending(Budget.of(max(options.timeout, MOMENT))):
                 answer = self._asked(asked, options, models)
             return self._not_vacuous(answer, options)
         except (OutOfTime, KeyboardInterrupt) as stopped:

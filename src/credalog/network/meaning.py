@@ -6,9 +6,9 @@ certificates stands on it, so it needs no arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import TypeAlias
 
@@ -16,8 +16,8 @@ from credalog.errors import ProblemTooLarge
 from credalog.network.formulas import Formula, Variable, holds_in, literals_of, scope
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
-from credalog.network.polytopes import LocalPolytope, Row, ranges
-from credalog.network.sentences import Network, Sentence
+from credalog.network.polytopes import LocalPolytope, Row, Vertex, ranges, vertices
+from credalog.network.sentences import Network, Query, Sentence
 
 __all__ = ["Event", "Key", "Meaning", "Range", "key"]
 
@@ -84,6 +84,49 @@ class Meaning(MarkovCondition):
         claimed, given = self.numbers(sentence.claim_scope), self.numbers(sentence.given_scope)
         is_tail = len(claimed) == 1 and claimed.isdisjoint(self.core)
         return is_tail and given == self.parents[min(claimed)] and self.only_state(sentence.given) is not None
+
+    def ends(self, x: int, given: Event) -> tuple[Vertex, ...]:
+        """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 21)."""
+        is_family = frozenset(given) == self.parents[x] and x not in self.core
+        if self.markov is Markov.NONE or not is_family:
+            raise ValueError("only a family outside the core is a law of its own")
+        if any(x in self.ancestors(frozenset(chain(*sides))) for sides in self.declared):
+            raise ValueError("something declared depends on a family")
+        for k, s in enumerate(self.network.sentences):
+            if x in self.ancestors(self.numbers(s.scope)) and not self.is_local(s):
+                raise ValueError(f"sentence {k} is not about one family")
+        return self.laws(x, given)[()]
+
+    def laws(self, x: int, known: Event) -> dict[tuple[int, ...], tuple[Vertex, ...]]:
+        """Return the vertices of P(x | parents), some known, for all states of the others in order."""
+        over = self.unknown(x, known)
+        fixed = {p: known[p] for p in self.parents[x].difference(over)}
+        found = {(*e.values(),): vertices(self.polytope(x, {**fixed, **e})) for e in self.worlds(over, {})}
+        if not all(found.values()):
+            raise ValueError("a local polytope is empty")
+        return found
+
+    def unknown(self, x: int, known: Event) -> tuple[int, ...]:
+        """Return the parents of a variable that are not known, in order."""
+        return tuple(sorted(self.parents[x].difference(known)))
+
+    def variable(self, x: object) -> int:
+        """Return the number of a variable, if it is one."""
+        if type(x) is not int or not 0 <= x < len(self.sizes):
+            raise ValueError(f"there is no variable {str(x)[:20]}")
+        return x
+
+    def event(self, pairs: Sequence[tuple[object, object]]) -> Event:
+        """Return an event that is given by variables and states, if they exist."""
+        found = {self.variable(x): s for x, s in pairs if type(s) is int}
+        if len(found) < len(pairs) or not all(0 <= s < self.sizes[x] for x, s in found.items()):
+            raise ValueError("an event names states that do not exist")
+        return found
+
+    def goal(self, asked: Query, sign: int, bound: Fraction) -> list[tuple[Event, Fraction]]:
+        """Return P(q, e) - bound P(e), or its negative, as states with their worth."""
+        states = self.states(asked.given, asked.scope)
+        return [(event, sign * (self.holds(asked.claim, event) - bound)) for event in states]
 
     def stated(self, left: Event, given: Event) -> Range:
         """Return between which values sentences keep P(left | given); the greater first if there is none."""

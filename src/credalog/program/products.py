@@ -1,7 +1,8 @@
 """Products of bounds: rows that two ratios demand together, beyond what each demands alone.
 
 Input: pairs of ratios whose events are independent in a context, and a box. Output: the rows that a point of
-the relaxation violates (reformulation-linearization, Sherali and Adams, 1990; docs/proofs.md, proof 22).
+the relaxation violates, written with the bounds of any box (reformulation-linearization, Sherali and Adams,
+1990; docs/proofs.md, proof 22).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from credalog.program.program import Box, Floats, Program
 
-__all__ = ["Products", "with_rows"]
+__all__ = ["Products", "with_contexts", "with_rows"]
 
 OUTWARDS = 4e-15
 """By which share a coefficient is moved up: more than all roundings behind it, and than those of printing."""
@@ -38,21 +39,27 @@ class Products:
     other: sp.csr_array
     neither: sp.csr_array
 
-    def violated(self, box: Box, point: Floats, most: int) -> sp.csr_array:
-        """Return the rows that a point violates most: no product of two distances to bounds is negative."""
-        found = [self._violations(box, point, signs) for signs in _SIGNS]
-        missed = np.concatenate(found)
-        worst = np.argsort(-missed, kind="stable")[:most]
-        worst = worst[missed[worst] > VIOLATED]
-        kind, place = np.divmod(worst, len(self.first))
-        rows = [self._rows(box, signs, place[kind == k]) for k, signs in enumerate(_SIGNS)]
-        return sp.csr_array(sp.vstack(rows, format="csr"))
+    def violated(self, box: Box, point: Floats, most: int) -> NDArray[np.intp]:
+        """Return the numbers of the rows that a point violates most.
 
-    def _violations(self, box: Box, point: Floats, signs: tuple[int, int]) -> Floats:
-        masses = (cells @ point for cells in (self.both, self.one, self.other, self.neither))
-        coefficients = self._coefficients(box, signs, slice(None))
+        A row says that a product of two distances to bounds is not negative. Its number is that of the pair,
+        plus the number of all pairs for each way of choosing the bounds before.
+        """
+        masses = tuple(cells @ point for cells in (self.both, self.one, self.other, self.neither))
+        missed = np.concatenate([self._violations(box, masses, signs) for signs in _SIGNS])
+        worst = np.argsort(-missed, kind="stable")[:most]
+        return worst[missed[worst] > VIOLATED]
+
+    def rows(self, box: Box, numbers: NDArray[np.intp]) -> sp.csr_array:
+        """Return rows by their numbers, written with the bounds of a box; they hold in all of it."""
+        kind, place = np.divmod(numbers, len(self.first))
+        found = [self._rows(box, signs, place[kind == k]) for k, signs in enumerate(_SIGNS)]
+        order = np.argsort(np.concatenate([np.flatnonzero(kind == k) for k in range(len(_SIGNS))]))
+        return sp.csr_array(sp.csr_array(sp.vstack(found, format="csr"))[order])
+
+    def _violations(self, box: Box, masses: tuple[Floats, ...], signs: tuple[int, int]) -> Floats:
         missed = np.zeros(len(self.first))
-        for coefficient, mass in zip(coefficients, masses, strict=True):
+        for coefficient, mass in zip(self._coefficients(box, signs, slice(None)), masses, strict=True):
             missed -= coefficient * mass
         return missed
 
@@ -79,8 +86,14 @@ _SIGNS: tuple[tuple[int, int], ...] = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
 def _distances(box: Box, ratio: NDArray[np.intp], sign: int) -> tuple[Floats, Floats]:
-    """Return the distance from a bound at 1 and at 0, as events that happen and that do not."""
-    bound = box.lower[ratio] if sign > 0 else box.upper[ratio]
+    """Return the distance from a bound at 1 and at 0, as events that happen and that do not.
+
+    A ratio that a search fixes at an end of its range may be a rounding away from it.
+    """
+    if sign > 0:
+        bound = np.maximum(np.nextafter(box.lower[ratio], -np.inf), 0.0)
+    else:
+        bound = np.minimum(np.nextafter(box.upper[ratio], np.inf), 1.0)
     return sign * (1.0 - bound), -sign * bound
 
 
@@ -91,3 +104,15 @@ def with_rows(program: Program, rows: sp.csr_array) -> Program:
         inequalities=sp.csr_array(sp.vstack([program.inequalities, rows], format="csr")),
         inequality_origin=(*program.inequality_origin, *[-1] * rows.shape[0]),
     )
+
+
+def with_contexts(program: Program, contexts: NDArray[np.intp]) -> Program:
+    """Return a program in which ratios have only some of their contexts; all its points stay."""
+    ratios = program.ratios
+    fewer = replace(
+        ratios,
+        of=ratios.of[contexts],
+        numerator=sp.csr_array(ratios.numerator[contexts]),
+        denominator=sp.csr_array(ratios.denominator[contexts]),
+    )
+    return replace(program, ratios=fewer)

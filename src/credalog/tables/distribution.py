@@ -104,6 +104,11 @@ class Distribution:
         joint, exponent = self._joint(over, observed)
         return float(joint[_truth(conjunction(formulas), over, observed)].sum()), exponent
 
+    @property
+    def known(self) -> frozenset[Variable]:
+        """Return all variables that have a probability."""
+        return frozenset(v for factor in self.factors for v in factor.block)
+
     def marginal(self, over: Sequence[Variable]) -> Floats:
         """Return the joint table of some variables, by variable elimination among their ancestors."""
         return np.ldexp(*self._joint(over, {}))

@@ -33,6 +33,11 @@ class Mixture(Distribution):
     worlds: NDArray[np.int64]
     weights: Floats
 
+    @property
+    def known(self) -> frozenset[Variable]:
+        """Return all variables that have a probability."""
+        return frozenset(self.variables)
+
     def marginals(self, scopes: Sequence[tuple[Variable, ...]], budget: Budget | None = None) -> list[Floats]:
         """Return the joint tables of many scopes."""
         return [self.marginal(over) for over in scopes]

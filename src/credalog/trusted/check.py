@@ -105,7 +105,7 @@ def _knows_all(
     independences: Iterable[Independence],
 ) -> bool:
     """Tell whether the distribution has all variables of which something is said."""
-    known = {v for factor in distribution.factors for v in factor.block}
+    known = distribution.known
     scopes = chain((s.scope for s in said), ((*i.left, *i.right, *i.given) for i in independences))
     return all(v in known for over in scopes for v in over)
 

@@ -6,16 +6,18 @@ proves from its multipliers. Values are multiplied by the end's sign, so that le
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from credalog.methods.cliques.rational import exact_bound
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Warrant
-from credalog.program.products import with_rows
+from credalog.program.products import with_contexts, with_rows
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.trusted.certify import Checker
@@ -36,24 +38,48 @@ CLAIM_MARGIN = 1e-8
 """How far a bound that only the solver claims is moved outwards."""
 
 
-class Prover:
-    """Bound one end of one objective on boxes; `warrant` says on whose word all bounds so far stand."""
+@dataclass(slots=True)
+class _Record:
+    """On whose word all bounds so far stand, and the seconds that went into rational arithmetic."""
 
-    def __init__(self, program: Program, objective: Objective, end: End, budget: Budget) -> None:
+    warrant: Warrant = Checker.warrant
+    seconds_exact: float = 0.0
+
+
+class Prover:
+    """Bound one end of one objective on boxes; `warrant` says on whose word all bounds so far stand.
+
+    Provers of the same search with other rows share one record of this.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        objective: Objective,
+        end: End,
+        budget: Budget,
+        record: _Record | None = None,
+    ) -> None:
         self.program = program
         self.objective = objective
         self.end = end
         self.budget = budget
         self.relaxation = Relaxation(program)
-        self.warrant = Checker.warrant
         self._checker = Checker(program)
-        self._seconds_exact = 0.0
+        self._record = record or _Record()
 
-    def with_rows(self, rows: sp.csr_array) -> Prover:
-        """Return a prover of the program with more rows, which hold anyway; it stands on the same words."""
-        found = Prover(with_rows(self.program, rows), self.objective, self.end, self.budget)
-        found.warrant, found._seconds_exact = self.warrant, self._seconds_exact
-        return found
+    @property
+    def warrant(self) -> Warrant:
+        """Return on whose word all bounds so far stand."""
+        return self._record.warrant
+
+    def with_rows(self, rows: sp.csr_array, contexts: NDArray[np.intp]) -> Prover:
+        """Return a prover with more rows, which hold anyway, and of the contexts only some.
+
+        What it proves is recorded with what this one does.
+        """
+        program = with_rows(with_contexts(self.program, contexts), rows)
+        return Prover(program, self.objective, self.end, self.budget, self._record)
 
     def relax(self, box: Box, basis: Basis) -> tuple[Claim, Basis]:
         """Solve the linear relaxation of a box."""
@@ -91,7 +117,7 @@ class Prover:
         # Where the evidence, or a number, is this small, the solver's tolerances drown it.
         if claim.point[0] > LARGEST_MASS or self.program.is_ill_scaled:
             return proved
-        self.warrant = Warrant.CLAIMED
+        self._record.warrant = Warrant.CLAIMED
         return claimed
 
     def _is_exactly_empty(self, claim: Claim, box: Box) -> bool:
@@ -110,9 +136,9 @@ class Prover:
         if self.program.ratios.exact is None or self.warrant is Warrant.CLAIMED:
             return None
         began = self.budget.elapsed
-        allowed = self.budget.at_most(EXACT_SECONDS + EXACT_SHARE * began - self._seconds_exact)
+        allowed = self.budget.at_most(EXACT_SECONDS + EXACT_SHARE * began - self._record.seconds_exact)
         found = exact_bound(self.program, self.objective, box, cost, multipliers, budget=allowed, shift=shift)
-        self._seconds_exact += self.budget.elapsed - began
+        self._record.seconds_exact += self.budget.elapsed - began
         return found
 
     def narrowed(self, box: Box, budget: Budget) -> Box:

@@ -18,13 +18,15 @@ import numpy as np
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.products import products_of
 from credalog.methods.cliques.proofs import Prover
+from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
-from credalog.program.solvers.highs import Basis, with_basic_rows
+from credalog.program.redundancy import without_sums
+from credalog.program.solvers.highs import Basis
 from credalog.program.surroundings import Surroundings
 from credalog.tables.distribution import Distribution
 from credalog.trusted.certify import Checker
@@ -57,6 +59,9 @@ PRODUCTS_SHARE, PRODUCT_ROUNDS, PRODUCT_ROWS = 0.3, 6, 300
 
 PRODUCT_GAIN = 0.05
 """Rounds that close a smaller share of the gap to what is attained are the last."""
+
+LEAF_ROWS = 100
+"""So many products of its own bounds are added to a leaf at most, before it is cut."""
 
 CLOSE = 0.1
 """How much of the gap that may be left a part of the program may cost."""
@@ -158,12 +163,15 @@ class _Leaf(NamedTuple):
     """A box, and which ratios lie strictly inside their ranges in it.
 
     `open` are the ratios on which contexts disagree, each with its mean; None while that is not known.
+    Where leaves have rows of their own, `rows` are those that the basis is of, and `point` what they led to.
     """
 
     box: Box
     basis: Basis
     inside: frozenset[int] = frozenset()
     open: tuple[tuple[int, float], ...] | None = None
+    rows: LeafRows | None = None
+    point: Floats | None = None
 
 
 class _Child(NamedTuple):
@@ -212,11 +220,13 @@ class Search:
         self.objective = objective
         self.limits = limits
         self.end = end
-        self.whole = self.prover = Prover(encoding.program, objective, end, limits.budget)
+        program = without_sums(encoding.program)
+        self.whole = self.prover = self.here = Prover(program, objective, end, limits.budget)
+        self.sharpening: Sharpening | None = None
         self.witnesses = WitnessSearch(encoding, objective, end, limits.budget)
         self.best = self.known = known
         self.accepts = accepts
-        self.seconds_on_witnesses = 0.0
+        self.seconds_on_witnesses, self.began = 0.0, limits.budget.elapsed
         self.root: Claim | None = None
         self.explored = self.next_whole = 0
         self.whole_basis: Basis = None
@@ -228,7 +238,7 @@ class Search:
     def go_on(self, budget: Budget) -> Finding:
         """Take up a search that stopped, or that saw its first leaf only, with another budget."""
         self.limits = replace(self.limits, budget=budget, root_only=False)
-        self.whole.budget = self.prover.budget = self.witnesses.budget = budget
+        self.whole.budget = self.prover.budget = self.here.budget = self.witnesses.budget = budget
         return self.run()
 
     def run(self) -> Finding:
@@ -318,36 +328,51 @@ class Search:
     def _multiplied(self, bound: float, leaf: _Leaf) -> tuple[float, _Leaf]:
         """Add products of bounds that the relaxation violates, as long as these close enough of the gap."""
         products, budget = products_of(self.encoding), self.limits.budget.share(PRODUCTS_SHARE)
-        if products is None:
-            return bound, leaf
         claim, basis = self.prover.relax(leaf.box, leaf.basis)
+        if products is None or claim.outcome is not Outcome.OPTIMAL:
+            return bound, leaf
+        self.sharpening, first, plain = Sharpening(self.prover, products), bound, leaf
+        leaf = leaf._replace(basis=basis, point=claim.point, rows=self.sharpening.all_rows)
         for _ in range(PRODUCT_ROUNDS):
-            if claim.outcome is not Outcome.OPTIMAL or budget.is_spent:
+            before, (bound, leaf) = bound, self._sharpened(bound, leaf, PRODUCT_ROWS)
+            if leaf.point is None or budget.is_spent:
                 break
-            rows = products.violated(leaf.box, claim.point, PRODUCT_ROWS)
-            if not rows.shape[0]:
+            self._look_for_witness(leaf.point, bound)
+            if self._suffices(bound) or bound - before < PRODUCT_GAIN * self._gap_from(before):
                 break
-            prover = self.prover.with_rows(rows)
-            claim, basis = prover.relax(leaf.box, basis and with_basic_rows(basis, self.prover.program, rows))
-            if claim.outcome is not Outcome.OPTIMAL:
-                break
-            before, bound = bound, prover.bound(claim, leaf.box, bound)
-            self.whole = self.prover = prover
-            leaf = leaf._replace(basis=basis, open=self._candidates(leaf.box, claim.point))
-            self._look_for_witness(claim.point, bound)
-            if self._suffices(bound) or bound - before < PRODUCT_GAIN * (self._enough() - before):
-                break
-        return bound, leaf
+        if self._suffices(bound) or bound - first > PRODUCT_GAIN * self._gap_from(first):
+            return bound, leaf
+        self.sharpening, self.here = None, self.prover
+        return bound, plain
+
+    def _gap_from(self, bound: float) -> float:
+        """Return how far a bound is from what would be enough; nothing where that is not known."""
+        return 0.0 if self.best is None else self._enough() - bound
+
+    def _sharpened(self, bound: float, leaf: _Leaf, most: int) -> tuple[float, _Leaf]:
+        """Solve a leaf with products of its own bounds; what is solved in it next has the same rows."""
+        assert self.sharpening is not None and leaf.rows is not None and leaf.point is not None
+        needed = (ratio for ratio, _ in leaf.open or ())
+        found = self.sharpening.sharpen(leaf.box, leaf.basis, leaf.point, leaf.rows, needed, most)
+        self.here, claim = found.prover, found.claim
+        bound = self.here.bound(claim, leaf.box, bound)
+        leaf = leaf._replace(basis=found.basis, rows=found.rows)
+        if claim.outcome is not Outcome.OPTIMAL:
+            return bound, leaf._replace(point=None)
+        return bound, leaf._replace(open=self._candidates(leaf.box, claim.point), point=claim.point)
 
     def _surrounded(self, bound: float, leaf: _Leaf) -> _Leaf:
         """Go on with the part of the program that bears on the query, if it is as good."""
         near = bound - CLOSE * self.limits.gap(self.limits.tolerance, self.end.sign * bound)
-        for program, objective in Surroundings(self.whole.program, self.objective, leaf.box).parts():
+        for program, objective in Surroundings(self.here.program, self.objective, leaf.box).parts():
             prover = Prover(program, objective, self.end, self.limits.budget)
             claim, basis = prover.relax(leaf.box, None)
             if claim.outcome is Outcome.OPTIMAL and prover.bound(claim, leaf.box, -inf) >= near:
-                self.prover, self.whole_basis = prover, leaf.basis
-                return leaf._replace(basis=basis, open=self._candidates(leaf.box, claim.point))
+                self.whole = self.here
+                self.prover = self.here = prover
+                self.sharpening, self.whole_basis = None, leaf.basis
+                is_open = self._candidates(leaf.box, claim.point)
+                return leaf._replace(basis=basis, open=is_open, rows=None, point=None)
         return leaf
 
     def _look_for_witness(self, point: Floats, bound: float) -> None:
@@ -367,13 +392,18 @@ class Search:
         return self.best is None or self.seconds_on_witnesses <= self._witness_seconds()
 
     def _witness_seconds(self) -> float:
-        return max(WITNESS_SECONDS, WITNESS_SHARE * self.limits.budget.elapsed)
+        return max(WITNESS_SECONDS, WITNESS_SHARE * self._elapsed)
+
+    @property
+    def _elapsed(self) -> float:
+        """Return the seconds since this search began; the query's other end may have had many before."""
+        return self.limits.budget.elapsed - self.began
 
     def _spend(self, walk: Callable[[], Candidate | None]) -> None:
         """Walk to a witness, within the time for witnesses where one is known."""
         budget = self.limits.budget
         began = budget.elapsed
-        longest = WALK_SHARE * (budget.remaining if self.best is None else budget.elapsed)
+        longest = WALK_SHARE * (budget.remaining if self.best is None else self._elapsed)
         self.witnesses.budget = budget.at_most(max(WITNESS_SECONDS, longest))
         self._offer(walk())
         self.witnesses.budget = budget
@@ -412,6 +442,14 @@ class Search:
 
     def _branched(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
         """Cut the ratio whose parts promise the best bounds, judged by solving or by experience."""
+        self.here = self.prover
+        if leaf.point is not None:
+            bound, leaf = self._sharpened(bound, leaf, LEAF_ROWS)
+            if self._suffices(bound):
+                return Explored(closed=bound)
+            if not leaf.open or leaf.point is None:
+                # What its own rows leave open, or cannot be solved with, is up to all of them.
+                return Explored(((bound, _Leaf(leaf.box, None, leaf.inside)),))
         best: tuple[_Child, ...] | None = None
         best_score, patience = -inf, PATIENCE
         for ratio, value in leaf.open or ():
@@ -503,12 +541,13 @@ class Search:
         return tuple(children)
 
     def _child(self, known: float, leaf: _Leaf, box: Box) -> _Child:
-        claim, basis = self.prover.relax(box, leaf.basis)
-        bound = self.prover.bound(claim, box, known)
+        claim, basis = self.here.relax(box, leaf.basis)
+        bound = self.here.bound(claim, box, known)
         if claim.outcome is not Outcome.OPTIMAL:
-            return _Child(bound, _Leaf(box, leaf.basis, leaf.inside), None)
+            return _Child(bound, _Leaf(box, None if leaf.rows else leaf.basis, leaf.inside), None)
         candidates = () if self._suffices(bound) else self._candidates(box, claim.point)
-        return _Child(bound, _Leaf(box, basis, leaf.inside, candidates), claim.point)
+        point = None if leaf.rows is None else claim.point
+        return _Child(bound, _Leaf(box, basis, leaf.inside, candidates, leaf.rows, point), claim.point)
 
     def _score(self, children: tuple[_Child, ...], bound: float) -> float:
         """Weigh the worse part most: it decides the bound. What is inside has not been bounded yet."""

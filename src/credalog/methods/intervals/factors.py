@@ -182,6 +182,10 @@ class _Reading(NamedTuple):
     """Whether the sentence itself bounds the second value; otherwise the bounds are exchanged."""
 
 
+FEW = 256
+"""So many sentences are read before anybody looks at the clock."""
+
+
 def factor_graph(
     network: Network, *, families: bool = True, silent: bool = False, budget: Budget | None = None
 ) -> FactorGraph:
@@ -202,18 +206,19 @@ def factor_graph(
             groups.setdefault(key, []).append((i, reading))
         else:
             check_constant(sentence)
-    encoded = []
+    encoded, done = [], 0
     for key, group in groups.items():
-        # One factor may be as much work as hundreds of sentences.
-        if silent and budget is not None and budget.is_spent:
+        # A slice of a few variables has its moment, whatever the time.
+        if silent and done >= FEW and budget is not None and budget.is_spent:
             break
+        done += len(group)
         encoded.append(encode(network, index, key, group, families=families or len(key) < 3, silent=silent))
     return assemble(network, encoded)
 
 
 def is_late(number: int, budget: Budget | None) -> bool:
     """Look at the clock now and then."""
-    return budget is not None and number % 256 == 255 and budget.is_spent
+    return budget is not None and number % FEW == FEW - 1 and budget.is_spent
 
 
 def assemble(network: Network, encoded: list[Encoded]) -> FactorGraph:

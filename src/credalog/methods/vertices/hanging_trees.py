@@ -22,7 +22,7 @@ from credalog.methods.vertices.tree import Arc, Tree
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.credal import Choice, Question, Table
 
-__all__ = ["Trimmed", "trim"]
+__all__ = ["Trimmed", "core", "trim"]
 
 MAX_VECTORS = 512
 """A tree that sends more vectors than this is left as it is."""
@@ -57,29 +57,29 @@ class Trimmed:
 def trim(tables: Mapping[int, Table], asked: Question, sizes: Sequence[int], *, budget: Budget) -> Trimmed:
     """Replace the trees that hang on what connects the query's variable with loops."""
     tree = Tree.of(tables, sizes, asked.observed, budget)
-    core = _core(tree, asked.target)
+    kept = core(tree, asked.target)
     trimmed = Trimmed(dict(tables), asked, tuple(sizes), {})
-    for x in sorted(core):
+    for x in sorted(kept):
         for y in tree.neighbours(x):
-            if y not in core:
+            if y not in kept:
                 trimmed = _without(trimmed, tree, (y, x))
     return trimmed
 
 
-def _core(tree: Tree, target: int) -> set[int]:
+def core(tree: Tree, target: int) -> set[int]:
     """Strip variables with one neighbour, but for the query's, until none is left."""
-    core = set(tree.tables)
-    degree = {x: len(tree.neighbours(x)) for x in core}
+    kept = set(tree.tables)
+    degree = {x: len(tree.neighbours(x)) for x in kept}
     loose = [x for x in tree.tables if degree[x] <= 1 and x != target]
     while loose:
         x = loose.pop()
-        core.remove(x)
+        kept.remove(x)
         for y in tree.neighbours(x):
-            if y in core:
+            if y in kept:
                 degree[y] -= 1
                 if degree[y] == 1 and y != target:
                     loose.append(y)
-    return core
+    return kept
 
 
 def _without(trimmed: Trimmed, tree: Tree, arc: Arc) -> Trimmed:

@@ -54,12 +54,16 @@ class Tree:
 
     def message(self, source: int, towards: int) -> Messages:
         """Compute the set that passes along one arc, from everything beyond it."""
+        return self.messages(source, towards)[source, towards]
+
+    def messages(self, source: int, towards: int) -> dict[Arc, Messages]:
+        """Compute the sets that pass along one arc and all arcs beyond it."""
         messages: dict[Arc, Messages] = {}
         for arc in self.schedule(source, towards):
             self.budget.require_time()
             upwards = arc[1] in self.tables[arc[0]].parents
             messages[arc] = self._to_parent(*arc, messages) if upwards else self._to_child(*arc, messages)
-        return messages[source, towards]
+        return messages
 
     def schedule(self, source: int, towards: int) -> list[Arc]:
         """Return the arcs (from, to) beyond one, each after all that its message depends on."""

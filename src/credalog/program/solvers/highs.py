@@ -21,13 +21,15 @@ from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Pro
 
 __all__ = [
     "Basis",
+    "Layout",
     "Linearization",
     "Relaxation",
+    "binding_rows",
     "elastic_step",
     "linear_model",
     "quiet_highs",
+    "rebased",
     "run_for",
-    "with_basic_rows",
 ]
 
 RAY_SECONDS = 0.5
@@ -105,17 +107,50 @@ class _Loaded:
         return self.end is end and self.objective is objective
 
 
-def with_basic_rows(basis: Basis, program: Program, rows: sp.csr_array) -> Basis:
-    """Return a basis of a program for the one with more inequalities: each new row is basic."""
-    first = program.inequalities.shape[0]
-    status = list(basis.row_status)
+class Layout(NamedTuple):
+    """How rows of a model follow each other: stated ones, products, contexts' lower and upper rows, the rest.
+
+    Products and contexts are named by numbers, by which those of two models are compared.
+    """
+
+    stated: int
+    products: NDArray[np.intp]
+    contexts: NDArray[np.intp]
+
+    @property
+    def ends(self) -> tuple[int, int, int, int]:
+        """Return where each kind of row ends."""
+        first = self.stated + len(self.products)
+        return self.stated, first, first + len(self.contexts), first + 2 * len(self.contexts)
+
+
+def binding_rows(basis: Basis, layout: Layout) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which products, and which contexts, have rows that are not basic, by their places."""
+    basic = highspy.HighsBasisStatus.kBasic
+    binds = np.array([status != basic for status in basis.row_status], dtype=np.bool_)
+    stated, first, middle, last = layout.ends
+    return np.flatnonzero(binds[stated:first]), np.flatnonzero(binds[first:middle] | binds[middle:last])
+
+
+def rebased(basis: Basis, old: Layout, new: Layout) -> Basis:
+    """Return a basis for a model with other products and contexts: rows that are new are basic.
+
+    Those left out must be basic, too: what binds is kept.
+    """
+    status, basic = list(basis.row_status), highspy.HighsBasisStatus.kBasic
+    stated, first, middle, last = old.ends
+    products = dict(zip(old.products.tolist(), status[stated:first], strict=True))
+    low = dict(zip(old.contexts.tolist(), status[first:middle], strict=True))
+    high = dict(zip(old.contexts.tolist(), status[middle:last], strict=True))
     found = highspy.HighsBasis()
     found.valid, found.alien = True, False
     found.col_status = basis.col_status
     found.row_status = [
-        *status[:first],
-        *[highspy.HighsBasisStatus.kBasic] * rows.shape[0],
-        *status[first:],
+        *status[:stated],
+        *(products.get(number, basic) for number in new.products.tolist()),
+        *(low.get(number, basic) for number in new.contexts.tolist()),
+        *(high.get(number, basic) for number in new.contexts.tolist()),
+        *status[last:],
     ]
     return found
 

@@ -24,9 +24,10 @@ from credalog.network.graph import Markov
 from credalog.network.meaning import Event, Key, Meaning, key
 from credalog.network.polytopes import single_value_bounds
 from credalog.network.sentences import Query
+from credalog.network.tables import Column
 from credalog.numbers.budget import Budget
 from credalog.program.program import Objective, Program, Ratios
-from credalog.verify import Column, Form, Proof
+from credalog.verify import Form, Proof
 
 __all__ = ["Reason", "ReasonedProgram", "reasoned"]
 
@@ -86,7 +87,7 @@ class ReasonedProgram:
     def is_swapped(self) -> list[bool]:
         """Tell of each context whether it shows the first of two values, while the second is the ratio."""
         return [
-            self.proof.event(reason[2]) != dict(left)
+            self.meaning.event(reason[2]) != dict(left)
             for (left, _), reasons in self.contexts.items()
             for reason in reasons
         ]
@@ -124,7 +125,7 @@ class ReasonedProgram:
     @cached_property
     def row_reasons(self) -> tuple[list[Reason], list[Reason]]:
         """Return the reasons of inequalities and of equations, in the order of the program."""
-        is_equation = [self.proof.event(r[2]) == self.proof.event(r[4]) for r in self.parts]
+        is_equation = [self.meaning.event(r[2]) == self.meaning.event(r[4]) for r in self.parts]
         chosen = list(zip(self.parts, is_equation, strict=True))
         unequal = [reason for reason, equal in chosen if not equal]
         return [*unequal, *self.bounds], [reason for reason, equal in chosen if equal]
@@ -134,7 +135,7 @@ class ReasonedProgram:
         of = [n for n, reasons in enumerate(self.contexts.values()) for _ in reasons]
         parts, wholes = list[Form](), list[Form]()
         for (_, _, left, given, right, t, u), swaps in zip(self.ratio_reasons, self.is_swapped, strict=True):
-            events = [self.proof.event(e) for e in (left, given, right)]
+            events = [self.meaning.event(e) for e in (left, given, right)]
             whole = [(c, Fraction(1)) for c in self.proof.cells(u, events[1] | events[2])]
             sign = Fraction(-1 if swaps else 1)
             part = [(c, sign) for c in self.proof.cells(t, events[0] | events[1] | events[2])]

@@ -21,13 +21,13 @@ import numpy as np
 from credalog.methods.cliques.rational import exact_multipliers
 from credalog.network.meaning import Event, Key, key
 from credalog.network.polytopes import Vertex
+from credalog.network.tables import Column
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Outcome
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.questions.certificates.program import Reason, ReasonedProgram, pairs
 from credalog.verify import Box as Ranges
-from credalog.verify import Column, Refused, ends
 
 __all__ = ["Least", "Proved", "prove"]
 
@@ -374,8 +374,8 @@ class _Proving:
         place = key({x: 0}, given)
         if place not in self.corners:
             try:
-                found = ends(self.found.meaning, x, given)
-            except Refused:
+                found = self.found.meaning.ends(x, given)
+            except ValueError:
                 found = ()
             self.corners[place] = found if len(found) <= MOST_CORNERS else ()
         return self.corners[place]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,16 +24,18 @@ from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS, Slices
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.meaning import Meaning
+from credalog.network.models import Model
 from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.questions.certificates.models import completed, in_whole_numbers
-from credalog.questions.certificates.program import reasoned
+from credalog.questions.certificates.program import ReasonedProgram, reasoned
 from credalog.questions.certificates.proving import Least, Proved, prove
+from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.tables.distribution import Distribution
-from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION, Model, Refused
+from credalog.verify import FORMAT, MOST_BYTES, MOST_RESIDUAL, VERSION
 
 __all__ = ["Certificate", "certify", "certify_consistency"]
 
@@ -174,6 +176,10 @@ class _Writing:
 
     def write_bound(self, asked: Query, end: End, bound: float | Fraction) -> bool:
         """Write down a proof that no model passes a bound, on cliques of one kind or another."""
+        summed = proved_by_sums(self.meaning, asked, end, bound, Budget.of(self.seconds))
+        if summed is not None:
+            self._write(asked, end, summed.bound, summed.line)
+            return True
         budget, fragment = Budget.of(self.seconds), self.engine.part(asked)
         least = self._least(asked.given)
         for cliques in self._factorizations(asked, fragment):
@@ -181,7 +187,7 @@ class _Writing:
                 program = reasoned(self.meaning, asked, fragment, cliques, budget)
                 proved = prove(program, end, bound, budget, least=least)
                 if proved is not None:
-                    self._write(asked, end, (program.tables, program.question), proved, bound)
+                    self._write_rows(asked, end, program, proved, bound)
                     return True
             if budget.is_spent:
                 break
@@ -196,7 +202,7 @@ class _Writing:
                     program = reasoned(self.meaning, Query(TRUE), fragment, cliques, budget)
                     proved = prove(program, End.LOWER, Fraction(2), budget)
                     if proved is not None:
-                        self._write(Query(TRUE), End.LOWER, (program.tables, program.question), proved, 2.0)
+                        self._write_rows(Query(TRUE), End.LOWER, program, proved, 2.0)
                         return True
         return False
 
@@ -224,15 +230,19 @@ class _Writing:
             with suppress(ProblemTooLarge):
                 yield slices.factorization(rung), {}
 
-    def _write(
-        self, asked: Query, end: End, tables: tuple[Any, int], proved: Proved, bound: float | Fraction
+    def _write_rows(
+        self, asked: Query, end: End, program: ReasonedProgram, proved: Proved, bound: float | Fraction
     ) -> None:
         """Write a claim: the bound asked for if it is a fraction, else what is proved, rounded outwards."""
         scaled = proved.bound * 10**PLACES
         claimed = Fraction(floor(scaled) if end is End.LOWER else ceil(scaled), 10**PLACES)
-        claimed = bound if isinstance(bound, Fraction) else claimed
-        line = {"claim": end.value, "query": str(asked), "bound": str(claimed), "table": tables[1]}
-        self.lines.append({**line, "tables": tables[0], "rows": proved.rows, "nodes": proved.nodes})
+        tables = {"table": program.question, "tables": program.tables}
+        body = {**tables, "rows": proved.rows, "nodes": proved.nodes}
+        self._write(asked, end, bound if isinstance(bound, Fraction) else claimed, body)
+
+    def _write(self, asked: Query, end: End, claimed: Fraction, body: Mapping[str, Any]) -> None:
+        """Write a claim that is proved; what comes after it may use it."""
+        self.lines.append({"claim": end.value, "query": str(asked), "bound": str(claimed), **body})
         if 0 <= claimed <= 1:
             low, high = (claimed, Fraction(1)) if end is End.LOWER else (Fraction(0), claimed)
             self.meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
@@ -249,7 +259,7 @@ class _Writing:
             factors = in_whole_numbers(whole, self.meaning.number)
             checked = Model(self.meaning, factors)
             residual, value = checked.residual(asked), checked.value(asked)
-        except (Refused, ProblemTooLarge):
+        except (ValueError, ProblemTooLarge):
             return False
         if residual > MOST_RESIDUAL:
             return False
