@@ -3,6 +3,9 @@
 Input: public LCN and credal network files, the project's own. Output: `benchmarks/results/certificates.md`:
 how many answers have a certificate that the verifier accepts, how long solving and verifying take, how large
 the certificates are. Run from the project root: python benchmarks/certificates.py --write
+
+With `--notes FILE` each answer is noted down as soon as it is there, and a run that was cut off goes on where
+it stopped; `--only` and `--every` run parts.
 """
 
 from __future__ import annotations
@@ -15,18 +18,19 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from pages import ROOT, SHARED, command, finish, options_of, require
 
 import credalog
-from certificate_mutations import complaints, mutated
+from certificate_mutations import judged, mutated
 from credalog import LCN, CredalogError, Markov
 from credalog.methods.answer import marginal_atoms
 from credalog.network.formulas import conjunction
@@ -40,7 +44,7 @@ EXPECTED = re.compile(r"# expect (?:markov (\w+) )?(P\(.*\)) = ")
 HEAD = """# Certificates
 
 Command: `{command}`.
-{machine}, Python {python}; seconds of the clock, one thread. Every answer that is EXACT at {tolerance:g}
+{machine}, Python {python}; seconds of the processor, one thread. Every answer that is EXACT at {tolerance:g}
 within {timeout:g} s is certified, bounds and models, within {timeout:g} s for each bound; every certificate
 is then verified by `credalog.verify`. *Complete*: both bounds and both models are there; a trivial
 bound (0 or 1) needs no proof. Sizes are compressed; the ratio is that of verifying to solving.
@@ -120,26 +124,26 @@ SOURCES = {"the paper": paper, "golden suite": golden, "published LCNs": publish
 def tried(asked: Asked, options: Namespace) -> Result | None:
     """Answer, certify and verify one question; None where it is not EXACT."""
     lcn, query, markov = asked
-    start = perf_counter()
+    start = process_time()
     try:
         answer = lcn.query(query, markov=markov, timeout=options.timeout, tolerance=options.tolerance)
     except CredalogError:
         return None
     if answer.status is not Status.EXACT:
         return None
-    solved = perf_counter()
+    solved = process_time()
     certificate = answer.certificate(timeout=options.timeout)
-    written = perf_counter()
+    written = process_time()
     lines = [json.dumps(line, separators=(",", ":")) for line in certificate.lines]
     size = len(gzip.compress("\n".join(lines).encode()))
-    checked = perf_counter()
+    checked = process_time()
     try:
         list(verify(lcn.ground(), lines))
         accepted = True
     except CredalogError as error:
         print(f"  REFUSED {query}: {error}", flush=True)
         accepted = False
-    now = perf_counter()
+    now = process_time()
     name = f"{query} ({answer.method})"
     return Result(
         name, solved - start, written - solved, now - checked, size, certificate.missing, accepted, lines
@@ -148,23 +152,38 @@ def tried(asked: Asked, options: Namespace) -> Result | None:
 
 def attacked(certificates: list[tuple[LCN, list[str]]], count: int) -> str:
     """Change certificates at random, and tell whether anything false is accepted."""
-    rng, accepted, false = Random(1), 0, list[str]()
+    rng, accepted, false, start = Random(1), 0, list[str](), perf_counter()
     for n in range(count if certificates else 0):
         lcn, lines = certificates[n % len(certificates)]
-        changed = mutated(lines, rng)
-        found = list(complaints(lcn, changed))
+        is_accepted, found = judged(lcn, mutated(lines, rng))
         false += found
-        accepted += not found and is_accepted(lcn, changed)
+        accepted += is_accepted and not found
+    print(f"{count:,} changes: {perf_counter() - start:.0f} s of the clock", flush=True)
     return MUTATIONS.format(count=count, accepted=accepted, false=len(false)) + "".join(
         f"- {f}\n" for f in false
     )
 
 
-def is_accepted(lcn: LCN, lines: list[str]) -> bool:
-    try:
-        return bool(list(verify(lcn.ground(), lines)))
-    except CredalogError:
-        return False
+class Notes:
+    """What earlier runs found, by source and number of the question; new findings are written at once."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.found = path, dict[tuple[str, int, int], Any]()
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                *place, result = json.loads(line)
+                self.found[tuple(place)] = result
+
+    def result(self, place: tuple[str, int, int], asked: Asked, options: Namespace) -> Result | None:
+        """Return what is noted down of a question, or find it."""
+        if place not in self.found:
+            result = tried(asked, options)
+            self.found[place] = asdict(result) if result is not None else None
+            if self.path is not None:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([*place, self.found[place]]) + "\n")
+        noted = self.found[place]
+        return Result(**{**noted, "missing": tuple(noted["missing"])}) if noted is not None else None
 
 
 def row(name: str, results: list[Result], asked: int) -> str:
@@ -185,7 +204,8 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-3, help="the gap that counts as EXACT")
     parser.add_argument("--every", type=int, default=1, help="take every n-th file and question")
     parser.add_argument("--mutations", type=int, default=10_000, help="random changes to certificates")
-    parser.add_argument("--only", choices=list(SOURCES), help="one source of questions")
+    parser.add_argument("--only", choices=list(SOURCES), nargs="+", help="some sources of questions")
+    parser.add_argument("--notes", type=Path, help="a file to note down answers in, and to go on from")
     options = parser.parse_args()
     page = HEAD.format(
         command=command(),
@@ -195,15 +215,20 @@ def main() -> None:
         timeout=options.timeout,
     )
     everything, missing, changeable = list[Result](), list[str](), list[tuple[LCN, list[str]]]()
-    total = 0
+    total, notes = 0, Notes(options.notes)
     for name, source in SOURCES.items():
-        if options.only not in (None, name):
+        if options.only is not None and name not in options.only:
             continue
-        questions = list(source(options))
-        found = [(asked, result) for asked in questions if (result := tried(asked, options)) is not None]
+        start, questions = perf_counter(), list(source(options))
+        tries = (
+            (asked, notes.result((name, options.every, n), asked, options))
+            for n, asked in enumerate(questions)
+        )
+        found = [(asked, result) for asked, result in tries if result is not None]
         results = [result for _, result in found]
         page += row(name, results, len(questions))
         print(page.splitlines()[-1], flush=True)
+        print(f"{name}: {perf_counter() - start:.0f} s of the clock", flush=True)
         everything += results
         changeable += [
             (asked[0], r.lines) for asked, r in found if asked[2] is Markov.LOCAL and name in SMALL

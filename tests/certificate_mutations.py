@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from random import Random
@@ -18,7 +17,7 @@ from credalog import LCN, CredalogError
 from credalog.network.graph import Markov
 from credalog.verify import verify
 
-__all__ = ["complaints", "mutated"]
+__all__ = ["judged", "mutated"]
 
 UNDER = r"(?:under --markov (?P<markov>\w+), )?"
 BOUND = re.compile(UNDER + r"every model has (?P<query>P\(.*\)) (?P<relation>[<>]=) (?P<bound>\S+)$")
@@ -32,8 +31,12 @@ NEAR = 1e-6
 
 
 def mutated(lines: list[str], rng: Random) -> list[str]:
-    """Change one thing in one line."""
-    number = rng.randrange(len(lines))
+    """Change one thing in one line, or swap, repeat or leave out lines."""
+    number, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    if rng.random() < 0.05:
+        swapped = [*lines]
+        swapped[number], swapped[other] = lines[other], lines[number]
+        return rng.choice([swapped, [*lines, lines[number]], lines[:number] + lines[number + 1 :]])
     line = json.loads(lines[number])
     changed = json.dumps(_changed(line, rng))
     return [*lines[:number], changed, *lines[number + 1 :]]
@@ -51,10 +54,31 @@ def _changed(value: Any, rng: Random) -> Any:
         case list():
             return _reordered(value, rng)
         case int():
-            return rng.choice([value + 1, value - 1, -value, 0, 1, value * 10])
+            return rng.choice([value + 1, value - 1, -value, 0, 1, value * 10] * 3 + [*ODD])
         case str():
-            return _reworded(value, rng)
+            return rng.choice([_reworded(value, rng)] * 20 + [*ODD])
     return value
+
+
+ODD: tuple[Any, ...] = (
+    "NaN",
+    "1e999",
+    "-0",
+    "٣",
+    "1/0",
+    "",
+    None,
+    True,
+    10**400,
+    -1,
+    1.5,
+    float("nan"),
+    [],
+    {},
+    [[[[]]]],
+    "9" * 4001,
+)
+"""What no number of a certificate should be."""
 
 
 def _reordered(value: list[Any], rng: Random) -> list[Any]:
@@ -74,15 +98,13 @@ def _reworded(value: str, rng: Random) -> str:
     return str(number + change)
 
 
-def complaints(lcn: LCN, lines: list[str]) -> Iterator[str]:
-    """Yield the claims that are accepted and false."""
+def judged(lcn: LCN, lines: list[str]) -> tuple[bool, list[str]]:
+    """Tell whether a certificate is accepted, and which of its claims are false if it is."""
     try:
         accepted = list(verify(lcn.ground(), lines))
     except CredalogError:
-        return
-    for claim in accepted:
-        if not _is_true(lcn, claim):
-            yield claim
+        return False, []
+    return True, [claim for claim in accepted if not _is_true(lcn, claim)]
 
 
 def _is_true(lcn: LCN, claim: str) -> bool:

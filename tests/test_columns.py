@@ -23,7 +23,7 @@ from credalog.cli import main
 from credalog.errors import CredalogError, UnknownName
 from credalog.grounding.network import ground
 from credalog.lcn import LCN
-from credalog.lines import Rules
+from credalog.lines import Rules, kinds
 from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.factors import Arrays, factor_graph
 from credalog.network.columns import Block, Kept, Sentences, Variables
@@ -579,3 +579,12 @@ def test_a_long_table_is_the_same_written_row_by_row(
         written.append(re.sub(r"[\d.]+\n|\"seconds\": .*", "", capsys.readouterr().out))
     assert written[0] == written[1]
     assert "long_name" in written[0]
+
+
+def test_lines_of_one_form_are_one_kind_of_rule() -> None:
+    text = "\n".join(f"0.1 <= P(x{i} | x{i + 1}) <= 0.5\nP(x{i}) <= 0.9" for i in range(30_000))
+    rules = read(text).rules
+    found = tuple(kinds(rules))
+    assert isinstance(rules, Rules) and len(found) < 100
+    assert set(found) >= {rules[0], rules[1]}
+    assert tuple(kinds(rules[:3])) == rules[:3]

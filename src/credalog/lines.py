@@ -7,7 +7,7 @@ Output: `Lines`, and `Rules`, a sequence that compares and indexes like a tuple 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Form", "Lines", "Rules", "Words", "joined"]
+__all__ = ["Form", "Lines", "Rules", "Words", "joined", "kinds"]
 
 Places: TypeAlias = "NDArray[np.int32]"
 
@@ -176,6 +176,15 @@ class Rules(Lazy[Rule]):
         part = self.parts[p]
         here = i - self._starts[p]
         return part.rule(here) if isinstance(part, Lines) else part[here]
+
+
+def kinds(rules: Sequence[Rule]) -> Iterator[Rule]:
+    """Yield a rule of each kind: of lines of one form, which differ in names and numbers only, the first."""
+    for part in rules.parts if isinstance(rules, Rules) else (rules,):
+        if isinstance(part, Lines):
+            yield from (part.rule(int(form.where[0])) for form in part.forms)
+        else:
+            yield from part
 
 
 def joined(first: Sequence[Rule], second: Sequence[Rule]) -> Sequence[Rule]:

@@ -16,6 +16,7 @@ from credalog.errors import Ask, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
 from credalog.lcn.arguments import counted
+from credalog.lines import kinds
 from credalog.network.expressions import Question
 from credalog.network.formulas import Formula, Variable
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -159,9 +160,12 @@ class Grounded:
     @cached_property
     def _instances(self) -> int:
         """Return at most how many instances the rules with logical variables have."""
-        if not isinstance(self.stated, Theory) or not all(rule.is_plain for rule in self.stated.rules):
+        if not isinstance(self.stated, Theory):
             return 0
-        return self._grounder.estimate if any(rule.prefix.binders for rule in self.stated.rules) else 0
+        rules = tuple(kinds(self.stated.rules))
+        if not all(rule.is_plain for rule in rules) or not any(rule.prefix.binders for rule in rules):
+            return 0
+        return self._grounder.estimate
 
     def _engine(self, markov: Markov, *queries: Question) -> Engine:
         """Return the engine of the network; variables that only the queries mention join it."""

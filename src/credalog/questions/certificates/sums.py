@@ -37,7 +37,7 @@ from credalog.verify import Goal, Group, Refused, Sums, check_sums
 
 __all__ = ["Root", "Summed", "proved_by_sums"]
 
-ROUNDED = 10**15
+ROUNDED = 10**18
 """Vectors and rows of messages are rounded to multiples of one over this."""
 
 NOTHING, LITTLE = Fraction(1, 10**12), Fraction(1, 10**6)
@@ -46,7 +46,7 @@ NOTHING, LITTLE = Fraction(1, 10**12), Fraction(1, 10**6)
 WAYS = ((Fraction(1, 10**9), 1e-10), (LITTLE, 1e-7), (LITTLE, 1e-8), (LITTLE, 1e-9))
 """The same where there are messages, in turn, and how far the rows of the last ones are moved outwards."""
 
-LEAST = 1e-12
+LEAST = 2e-14
 """Rows of the first messages are moved outwards by this much: their vectors are floats."""
 
 MOST_ROUNDS = 100

@@ -176,7 +176,7 @@ class _Writing:
 
     def write_bound(self, asked: Query, end: End, bound: float | Fraction) -> bool:
         """Write down a proof that no model passes a bound, on cliques of one kind or another."""
-        summed = proved_by_sums(self.meaning, asked, end, bound, Budget.of(self.seconds / 2))
+        summed = proved_by_sums(self.meaning, asked, end, bound, Budget.of(self.seconds))
         if summed is not None:
             self._write(asked, end, summed.bound, summed.line)
             return True
