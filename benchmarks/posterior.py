@@ -43,6 +43,12 @@ by the clock per query, on a machine shared with other work; CPU seconds; EXACT 
 ## Vertex branching and set propagation (`--method sets`)
 """
 
+HARDER = """
+## Harder
+
+Wider networks with more observed, the same limit; the first networks of each row.
+"""
+
 SIDE = """
 ## Side by side with the factorized program (`--method factorized`)
 
@@ -184,7 +190,15 @@ def main() -> None:
         for observed in (1, 3, 5)
         for seed in range(options.repetitions)
     ]
+    harder = [
+        draw(atoms, width, observed, seed)
+        for atoms in (100, 200)
+        for width in (5, 6)
+        for observed in (5, 10)
+        for seed in range(options.repetitions // 2 or 1)
+    ]
     ours = [by_sets(case, options.timeout) for case in cases]
+    wide = [HARDER, *table([by_sets(case, options.timeout) for case in harder])]
     first = [r for r in ours if r.case.seed == 0]
     compared = [SIDE, *side_by_side(first, [by_program(r.case, options.timeout) for r in first])]
     head = HEAD.format(
@@ -196,7 +210,7 @@ def main() -> None:
         timeout=options.timeout,
         tolerance=TOLERANCE,
     )
-    text = "\n".join([head, *table(ours), *compared, ""])
+    text = "\n".join([head, *table(ours), *wide, *compared, ""])
     finish("posterior", text, parser, options)
 
 

@@ -13,6 +13,7 @@ import credalog
 from credalog import Status
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques import loglinear
 from credalog.methods.cliques.loglinear import LogLinear, family_of
 from credalog.network.formulas import Formula, Is, Variable, conjunction, propositions
 from credalog.network.sentences import Independence, Network, Query, Sentence
@@ -163,3 +164,22 @@ def test_the_published_court_has_a_model(shared_data: Path) -> None:
     assert answer.status is Status.EXACT
     assert answer.lower == pytest.approx(0.149, abs=1e-6)
     assert answer.upper == pytest.approx(0.149, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 400.0])
+def test_limits_taken_together_are_those_taken_one_by_one(size: float) -> None:
+    """With parameters of size 400 some events are too rare for one sum of floats."""
+    rng = np.random.default_rng(0)
+    worlds, parameters = 16, 5
+    scores = size * rng.normal(size=worlds)
+    here = loglinear._Point(scores, rng.normal(size=(worlds, parameters)))
+    limits = []
+    for number in range(6):
+        chosen = rng.permutation(worlds)
+        weights = rng.normal(size=6) if number % 3 == 2 else None
+        limits.append(loglinear._Limit(chosen[:6], chosen[6:9], weights, 0.0, 1.0))
+    values, slopes = loglinear._Limits(limits, worlds).at(here)
+    for value, slope, limit in zip(values, slopes, limits, strict=True):
+        expected = limit.at(here)
+        assert value == pytest.approx(expected[0], rel=1e-9, abs=1e-12)
+        np.testing.assert_allclose(slope, expected[1], rtol=1e-7, atol=1e-9)

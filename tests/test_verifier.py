@@ -405,6 +405,55 @@ def test_independences_that_are_claimed_hold_in_every_linear_law_that_is_a_liter
     assert checked > 100
 
 
+def seen(condition: MarkovCondition, sides: str) -> bool:
+    """Tell whether an independence such as "a, b c | d" is seen."""
+    names = [v.name for v in condition.number]
+    left, _, rest = sides.partition(",")
+    right, _, given = rest.partition("|")
+    return condition.independent(
+        *(frozenset(map(names.index, side.split())) for side in (left, right, given))
+    )
+
+
+DECLARED = "\n".join([*(f"0 <= P({x}) <= 1" for x in "abcde"), "independent a, b c | d"])
+TIED_CHAIN = "\n".join(f"0 <= P({x} xor {y}) <= 1" for x, y in ("ab", "bc", "cd"))
+
+
+@pytest.mark.parametrize(
+    "sides", ["a, b c | d", "b c, a | d", "a, b | d", "c, a | d", "a, b | c d", "b, a | c d", "a, | d"]
+)
+def test_what_is_declared_is_seen_and_what_follows_by_symmetry_decomposition_and_weak_union(sides: str):
+    for text in (DECLARED, DECLARED.replace("a, b c", "b c, a")):
+        assert seen(MarkovCondition(parse(text).ground(), Markov.NONE), sides)
+
+
+def test_given_a_common_child_two_parents_are_not_seen_to_be_independent():
+    text = "0 <= P(a) <= 1\n0 <= P(b) <= 1\n0 <= P(c | a and b) <= 1"
+    condition = MarkovCondition(parse(text).ground(), Markov.LOCAL)
+    assert seen(condition, "a, b") and not seen(condition, "a, b | c") and not seen(condition, "b, a | c")
+
+
+@pytest.mark.parametrize(
+    "sides", ["a, b", "a, b | c", "b, c | d", "a, b | d e", "a, b e | d", "a e, b | d", "d, a"]
+)
+def test_what_is_not_declared_is_not_seen(sides: str):
+    assert not seen(MarkovCondition(parse(DECLARED).ground(), Markov.NONE), sides)
+
+
+@pytest.mark.parametrize(
+    "sides", ["a, c d | b", "a, c | b", "a, d | c", "a, d | b c", "a, c | b d", "a b, d | c", "d, a b | c"]
+)
+def test_what_the_local_condition_says_of_tied_variables_is_seen(sides: str):
+    network = parse(TIED_CHAIN).ground()
+    assert seen(MarkovCondition(network, Markov.LOCAL), sides)
+    assert not seen(MarkovCondition(network, Markov.NONE), sides)
+
+
+@pytest.mark.parametrize("sides", ["a, c", "a, b | c", "a b, c d", "a, c | d"])
+def test_what_the_local_condition_does_not_say_of_tied_variables_is_not_seen(sides: str):
+    assert not seen(MarkovCondition(parse(TIED_CHAIN).ground(), Markov.LOCAL), sides)
+
+
 def test_two_pairs_that_share_nothing_are_independent_under_the_global_condition_alone():
     """Four copies of one coin satisfy every local condition (proof 10)."""
     network = parse("0 <= P(a and b) <= 1\n0 <= P(c and d) <= 1").ground()

@@ -228,7 +228,10 @@ class CredalNetwork:
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
         """Lay out the vertices of a family, its observed parents fixed."""
         empty = self._without_vertices(x, observed)
-        lists = [self.vertices(x, configuration) for configuration in empty.configurations(self.sizes)]
+        lists = []
+        for configuration in empty.configurations(self.sizes):
+            require_time()
+            lists.append(self.vertices(x, configuration))
         longest = max(map(len, lists))
         if len(lists) * longest * self.sizes[x] > MAX_CELLS:
             raise ProblemTooLarge(f"{self.network.variables[x]} has too many vertices")

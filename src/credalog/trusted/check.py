@@ -72,7 +72,7 @@ def _violation(
     if not _has_an_order(distribution):
         return inf
     factors = {f.block: f for f in distribution.factors}
-    local = [_local_excess(s, factors.get(s.claim_scope)) for s in network.sentences]
+    local = list(_local_excesses(network.sentences, factors, budget))
     far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
     stated = list(network.independences)
     if not _knows_all(distribution, (*far, *network.contrasts), stated):
@@ -168,6 +168,14 @@ def _contrast_excess(contrast: Contrast, distribution: Distribution) -> float:
 def _scale(bound: float) -> float:
     """Return how far a bound is from certainty: P(x) <= 1e-9 is to be kept on its own scale."""
     return min(bound, 1.0 - bound) if 0.0 < bound < 1.0 else 1.0
+
+
+def _local_excesses(
+    sentences: Iterable[Sentence], factors: Mapping[tuple[Variable, ...], Factor], budget: Budget
+) -> Iterator[float]:
+    for sentence in sentences:
+        budget.require_time()
+        yield _local_excess(sentence, factors.get(sentence.claim_scope))
 
 
 def _local_excess(sentence: Sentence, factor: Factor | None) -> float:

@@ -21,6 +21,7 @@ from itertools import combinations, product
 from math import exp, inf, log, prod
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.network.formulas import Variable, truth_table
@@ -55,6 +56,9 @@ CENTRAL, MARGIN = 0.5, 1e-8
 
 LARGEST = 40.0
 """No parameter grows beyond this: exp(-40) is nothing to any tolerance."""
+
+RAREST = 1e-250
+"""Events that are rarer, beside the likeliest world, are summed up one by one."""
 
 SMALLEST_RADIUS, LARGEST_RADIUS = 1e-5, 8.0
 """A search whose steps are smaller has converged; a larger step is not tried."""
@@ -128,6 +132,47 @@ class _Point:
         shares /= shares.sum()
         mean = float(shares @ weights)
         return mean, (shares * (weights - mean)) @ self.slopes[event]
+
+
+class _Limits:
+    """All limits together: where no event is too rare, their log-odds are a few products of matrices."""
+
+    def __init__(self, limits: Sequence[_Limit], worlds: int) -> None:
+        self.single = tuple(limits)
+        self.is_odds = np.array([limit.weights is None for limit in limits], dtype=np.bool_)
+        odds = [limit for limit in limits if limit.weights is None]
+        self._inside = _members([limit.inside for limit in odds], worlds)
+        self._outside = _members([limit.outside for limit in odds], worlds)
+
+    def at(self, here: _Point) -> tuple[Floats, Floats]:
+        """Return the functions and their derivatives."""
+        shares = np.exp(here.logarithms - here.logarithms.max())
+        sums = self._inside @ shares, self._outside @ shares
+        if min(part.min(initial=1.0) for part in sums) < RAREST:
+            return _stacked([limit.at(here) for limit in self.single], here)
+        weighted = shares[:, None] * here.slopes
+        slopes = [
+            members @ weighted / part[:, None]
+            for members, part in zip((self._inside, self._outside), sums, strict=True)
+        ]
+        found = np.zeros(len(self.single)), np.zeros((len(self.single), here.slopes.shape[1]))
+        found[0][self.is_odds] = np.log(sums[0]) - np.log(sums[1])
+        found[1][self.is_odds] = slopes[0] - slopes[1]
+        for number in np.flatnonzero(~self.is_odds):
+            found[0][number], found[1][number] = self.single[number].at(here)
+        return found
+
+
+def _members(events: Sequence[Worlds], worlds: int) -> sp.csr_array:
+    """Return which worlds belong to each event."""
+    columns = np.concatenate([np.zeros(0, dtype=np.intp), *events])
+    starts = np.cumsum([0, *map(len, events)])
+    return sp.csr_array((np.ones(len(columns)), columns, starts), shape=(len(events), worlds))
+
+
+def _stacked(found: Sequence[tuple[float, Floats]], here: _Point) -> tuple[Floats, Floats]:
+    values = np.array([value for value, _ in found])
+    return values, np.array([slopes for _, slopes in found]).reshape(len(found), here.slopes.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +271,11 @@ class LogLinear:
                 for b, own in zip(self.blocks, self._split(parameters), strict=True)
             )
         )
+
+    @property
+    def worlds(self) -> int:
+        """Return how many worlds there are."""
+        return prod(self.problem.structure.sizes)
 
     def _split(self, parameters: Floats) -> list[Floats]:
         ends = np.cumsum([block.terms.shape[1] for block in self.blocks])
@@ -343,7 +393,7 @@ class _Walk:
         margin: float = MARGIN,
     ) -> None:
         self.family = family
-        self.limits = limits
+        self.limits = _Limits(limits, family.worlds)
         self.goal = goal
         self.budget = budget
         lower = np.array([limit.lower for limit in limits])
@@ -382,10 +432,8 @@ class _Walk:
         """Return the goal's value and derivatives, and the limits'."""
         here = self.family.at(parameters)
         value, cost = (0.0, np.zeros(len(parameters))) if self.goal is None else self.goal.at(here)
-        found = [limit.at(here) for limit in self.limits]
-        values = np.array([value for value, _ in found])
+        values, slopes = self.limits.at(here)
         missed = np.maximum(self.lower - values, 0.0) + np.maximum(values - self.upper, 0.0)
-        slopes = np.array([slopes for _, slopes in found]).reshape(len(found), len(parameters))
         return value, cost, _Rows(values, slopes, float(missed.sum()))
 
     def _step(self, here: Floats, cost: Floats, rows: _Rows, radius: float) -> Floats | None:

@@ -166,10 +166,12 @@ def counted_around(around: Around, profiles: Profiles, asked: Query) -> Counted 
     domain = next((d for d in around.domains if named and around.has(d, named[0])), None)
     if domain is None:
         return None
-    alike = _alike(around, profiles, domain, named)
     even = frozenset(a.number for a in around.rules if _is_even(around, a, domain))
     most = max((len(a.sorts) for a in around.rules if a.number in even), default=0)
-    if not 1 < most <= min(len(alike), MOST_VARIABLES) or not _is_sorted(around, domain, (*named, *alike)):
+    if not 1 < most <= MOST_VARIABLES:
+        return None
+    alike = _alike(around, profiles, domain, named)
+    if len(alike) < most or not _is_sorted(around, domain, (*named, *alike)):
         return None
     stand = alike[:most]
     pool = {d: [e for e in (*named, *stand) if around.has(d, e)] for d in around.domains}

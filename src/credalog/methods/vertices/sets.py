@@ -78,6 +78,9 @@ ADVANCE = 1e-12
 LONG_LINE = 1 << 12
 """How many functionals may be carried upwards before the next message is computed as a set instead."""
 
+GRACE = 0.4
+"""How many seconds beyond the limit the last model may take to be checked."""
+
 PROPAGATING = 0.2
 """The share of the time for sets of messages: where they stay small they need far less."""
 
@@ -90,7 +93,7 @@ ORDERING = 0.2
 LAYING_OUT = 0.06
 """The share of the time left for the order of a search."""
 
-SEARCHING = (0.1, 0.6, 0.5, 1.0)
+SEARCHING = (0.1, 0.35, 0.75, 1.0)
 """The shares of the time left for a search over vertices and one without them, then for both once more."""
 
 MOST_ORDERS = 20
@@ -311,20 +314,24 @@ def _intervals(
     for found in _stages(credal, asked, options.tolerance, budget):
         # The bounds are there before the models that may attain them are checked.
         yield interval.joined(Interval(*(one.endpoint for one in found)))
-        interval = interval.joined(Interval(*(witnessed(credal, asked, query, one) for one in found)))
+        part = Budget.of(budget.remaining + GRACE)
+        ends = (witnessed(credal, asked, query, one, part) for one in found)
+        interval = interval.joined(Interval(*ends))
         yield interval
         if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
             return
 
 
-def witnessed(credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme) -> Endpoint:
+def witnessed(
+    credal: CredalNetwork, asked: Question, query: Query, extreme: Extreme, budget: Budget | None = None
+) -> Endpoint:
     """Add to a proved end the model that its vertices select, and what it attains, if it passes the check."""
     if extreme.choices is None and extreme.tables is None:
         return extreme.endpoint
     model = distribution(credal, asked, extreme.choices or (), extreme.tables or {})
     said = credal.network.about(x for factor in model.factors for x in factor.block)
     value = model.probability(query.claim, query.given)
-    if violation(model, said, credal.graph) > FEASIBILITY or not 0.0 <= value <= 1.0:
+    if violation(model, said, credal.graph, budget=budget) > FEASIBILITY or not 0.0 <= value <= 1.0:
         return extreme.endpoint
     return replace(extreme.endpoint, witnessed=value, model=model)
 
@@ -345,19 +352,39 @@ def _stages(
     ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
     yield ordered
     near = _near(first, ordered)
-    layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
-    for number, share in enumerate(SEARCHING):
-        part = budget.share(share)
-        with suppress(OutOfTime, ProblemTooLarge):
-            if number % 2 == 0:
-                yield extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
-            else:
-                yield _decided(credal, asked, layout, first, near, tolerance, part)
+    for found in _searches(credal, asked, first, near, tolerance, budget):
+        yield found
+        near = _near(first, ordered, found)
     # What is too wide to search is split, and where depends on the order: the best of several is kept.
     for seed in range(1, MOST_ORDERS):
         if budget.is_spent:
             break
         yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
+
+
+def _searches(
+    credal: CredalNetwork,
+    asked: Question,
+    models: tuple[Extreme, Extreme],
+    near: tuple[float, float],
+    tolerance: float,
+    budget: Budget,
+) -> Iterator[tuple[Extreme, Extreme]]:
+    """Search over vertices and without them for a while each, then longest where more was found."""
+    layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
+    without = [False, True, False, True]
+    for turn, share in enumerate(SEARCHING):
+        part = budget.share(share)
+        with suppress(OutOfTime, ProblemTooLarge):
+            if without[turn]:
+                found = models = _decided(credal, asked, layout, models, near, tolerance, part)
+            else:
+                found = extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
+            yield found
+            lower, upper = _near(found)
+            if without[turn] and (lower > near[0] or upper < near[1]):
+                without[2:] = [True, False]
+            near = max(near[0], lower), min(near[1], upper)
 
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
