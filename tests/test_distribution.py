@@ -206,6 +206,11 @@ def test_tables_that_lean_on_each_other_are_no_distribution() -> None:
     assert violation(Distribution((again, again)), network, None) == inf
 
 
+def test_a_variable_with_two_tables_has_no_distribution() -> None:
+    coins = [Factor((a,), (), np.array([0.5, 0.5])) for _ in range(2)]
+    assert violation(Distribution(tuple(coins)), Network((a,), (says(A, 0, 1),)), None) == inf
+
+
 def test_a_sentence_is_missed_by_the_distance_to_its_bound() -> None:
     network = Network((a, b), (says(A, 0.3, 0.7), says(B, 0.3, 0.7)))
     assert violation(model_of(0.25, 0.5), network, None) == pytest.approx(0.05)

@@ -15,7 +15,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; Ctrl-C while Python still starts is no traceback either."""
     try:
         from credalog.cli import app
+
+        return app.main(arguments)
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
-    return app.main(arguments)

@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 LONGEST_START = 5.0
 """A process that was there for longer has done something else before."""
 
-STARTING = 0.5
+STARTING = 0.4
 """The seconds beside its limit in which a command may start: the rest of what is promised is for its end."""
 
 LATE, LATER = 0.2, 0.05

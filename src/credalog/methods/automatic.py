@@ -228,7 +228,9 @@ class _Mixture:
         self._ask(tolerance, FIRST_SHARE)
         is_closed = self.interval.status(tolerance) is Status.EXACT
         if not (is_closed or self.is_interrupted or whole.budget.is_spent):
-            self._ask(CLOSER * self._allowed(tolerance), 1.0)
+            # What the first look found stays, should the second one have no time to mix.
+            with suppress(OutOfTime):
+                self._ask(CLOSER * self._allowed(tolerance), 1.0)
         status, seconds = self.interval.status(tolerance), whole.budget.elapsed
         tried = tuple(self.tried)
         return Answer(whole.asked, self.interval, status, "factorized", seconds, self.is_interrupted, tried)
