@@ -278,7 +278,8 @@ def large(options: Namespace) -> Iterator[str]:
     """Ground millions of sentences, and propagate through a million atoms."""
     for facts in (options.facts * 5 // 6, options.facts * 8):
         found = grounding.in_its_own_process("links", facts)
-        yield f"| ground | {found['sentences']:,} | {found['ground']:.1f} | {found['gigabytes']:.2f} |"
+        seconds, size = found["ground"], found["grounded gigabytes"]
+        yield f"| ground | {found['sentences']:,} | {seconds:.1f} | {size:.2f} |"
     for shape in propagation.SHAPES:
         words = [sys.executable, str(propagation.__file__), "--case", shape, str(options.facts), "sound"]
         case = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)

@@ -85,6 +85,7 @@ def measured(case: str, size: int) -> dict[str, float]:
     read_at = process_time()
     network = ground(theory, limit=10_000_000)
     ground_at = process_time()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     dependency_graph(network)
     return {
         "variables": len(network.variables),
@@ -92,6 +93,7 @@ def measured(case: str, size: int) -> dict[str, float]:
         "read": read_at - start,
         "ground": ground_at - read_at,
         "graph": process_time() - ground_at,
+        "grounded gigabytes": peak,
         "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
     }
 

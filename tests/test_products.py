@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import credalog
+from credalog.methods import automatic
 from credalog.methods.answer import Options, marginal_atoms
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.cases import cases_of
@@ -17,7 +18,7 @@ from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.products import products_of
 from credalog.methods.cliques.search import Limits, Search
 from credalog.network.sentences import Network, Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Status
 from credalog.program.products import with_rows
 from credalog.program.program import Box
@@ -280,3 +281,22 @@ def test_a_root_that_may_be_certain_makes_no_cases(root: str) -> None:
 
 def test_the_root_itself_is_asked_of_the_whole() -> None:
     assert not cases_in(in_cases(0), "r")
+
+
+def test_what_a_first_look_at_cases_found_survives_a_second_without_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, look = list[float](), automatic._Mixture._ask
+
+    def look_once(self: automatic._Mixture, tolerance: float, share: float) -> None:
+        looks.append(share)
+        if len(looks) > 1:
+            raise OutOfTime
+        look(self, 0.05, share)
+
+    monkeypatch.setattr(automatic._Mixture, "_ask", look_once)
+    network = network_of(pair_in_cases(0))
+    atom = next(a for a in marginal_atoms(network) if str(a) == "a")
+    answer = Engine(network).query(Query(atom), Options(tolerance=1e-15, timeout=20.0))
+    assert len(looks) == 2
+    assert 0.0 < answer.lower < answer.upper < 1.0
