@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from credalog import LCN, CredalogError
+from credalog.methods.answer import Answer
 from credalog.network.graph import Markov
 from credalog.verify import verify
 
@@ -113,15 +114,25 @@ def _is_true(lcn: LCN, claim: str) -> bool:
         bound = float(found["bound"])
         return bound <= lower + 1e-9 if found["relation"] == ">=" else bound >= upper - 1e-9
     if (found := MODEL.match(claim)) is not None:
-        lower, upper = _truth(lcn, found["query"], found["markov"] or "local")
+        lower, upper = _proved(lcn, found["query"], found["markov"] or "local")
         near = NEAR if found["residual"] is None else max(NEAR, 100.0 * float(found["residual"]))
         return lower - near <= float(found["value"]) <= upper + near
     return False
 
 
-@lru_cache(maxsize=4096)
 def _truth(lcn: LCN, query: str, markov: str) -> tuple[float, float]:
     """Return what is attained of a question; what is not would prove nothing."""
-    answer = LCN.from_network(lcn.ground()).query(query, markov=Markov(markov), timeout=20)
+    answer = _answer(lcn, query, markov)
     low, high = answer.lower_witnessed, answer.upper_witnessed
     return (1.0 if low is None else low), (0.0 if high is None else high)
+
+
+def _proved(lcn: LCN, query: str, markov: str) -> tuple[float, float]:
+    """Return what no model passes."""
+    answer = _answer(lcn, query, markov)
+    return answer.lower, answer.upper
+
+
+@lru_cache(maxsize=4096)
+def _answer(lcn: LCN, query: str, markov: str) -> Answer:
+    return LCN.from_network(lcn.ground()).query(query, markov=Markov(markov), timeout=20)

@@ -170,6 +170,17 @@ def test_every_vertex_is_in_one_of_the_cases():
             list(verify(parse(ABC).ground(), written(ABC, claim)))
 
 
+def test_one_tied_variable_is_taken_by_itself():
+    """By Bayes' rule: 0.3e-15 / (0.3e-15 + 1.4e-15), whatever a and c are to each other."""
+    text = "P(a) = 0.3\nP(e | a) = 1e-15\nP(e | !a) = 2e-15\n0.1 <= P(a or c) <= 0.9"
+    lcn = parse(text)
+    query = lcn.question("P(a | e)")
+    for end in End:
+        claim = proof_of(lcn, query, end, 3 / 17)
+        assert abs(Fraction(claim["bound"]) - Fraction(3, 17)) <= Fraction(1, 10**11)
+        assert list(verify(lcn.ground(), written(text, claim)))
+
+
 def test_laws_of_tied_variables_and_without_a_markov_condition_are_not_multiplied():
     tied = "0.2 <= P(a) <= 0.4\n0.3 <= P(b) <= 0.5\n0.4 <= P(a or b) <= 0.6"
     claim = {"claim": "upper", "query": "P(a)", "bound": "0.9", "nodes": [["sum"]]}

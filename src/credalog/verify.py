@@ -216,10 +216,10 @@ class Sums:
         """Require that the laws and sums of all groups are those of the question's ancestors."""
         families = sorted(self.meaning.variable(x) for g in self.groups for x in g.families)
         summed = sorted(self.meaning.variable(y) for g in self.groups for y in g.order if y != g.on)
-        once = families == summed == sorted(self.meaning.ancestors(families))
+        once = families == summed == sorted({*families}.union(*map(self.meaning.above, families)))
         is_asked = self.meaning.numbers(self.asked.scope).issubset(families)
         require(once and is_asked, "each ancestor has one law and one sum")
-        is_product = self.meaning.markov is not Markov.NONE and self.meaning.core.isdisjoint(families)
+        is_product = self.meaning.markov is not Markov.NONE and len(self.meaning.core & {*families}) < 2
         require(is_product, "every model is a product of laws")
         uses = [m for n, group in enumerate(self.groups) for m in group.uses if m < n]
         is_last = self.groups[-1].on is None and len(self.messages) == len(self.groups) - 1

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from credalog.errors import ProblemTooLarge
 from credalog.network.formulas import Formula, Variable, holds_in, literals_of, scope
 from credalog.network.graph import Markov
-from credalog.network.markov import MarkovCondition
+from credalog.network.markov import MarkovCondition, Variables
 from credalog.network.polytopes import LocalPolytope, Row, Vertex, ranges, vertices
 from credalog.network.sentences import Network, Query, Sentence
 
@@ -100,7 +100,7 @@ class Meaning(MarkovCondition):
     def laws(self, x: int, known: Event) -> dict[tuple[int, ...], tuple[Vertex, ...]]:
         """Return the vertices of P(x | parents), some known, for all states of the others in order."""
         over = self.unknown(x, known)
-        fixed = {p: known[p] for p in self.parents[x].difference(over)}
+        fixed = {p: known[p] for p in self.above(x).difference(over)}
         found = {(*e.values(),): vertices(self.polytope(x, {**fixed, **e})) for e in self.worlds(over, {})}
         if not all(found.values()):
             raise ValueError("a local polytope is empty")
@@ -108,7 +108,11 @@ class Meaning(MarkovCondition):
 
     def unknown(self, x: int, known: Event) -> tuple[int, ...]:
         """Return the parents of a variable that are not known, in order."""
-        return tuple(sorted(self.parents[x].difference(known)))
+        return tuple(sorted(self.above(x).difference(known)))
+
+    def above(self, x: int) -> Variables:
+        """Return what the law of a variable is given: its parents; a variable of the core is taken alone."""
+        return self.parents[x] if x not in self.core else frozenset()
 
     def variable(self, x: object) -> int:
         """Return the number of a variable, if it is one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from math import ceil, log10, prod
+from math import ceil, lcm, log10, prod
 from typing import Any
 
 import numpy as np
@@ -27,21 +27,32 @@ __all__ = ["completed", "in_whole_numbers"]
 DIGITS, MOST_DIGITS = 12, 400
 """So many digits of the least probability of a table are kept, if the others have no more than so many."""
 
+SIMPLEST, NEAR = 10**6, 1e-13
+"""Fractions with denominators up to this are simple, if they are as near as that to a float."""
+
 MOST_CONFIGURATIONS = 1 << 12
 """A variable with more parent configurations than this is not given a table."""
 
 
-def in_whole_numbers(distribution: Distribution, number: dict[Variable, int]) -> list[list[Any]]:
-    """Write the factors of a distribution, each row rounded so that it adds up."""
-    return [
-        [[number[v] for v in f.block], [number[v] for v in f.parents], *_rounded(f)]
-        for f in distribution.factors
-    ]
+def in_whole_numbers(distribution: Distribution, number: dict[Variable, int]) -> Iterator[list[list[Any]]]:
+    """Yield ways to write the factors of a distribution: rows rounded so that they add up; simple fractions.
+
+    A third is no decimal number, and a model that attains an end is often made of such numbers.
+    """
+    for written in (_rounded, _simple):
+        yield [
+            [[number[v] for v in f.block], [number[v] for v in f.parents], *written(f)]
+            for f in distribution.factors
+        ]
+
+
+def _rows(factor: Factor) -> Any:
+    return factor.table.reshape(-1, prod(len(v.values) for v in factor.block))
 
 
 def _rounded(factor: Factor) -> tuple[int, list[int]]:
     """Return what each row adds up to, and all entries."""
-    rows = factor.table.reshape(-1, prod(len(v.values) for v in factor.block))
+    rows = _rows(factor)
     least = rows[rows > 0.0].min()
     whole = 10 ** min(DIGITS + ceil(-log10(least)), MOST_DIGITS)
     found: list[int] = []
@@ -50,6 +61,16 @@ def _rounded(factor: Factor) -> tuple[int, list[int]]:
         entries[entries.index(max(entries))] += whole - sum(entries)
         found += entries
     return whole, found
+
+
+def _simple(factor: Factor) -> tuple[int, list[int]]:
+    """Return the same for the simplest fractions that are about as near as floats are; else rounded."""
+    rows = [[Fraction(p).limit_denominator(SIMPLEST) for p in row] for row in _rows(factor).tolist()]
+    whole = lcm(*(p.denominator for row in rows for p in row))
+    is_near = np.allclose(np.array(rows, dtype=float), _rows(factor), rtol=NEAR, atol=0.0)
+    if not is_near or any(sum(row) != 1 for row in rows) or whole > 10**MOST_DIGITS:
+        return _rounded(factor)
+    return whole, [int(p * whole) for row in rows for p in row]
 
 
 def completed(

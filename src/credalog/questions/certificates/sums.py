@@ -23,6 +23,7 @@ from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.hanging_trees import core
 from credalog.methods.vertices.tree import Arc, Tree
 from credalog.network.graph import Markov
+from credalog.network.markov import Variables
 from credalog.network.meaning import Meaning
 from credalog.network.polytopes import facets
 from credalog.network.relevance import relevance
@@ -75,12 +76,23 @@ def proved_by_sums(
     return None
 
 
+def _above(meaning: Meaning, asked: Query) -> Variables:
+    """Return the variables of a question and all that their laws are given, a tied one nothing."""
+    found, waiting = set[int](), list(meaning.numbers(asked.scope))
+    while waiting:
+        x = waiting.pop()
+        if x not in found:
+            found.add(x)
+            waiting += meaning.above(x)
+    return frozenset(found)
+
+
 def _is_small(meaning: Meaning, asked: Query) -> bool:
-    """Tell whether the laws above a question are none of the core's, and few enough."""
-    above = meaning.ancestors(meaning.numbers(asked.scope))
-    if not meaning.core.isdisjoint(above) or any(meaning.sizes[x] > MOST_VALUES for x in above):
+    """Tell whether the laws above a question are of one variable of the core at most, and few enough."""
+    above = _above(meaning, asked)
+    if len(meaning.core & above) > 1 or any(meaning.sizes[x] > MOST_VALUES for x in above):
         return False
-    sizes = (prod(meaning.sizes[y] for y in (x, *meaning.parents[x])) for x in above)
+    sizes = (prod(meaning.sizes[y] for y in (x, *meaning.above(x))) for x in above)
     return sum(sizes) <= MOST_NUMBERS
 
 
@@ -121,7 +133,7 @@ class _Summing:
     ) -> None:
         self.meaning, self.asked, self.end, self.bound, self.budget = meaning, asked, end, bound, budget
         self.known = meaning.only_state(asked.given) or {}
-        self.above = meaning.ancestors(meaning.numbers(asked.scope))
+        self.above = _above(meaning, asked)
         self.parents = {x: meaning.unknown(x, self.known) for x in self.above}
         self.sums = Sums(meaning, asked)
         self.groups: list[Group] = []
@@ -200,7 +212,8 @@ class _Summing:
 
     def _tree(self, target: int) -> Tree:
         """Return what bears on the question, with vertices as floats."""
-        relevant = relevance([sorted(p) for p in self.meaning.parents], [target], self.known)
+        parents = [sorted(self.meaning.above(x)) for x in range(len(self.meaning.sizes))]
+        relevant = relevance(parents, [target], self.known)
         tables = {x: self._table(x) for x in relevant.families}
         return Tree.of(tables, self.meaning.sizes, self.known, self.budget)
 

@@ -264,9 +264,7 @@ class Writing:
         if whole is None:
             return False
         try:
-            factors = in_whole_numbers(whole, self.meaning.number)
-            checked = Model(self.meaning, factors)
-            residual, value = checked.residual(asked), checked.value(asked)
+            residual, value, factors = self._nearest(asked, whole)
         except (ValueError, ProblemTooLarge):
             return False
         if residual > MOST_RESIDUAL:
@@ -275,6 +273,16 @@ class Writing:
         within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}
         self.lines.append({**line, **within, "factors": factors})
         return True
+
+    def _nearest(self, asked: Query, model: Distribution) -> tuple[Fraction, Fraction, list[list[Any]]]:
+        """Return what a model misses, what it gives, and its factors, in the numbers that miss least."""
+        found: list[tuple[Fraction, Fraction, list[list[Any]]]] = []
+        for factors in in_whole_numbers(model, self.meaning.number):
+            checked = Model(self.meaning, factors)
+            found.append((checked.residual(asked), checked.value(asked), factors))
+            if not found[-1][0]:
+                break
+        return min(found, key=lambda one: one[0])
 
 
 def _upwards(value: Fraction) -> Fraction:
