@@ -45,7 +45,7 @@ HEAD = """# Certificates
 
 Command: `{command}`.
 {machine}, Python {python}; seconds of the processor, one thread. Every answer that is EXACT at {tolerance:g}
-within {timeout:g} s is certified, bounds and models, within {timeout:g} s for each bound; every certificate
+within {timeout:g} s is certified, bounds and models, within {proving:g} s for each bound; every certificate
 is then verified by `credalog.verify`. *Complete*: both bounds and both models are there; a trivial
 bound (0 or 1) needs no proof. Sizes are compressed; the ratio is that of verifying to solving.
 
@@ -132,7 +132,7 @@ def tried(asked: Asked, options: Namespace) -> Result | None:
     if answer.status is not Status.EXACT:
         return None
     solved = process_time()
-    certificate = answer.certificate(timeout=options.timeout)
+    certificate = answer.certificate(timeout=options.proving)
     written = process_time()
     lines = [json.dumps(line, separators=(",", ":")) for line in certificate.lines]
     size = len(gzip.compress("\n".join(lines).encode()))
@@ -200,7 +200,8 @@ def row(name: str, results: list[Result], asked: int) -> str:
 
 def main() -> None:
     parser = options_of(__doc__)
-    parser.add_argument("--timeout", type=float, default=10.0, help="seconds for an answer, and for a proof")
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds for an answer")
+    parser.add_argument("--proving", type=float, default=30.0, help="seconds for the proof of a bound")
     parser.add_argument("--tolerance", type=float, default=1e-3, help="the gap that counts as EXACT")
     parser.add_argument("--every", type=int, default=1, help="take every n-th file and question")
     parser.add_argument("--mutations", type=int, default=10_000, help="random changes to certificates")
@@ -213,6 +214,7 @@ def main() -> None:
         python=platform.python_version(),
         tolerance=options.tolerance,
         timeout=options.timeout,
+        proving=options.proving,
     )
     everything, missing, changeable = list[Result](), list[str](), list[tuple[LCN, list[str]]]()
     total, notes = 0, Notes(options.notes)
