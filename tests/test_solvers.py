@@ -1,7 +1,8 @@
-"""SCIP and IPOPT behind their adapters: known answers, agreement with brute force, and good manners."""
+"""SCIP, IPOPT and HiGHS behind their adapters: known answers, agreement with brute force, good manners."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from dataclasses import replace
 from itertools import product
 from math import inf
 from pathlib import Path
+from threading import Timer
 
+import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +22,7 @@ from credalog.network.formulas import propositions
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Objective, Outcome, Program, Ratios
-from credalog.program.solvers import ipopt, scip
+from credalog.program.solvers import highs, ipopt, scip
 from oracle import Verdict, assignments, event, independences, interval, rows_of, violations
 from random_networks import KINDS, random_case
 
@@ -231,3 +234,29 @@ def test_without_ipopt_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipyopt", None)
     with pytest.raises(MissingLibrary, match="pip install"):
         ipopt.improve(joint_program(INTERVALS), asked(INTERVALS, Query(A)), np.full(4, 0.25), end=End.UPPER)
+
+
+# --- HiGHS -------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_stops_a_simplex_that_is_under_way() -> None:
+    """The program takes many seconds; what is left of it is not waited for."""
+    rng = np.random.default_rng(0)
+    count, rows = 2000, 1500
+    dense = rng.normal(size=(rows, count)) * (rng.random((rows, count)) < 0.008)
+    matrix = sp.csr_array(dense)
+    middle = matrix @ rng.random(count)
+    solver = highs.quiet_highs()
+    solver.setOptionValue("presolve", "off")
+    ends = (np.zeros(count), np.ones(count)), (middle - 0.1, middle + 0.1)
+    solver.passModel(highs.linear_model(np.sin(np.arange(count)), ends[0], matrix, ends[1]))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            highs.run_for(solver, 60.0)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert solver.getModelStatus() == highspy.HighsModelStatus.kInterrupt

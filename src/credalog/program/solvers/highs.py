@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
+from credalog.program.solvers.interruption import deferred
 
 __all__ = [
     "Basis",
@@ -49,6 +50,9 @@ SMALLEST = 1e-150
 
 INTERIOR = 1 << 13
 """With more columns, and no basis to start from, interior points are quicker than the simplex method."""
+
+LONG = 500
+"""A program with fewer columns is solved before anybody could interrupt it."""
 
 _CONCLUSIVE = (
     highspy.HighsModelStatus.kOptimal,
@@ -403,9 +407,25 @@ class Relaxation:
 
 
 def run_for(highs: highspy.Highs, seconds: float) -> None:
-    """Run a solver for so long at most; its own clock goes on from run to run."""
+    """Run a solver for so long at most, or until Ctrl-C; its own clock goes on from run to run."""
     highs.setOptionValue("time_limit", highs.getRunTime() + float(min(seconds, 1e7)))
-    highs.run()
+    if highs.getNumCol() < LONG:
+        highs.run()
+        return
+    with deferred() as interruption:
+
+        def look(event: Any) -> None:
+            if interruption.is_asked:
+                event.interrupt()
+
+        moments = highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt
+        for moment in moments:
+            moment.subscribe(look)
+        try:
+            highs.run()
+        finally:
+            for moment in moments:
+                moment.unsubscribe(look)
 
 
 def quiet_highs(tolerance: float = TOLERANCE) -> highspy.Highs:

@@ -144,10 +144,14 @@ class _Summing:
     def run(self) -> Summed | None:
         """Sum everything out at once; where that gives too much away, send messages, then split cases."""
         order = self._order(self.above, ())
-        found = self._tried([Group(None, (), order, order, ())], [["sum"]], NOTHING)
+        at_once = [Group(None, (), order, order, ())], [["sum"]]
+        found = self._tried(*at_once, NOTHING)
+        if found is not None:
+            # Where a float stands for a simple number, that is often the bound itself.
+            return self._tried(*at_once, Fraction(0)) or found
         targets = self.meaning.numbers(self.asked.scope).difference(self.known)
-        if found is not None or len(targets) != 1:
-            return found
+        if len(targets) != 1:
+            return None
         (target,) = targets
         root = Root.of(self._tree(target), target)
         self._receive(root)
@@ -189,6 +193,8 @@ class _Summing:
         """Return the bound that is claimed if so much is given away: half of it at least, beside messages."""
         if isinstance(self.bound, Fraction):
             return self.bound
+        if not less:
+            return NOTHING * round(Fraction(self.bound) / NOTHING)
         scaled, margin = Fraction(self.bound) / less, Fraction(int(less > NOTHING), 2)
         return less * ((scaled - margin) // 1 if self.end is End.LOWER else -((-scaled - margin) // 1))
 
