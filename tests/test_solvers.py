@@ -21,7 +21,7 @@ from credalog.errors import MissingLibrary
 from credalog.network.formulas import propositions
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import End
-from credalog.program.program import Box, Objective, Outcome, Program, Ratios
+from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers import highs, ipopt, scip
 from oracle import Verdict, assignments, event, independences, interval, rows_of, violations
 from random_networks import KINDS, random_case
@@ -245,7 +245,7 @@ def test_ctrl_c_stops_a_simplex_that_is_under_way() -> None:
     count, rows = 2000, 1500
     dense = rng.normal(size=(rows, count)) * (rng.random((rows, count)) < 0.008)
     matrix = sp.csr_array(dense)
-    middle = matrix @ rng.random(count)
+    middle: Floats = dense @ rng.random(count)
     solver = highs.quiet_highs()
     solver.setOptionValue("presolve", "off")
     ends = (np.zeros(count), np.ones(count)), (middle - 0.1, middle + 0.1)
