@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Protocol, TypeAlias, TypeVar, assert_never
 
 from credalog.grounding.around import Around
@@ -190,9 +189,3 @@ def _look(guess: Guess, leaf: Hashable) -> bool:
     if leaf not in guess:
         raise _Unknown(leaf)
     return guess[leaf]
-
-
-def instances_of(choices: Mapping[str, tuple[T, ...]]) -> Iterator[dict[str, T]]:
-    """Yield every way to choose one of each."""
-    for chosen in product(*choices.values()):
-        yield dict(zip(choices, chosen, strict=True))
