@@ -29,13 +29,8 @@ COMPILED = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of the same compiled functions on one worker, so that none is compiled twice at once.
-
-    Slow tests are not traced: coverage is what the fast ones reach, and tracing costs a third of the time.
-    """
+    """Keep the tests of the same compiled functions on one worker, so that none is compiled twice at once."""
     for item in items:
-        if item.get_closest_marker("slow") is not None:
-            item.add_marker(pytest.mark.no_cover)
         name = item.path.stem
         is_compiled = name == "test_conformance" and item.name.endswith(("-bp]", "-printed]", "-sound]"))
         group = "propagation" if is_compiled else COMPILED.get(name)

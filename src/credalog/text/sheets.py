@@ -39,6 +39,8 @@ SAMPLE = 4096
 """So many bytes tell a text from what is none, such as the file of a spreadsheet."""
 CHUNK = 50_000
 """So many rows are encoded at a time."""
+TABLES = (".csv", ".tsv", ".txt", ".parquet")
+"""The suffixes of files that hold one table."""
 SHOWN = 12
 
 
