@@ -664,6 +664,17 @@ def test_after_an_interruption_no_other_search_begins():
     assert signal.getsignal(signal.SIGINT) is usual
 
 
+def test_ctrl_c_after_the_answer_does_not_change_the_exit_code() -> None:
+    script = (
+        "import os, signal, sys; from credalog.cli import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.argv = ['credalog', 'graph', 'examples/parity.lcn']; code = main(); "
+        "os.kill(os.getpid(), signal.SIGINT); sys.exit(code)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
 # Small things.
 
 

@@ -5,6 +5,7 @@ Input: words. Output: answers on standard output, troubles on standard error, an
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -16,7 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from credalog.cli import app
 
-        return app.main(arguments)
+        code = app.main(arguments)
+        if arguments is None:
+            # All that is left is Python's own end, which nobody needs to interrupt.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return code
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
