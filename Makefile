@@ -1,8 +1,10 @@
 # make demo    answer the paper's own examples, with the core alone
 # make quick   the fast tier: style, types, imports, and the tests that are not marked slow
 # make test    everything a change must pass
+# make docs    the documentation site, build/docs/index.html; notebooks are run, warnings are errors
 # make coverage which lines the fast tier reaches
 # make mutants change the trusted code and see whether a test notices: a sample, under an hour on two cores
+# make dist    what would be released, built and tried in a fresh environment
 # Each sets up what it needs of .venv by itself, once.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -10,8 +12,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CORE := .venv/.core
 READY := .venv/.ready
+WRITING := .venv/.docs
 
-.PHONY: demo quick test coverage mutants check clean
+.PHONY: demo quick test docs coverage dist mutants check clean
 
 demo: $(CORE)
 	@echo "Example 1: friends, smoking, cancer"
@@ -33,8 +36,17 @@ quick: check
 test: check
 	$(BIN)/pytest -q -n auto --dist loadgroup
 
+docs: $(WRITING)
+	$(BIN)/python -m sphinx -E -W --keep-going -q -c docs -d build/doctrees . build/docs
+	@echo "The site is build/docs/index.html."
+
 coverage: $(READY)
 	$(BIN)/pytest -q -n auto --dist loadgroup -m "not slow" --cov --cov-report=term:skip-covered
+
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m tools.wheel dist --install
 
 mutants: $(READY)
 	$(BIN)/python -m tools.mutants --fresh --sample 0.5 --minutes 45 --write
@@ -53,6 +65,10 @@ $(CORE): pyproject.toml constraints.txt
 
 $(READY): $(CORE)
 	$(PIP) -e '.[dev]'
+	touch $@
+
+$(WRITING): $(CORE)
+	$(PIP) -e '.[docs]'
 	touch $@
 
 clean:

@@ -33,6 +33,7 @@ import credalog
 from certificate_mutations import judged, mutated
 from credalog import LCN, CredalogError, Markov
 from credalog.methods.answer import marginal_atoms
+from credalog.network.expressions import Question
 from credalog.network.formulas import conjunction
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Status
@@ -77,7 +78,7 @@ class Result:
     lines: list[str]
 
 
-Asked = tuple[LCN, Query, Markov]
+Asked = tuple[LCN, Question, Markov]
 
 
 def published(options: Namespace) -> Iterator[Asked]:
@@ -117,8 +118,55 @@ def paper(options: Namespace) -> Iterator[Asked]:
         yield from ((lcn, lcn.question(asked), Markov.LOCAL) for asked in lcn.queries)
 
 
-SMALL = ("the paper", "golden suite")
-SOURCES = {"the paper": paper, "golden suite": golden, "published LCNs": published, "CREPO": crepo}
+SUMS = (
+    "P(a) + P(b)",
+    "P(b | a) - P(b | !a)",
+    "P(a) / P(b)",
+    "P(a | b) - P(a)",
+    "E(X)",
+    "E(X | b)",
+    "2 * P(a) - E(X) / 4",
+)
+WEIGHED = """0.2 <= P(a) <= 0.3
+0.5 <= P(b | a) <= 0.6
+0.1 <= P(b | !a) <= 0.2
+variable X in 1..4
+P(X = 1 | a) >= 0.4
+P(X = 2 | !a) <= 0.3
+P(X = 4) >= 0.1
+"""
+COMPARED = """0.2 <= P(a) <= 0.3
+P(b | a) = 0.5
+P(b | a) >= P(b | !a)
+0.1 <= P(c | b) <= 0.9
+"""
+
+
+def sums(options: Namespace) -> Iterator[Asked]:
+    for text, questions in ((WEIGHED, SUMS), (COMPARED, ("P(b)", "P(b | !a)", "P(c)"))):
+        lcn = credalog.parse(text)
+        for markov in (Markov.LOCAL, Markov.NONE):
+            yield from ((lcn, lcn.asked(question), markov) for question in questions)
+
+
+def theories(options: Namespace) -> Iterator[Asked]:
+    """Yield Example 1 with more people than are grounded: bounds have proofs on slices, models none."""
+    text = (ROOT / "examples" / "smokers.lcn").read_text(encoding="utf-8")
+    for count in (60, 1000):
+        more = "".join(f", p{n}" for n in range(count - 3))
+        lcn = credalog.parse(text.replace("Tam}", f"Tam{more}}}"))
+        yield from ((lcn, lcn.asked(asked), Markov.LOCAL) for asked in lcn.queries)
+
+
+SMALL = ("the paper", "golden suite", "sums and comparisons")
+SOURCES = {
+    "the paper": paper,
+    "golden suite": golden,
+    "sums and comparisons": sums,
+    "theories not grounded": theories,
+    "published LCNs": published,
+    "CREPO": crepo,
+}
 
 
 def tried(asked: Asked, options: Namespace) -> Result | None:
@@ -138,7 +186,7 @@ def tried(asked: Asked, options: Namespace) -> Result | None:
     size = len(gzip.compress("\n".join(lines).encode()))
     checked = process_time()
     try:
-        list(verify(lcn.ground(), lines))
+        list(verify(lcn.verified, lines))
         accepted = True
     except CredalogError as error:
         print(f"  REFUSED {query}: {error}", flush=True)

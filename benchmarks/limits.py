@@ -147,6 +147,21 @@ forall x in Person: 0 <= P(Ca(x) | !Sm(x)) <= 0.01
     return Case(f"{people} people in pairs", text, "P(Ca(1) or Ca(2))", ("Ca(1)", "Sm(1)"))
 
 
+def many_facts(facts: int) -> Case:
+    """Return rules that follow the facts of a sparse relation."""
+    rng, people = Random(SEED), facts // 5
+    met = {(rng.randint(1, people), rng.randint(1, people)) for _ in range(facts)}
+    listed = ", ".join(f"({x}, {y})" for x, y in sorted(met))
+    text = f"""domain Person = 1..{people}
+predicate Ill(Person), Cough(Person)
+relation Met(Person, Person) = {{{listed}}}
+forall x in Person: 0.01 <= P(Ill(x)) <= 0.05
+forall x, y in Person, Met(x, y), x != y: P(Ill(y) | Ill(x)) >= 0.04
+forall x in Person: 0.5 <= P(Cough(x) | Ill(x)) <= 0.6
+"""
+    return Case(f"{facts:,} facts", text, "P(Cough(1) or Cough(2))", ("Cough(1)", "Ill(1)"))
+
+
 def many_sentences(atoms: int) -> Case:
     """Return plain sentences: a random acyclic network of two parents each, with some ties."""
     rng, lines = Random(SEED), ["0.2 <= P(x0) <= 0.4", "0.2 <= P(x1) <= 0.4"]
@@ -190,6 +205,7 @@ def cases(data: Path) -> Iterator[Callable[[], Case]]:
     yield lambda: nested(300)
     yield from (lambda n=n: many_rules(n) for n in (180, 300))
     yield lambda: many_sentences(8_000)
+    yield from (lambda n=n: many_facts(n) for n in (30_000, 1_000_000))
     for name in ("alarm", "child", "hailfinder", "hepar2", "andes", "munin1", "link", "pigs"):
         if (path := data / "bif" / f"{name}.bif").exists():
             yield from (lambda p=path, w=w: bayesian(p, is_wide=w) for w in (False, True))

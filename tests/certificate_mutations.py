@@ -10,6 +10,7 @@ import json
 import re
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from random import Random
 from typing import Any
 
@@ -21,10 +22,10 @@ from credalog.verify import verify
 __all__ = ["judged", "mutated"]
 
 UNDER = r"(?:under --markov (?P<markov>\w+), )?"
-BOUND = re.compile(UNDER + r"every model has (?P<query>P\(.*\)) (?P<relation>[<>]=) (?P<bound>\S+)$")
+BOUND = re.compile(UNDER + r"every model has (?P<query>.+) (?P<relation>[<>]=) (?P<bound>\S+)$")
 MODEL = re.compile(
     UNDER
-    + r"a (?:model|distribution .* within (?P<residual>\S+)) attains (?P<query>P\(.*\)) = (?P<value>\S+) "
+    + r"a (?:model|distribution .* within (?P<residual>\S+)) attains (?P<query>.+) = (?P<value>\S+) within "
 )
 
 NEAR = 1e-6
@@ -124,7 +125,7 @@ def _truth(lcn: LCN, query: str, markov: str) -> tuple[float, float]:
     """Return what is attained of a question; what is not would prove nothing."""
     answer = _answer(lcn, query, markov)
     low, high = answer.lower_witnessed, answer.upper_witnessed
-    return (1.0 if low is None else low), (0.0 if high is None else high)
+    return (inf if low is None else low), (-inf if high is None else high)
 
 
 def _proved(lcn: LCN, query: str, markov: str) -> tuple[float, float]:

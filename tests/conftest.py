@@ -1,7 +1,7 @@
 """What all tests share: public data, a command to run, a Hypothesis profile that never flakes."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -68,3 +68,13 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
         return code, seen.out, seen.err
 
     return run
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[object]:
+    """One playground for all tests that talk to it."""
+    pytest.importorskip("uvicorn", reason="the playground needs credalog[play]")
+    from playing import playground
+
+    with playground() as found:
+        yield found

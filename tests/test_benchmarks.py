@@ -20,7 +20,9 @@ def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("name", ["crepo.py", "decide.py", "map.py", "propagation.py", "published.py"])
+@pytest.mark.parametrize(
+    "name", ["crepo.py", "decide.py", "map.py", "propagation.py", "published.py", "scale.py"]
+)
 def test_a_benchmark_without_its_data_says_what_to_pass(name: str, tmp_path: Path) -> None:
     done = run(name, "--data", str(tmp_path / "nowhere"))
     assert done.returncode == 1

@@ -10,6 +10,7 @@ import pytest
 
 from credal_drawing import draw_intervals
 from credalog import parse
+from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
 from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.interval_slopes import Layout, advantages, upward
@@ -36,7 +37,9 @@ def _proved(network: Network, query: Query, tolerance: float) -> tuple[float, fl
     credal, asked = _asked(network, query)
     first = sets._loose(credal, asked, Budget.of(20.0))
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.2))
-    lower, upper = sets._decided(credal, asked, layout, first, (0.0, 1.0), tolerance, Budget.of(4.0))
+    lower, upper = sets._decided(
+        credal, asked, layout, first, (0.0, 1.0), tolerance, Budget.of(4.0), Telling(None)
+    )
     return lower.endpoint.bound, upper.endpoint.bound
 
 

@@ -19,11 +19,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from credalog.methods.cliques.encoding import above, below
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers import highs
 from credalog.program.solvers.highs import Relaxation
 from credalog.trusted.certify import Checker
+from credalog.trusted.rounding import above, below
 
 Vector = tuple[Fraction, ...]
 Rows = list[Vector]

@@ -291,3 +291,9 @@ def test_control_c_while_modules_are_imported_is_no_traceback(tmp_path: Path, mo
     assert ended.returncode == 130
     assert "Traceback" not in ended.stderr
     assert json.loads(ended.stdout)["status"] == "INTERRUPTED"
+
+
+def test_marginals_of_a_file_that_says_nothing_are_none(ask: Ask):
+    code, _, complaint = ask("marginals", text="# nothing yet\n")
+    assert code == 0
+    assert "says nothing" in complaint

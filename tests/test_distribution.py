@@ -577,3 +577,25 @@ def test_of_two_tied_variables_a_root_is_no_family() -> None:
     graph = dependency_graph(network)
     # P(x, y, b) is 0.225; P(x, y) P(x, b) / P(x) is 0.35^2 / 0.5.
     assert violation(model, network, graph, asked=(b, y)) == pytest.approx(0.245 - 0.225)
+
+
+def test_a_dependence_inside_a_component_is_found_although_more_depends_beyond_it() -> None:
+    """a - b - c are tied, c leads to d and a to e: a may depend on neither c nor d, c on neither a nor e."""
+    (e,) = propositions("e")
+    network = Network(
+        (a, b, c, d, e.variable),
+        (says(A ^ B, 0, 1), says(B ^ C, 0, 1), says(D, 0, 1, given=C), says(e, 0, 1, given=A)),
+    )
+    together = np.zeros((2, 2, 2))
+    together[0, :, 0] = together[1, :, 1] = 0.25
+    leaves = (Factor((d,), (c,), chances(0.2, 0.8)), Factor((e.variable,), (a,), chances(0.2, 0.8)))
+    found = Distribution((Factor((a, b, c), (), together), *leaves))
+    # P(a, b, c) = 1/4, where P(a | b) P(b, c) is 1/2 times 1/4.
+    assert violation(found, network, dependency_graph(network)) == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize("others", [(~A, D), (D, ~A), (~(A | ~D),)])
+def test_observations_that_contradict_each_other_leave_nothing(others: tuple[Formula, ...]) -> None:
+    """Of several literals in one conjunct one is enough to contradict what was observed before."""
+    found = Distribution((Factor((a,), (), np.array([0.5, 0.5])), Factor((d,), (), np.array([0.5, 0.5]))))
+    assert np.isnan(found.probability(D, conjunction((A, *others))))

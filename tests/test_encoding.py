@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine, query
-from credalog.methods.cliques.encoding import above, below
 from credalog.methods.cliques.factorization import in_one_clique
 from credalog.methods.cliques.witness import distribution_at, tables_of
-from credalog.network.formulas import Is, Variable, propositions
+from credalog.network.formulas import Is, Variable, conjunction, propositions
 from credalog.network.graph import Markov
 from credalog.network.polytopes import LocalPolytope, vertices
 from credalog.network.problem import Problem
@@ -29,6 +28,7 @@ from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Condition, Reading
 from credalog.program.program import Floats, Objective
 from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted.rounding import above, below
 from encoded import worst_miss
 from random_networks import KINDS, UNIQUE, random_case
 
@@ -316,3 +316,38 @@ def test_without_a_markov_condition_no_table_states_one() -> None:
     for asked in (A & B, (A & B) | (C & D & A)):
         found = query(network, Query(asked), options)
         assert found.lower <= 0.0 and found.upper >= 0.5
+
+
+@pytest.mark.parametrize("numerator", [65, 127, 257, 500, 812])
+def test_an_observation_divides_the_mass_by_its_least_likelihood(numerator: int) -> None:
+    """Without that bound on the mass no bound on the posterior is provable; a hair less, and it is false."""
+    least = Fraction(numerator, 997)
+    a, b, e = propositions("a b e")
+    sentences = (
+        says(a, Fraction(1, 5), Fraction(2, 5)),
+        says(e, least, Fraction(1), given=a),
+        says(e, least + Fraction(1, 997), Fraction(1), given=~a),
+        says(a | b, Fraction(1, 10), Fraction(9, 10)),
+    )
+    query = Query(a, e)
+    network = Network((a.variable, b.variable, e.variable), sentences)
+    _, objective = Engine(network).part(query).encode(query, Reading.OUTER)
+    total = Fraction(float(objective.mass_bounds[0]))
+    assert 1 / least <= total <= (1 + Fraction(1, 10**12)) / least
+
+
+@pytest.mark.parametrize("seed", range(870, 876))
+def test_a_probability_without_a_condition_is_read_off_the_table_of_the_query(seed: int) -> None:
+    case = random_case("credal", seed, smallest=3, largest=5)
+    part = Engine(case.network).part(case.query)
+    model = bayesian_model(part.problem, np.random.default_rng(seed))
+    encoding, _ = part.encode(case.query, Reading.LITERAL)
+    tables = tables_of(encoding, model)
+    objective = encoding.unconditional(case.query.claim)
+    observed = conjunction(
+        part.problem.variables[x].is_(part.problem.variables[x].values[k])
+        for x, k in encoding.evidence.items()
+    )
+    both = model.probability(conjunction((case.query.claim, observed)))
+    assert objective.numerator @ tables == pytest.approx(both)
+    assert objective.denominator @ tables == pytest.approx(1.0)

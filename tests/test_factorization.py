@@ -12,11 +12,21 @@ from hypothesis import strategies as st
 from credalog.errors import CredalogError, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import query
-from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, factorize, in_one_clique
+from credalog.methods.cliques.factorization import (
+    Agreement,
+    Clique,
+    Demand,
+    Demands,
+    Factorization,
+    _mutually_independent,
+    factorize,
+    in_one_clique,
+)
 from credalog.network.formulas import propositions
 from credalog.network.graph import dependency_graph, strong_components
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Condition, Reading, Structure, ancestors
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
 from random_networks import KINDS, random_case
@@ -67,7 +77,7 @@ def scopes_of(structure: Structure) -> st.SearchStrategy[list[list[int]]]:
 def test_a_structure_has_the_ndnp_of_the_dependency_graph(network: Network) -> None:
     graph = dependency_graph(network)
     sizes = tuple(len(v.values) for v in network.variables)
-    structure = Structure(graph.parent_indices, sizes, graph.components())
+    structure = Structure(tuple(graph.parent_indices), sizes, graph.components())
     everyone = range(len(sizes))
     assert [structure.ndnp(x, everyone) for x in everyone] == [graph.ndnp_indices(x) for x in everyone]
 
@@ -277,6 +287,44 @@ def test_a_table_too_large_is_refused_with_advice() -> None:
     wide = structure_of([[]] * 40)
     with pytest.raises(ProblemTooLarge, match="40 variables"):
         factorize(wide, [list(range(40))], query=[0])
+
+
+@pytest.mark.parametrize("reading", [Reading.TIED, Reading.GLOBAL])
+def test_a_table_of_tied_variables_too_large_is_refused(reading: Reading) -> None:
+    chain = ties(*((x, x + 1) for x in range(39)))
+    with pytest.raises(ProblemTooLarge, match="40 variables"):
+        factorize(chain, [range(40)], query=[0], reading=reading)
+
+
+def test_one_table_of_everything_too_large_is_refused() -> None:
+    with pytest.raises(ProblemTooLarge, match="40 variables"):
+        in_one_clique(structure_of([[]] * 40), query=[0], reading=Reading.LITERAL)
+
+
+def test_no_table_is_asked_for_when_the_time_is_up() -> None:
+    with spending(Budget.of(0.0)), pytest.raises(OutOfTime):
+        Demands().add(Demand(frozenset((0,))))
+
+
+TWO_PAIRS = structure_of([[1], [0], [3], [2], [0, 2]])
+"""0 and 1 are tied, so are 2 and 3, and 4 is a child of 0 and 2."""
+
+
+def test_the_literal_reading_of_two_tied_pairs_calls_them_independent_nowhere() -> None:
+    """All four may copy one coin: given its parent each is certain, so that every local condition holds."""
+    found = factorize(TWO_PAIRS, [(0, 1), (2, 3)], query=[4], reading=Reading.LITERAL)
+    assert found.blocks == ((0, 1, 2, 3), (4,))
+    for clique in found.cliques:
+        assert len(clique.rest) < 2
+        assert all(one.given for one in clique.conditions)
+
+
+def test_of_three_independent_parts_any_two_are_independent() -> None:
+    parts = [frozenset((4, 5)), frozenset((2,)), frozenset((7,))]
+    assert list(_mutually_independent(parts)) == [
+        Condition((2,), (4, 5, 7), ()),
+        Condition((7,), (4, 5), ()),
+    ]
 
 
 def test_conditions_hold_by_construction_where_one_says_what_the_whole_block_leans_on() -> None:

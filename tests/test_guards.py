@@ -34,8 +34,8 @@ from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
-from credalog.numbers.budget import Budget
-from credalog.numbers.interval import End, Warrant
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End, Status, Warrant
 from credalog.program.program import Objective, Program, Ratios
 from credalog.questions.bounding import Bounding, Solver, search_in_turn
 from credalog.questions.decide import Verdict
@@ -535,3 +535,51 @@ def test_a_witness_is_checked_against_what_its_other_factors_say() -> None:
         Factor((d,), (c,), np.eye(2)),
     )
     assert violation(Distribution(factors), lcn.ground(), lcn.graph) >= 0.1
+
+
+def test_without_the_markov_condition_a_declared_independence_says_no_more_than_it_does():
+    """Given c and z, b is free of a, but not of z: P(b | c) does not bound P(b | c and z)."""
+    lcn = credalog.parse("""
+    P(c) = 0.5
+    P(z) = 0.5
+    0.3 <= P(b | c) <= 0.4
+    0.3 <= P(b | !c) <= 0.4
+    0 <= P(a) <= 1
+    independent a, b | c, z
+    """)
+    free = lcn.query("P(a & b | c & z)", markov="none")
+    local = lcn.query("P(a & b | c & z)", markov="local")
+    assert (free.lower, free.upper, free.status) == (0.0, 1.0, Status.EXACT)
+    assert local.upper == pytest.approx(0.4, abs=1e-6)
+
+
+def test_a_search_of_a_narrower_reading_is_not_taken_up_where_the_time_was_short(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Copies in two components may be copies of each other: then d1 is false wherever b2 is, and c2 may be.
+
+    All components apart, d1 would be independent of b2, and its probability at least 0.7.
+    """
+    lcn = credalog.parse("""
+    0.7 <= P(d1 and d2) <= 1
+    0.7 <= P(d1 and d3) <= 1
+    0.7 <= P(d2 and d3) <= 1
+    0 <= P(b2 | b1) <= 0.6
+    0 <= P(b3 | b2) <= 0.6
+    0.7 <= P(b1 or h) <= 1
+    0.7 <= P(b2 or h) <= 1
+    0.7 <= P(b3 or h) <= 1
+    0 <= P(c2) <= 1
+    independent c2, b3
+    """)
+    usual = ends.Ends._log_linear_witness
+
+    def late(self: ends.Ends, known: Any, budget: Budget, end: End) -> Any:
+        if end is End.LOWER:
+            raise OutOfTime
+        return usual(self, known, budget, end)
+
+    monkeypatch.setattr(ends.Ends, "_log_linear_witness", late)
+    answer = lcn.query("P(c2 or d1 | !b2)", timeout=4.0)
+    assert "cliques of the chain graph" in answer.tried
+    assert answer.lower == 0.0

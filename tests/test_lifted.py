@@ -14,12 +14,12 @@ from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import schema_of
 from credalog.grounding.settling import key_of
+from credalog.grounding.slices import Size, slice_around
 from credalog.methods.answer import Answer, Options
 from credalog.methods.lifted import answering
 from credalog.methods.lifted.answering import DECIDED, UNDECIDED, Lifted
 from credalog.methods.lifted.copies import copies_of
 from credalog.methods.lifted.models import straddling
-from credalog.methods.lifted.slices import Size, slice_around
 from credalog.network.graph import dependency_graph
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant

@@ -7,8 +7,8 @@ import pytest
 
 from credalog import parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
+from credalog.grounding.slices import Size
 from credalog.methods.lifted import answering, observed
-from credalog.methods.lifted.slices import Size
 from credalog.questions.decide import Verdict
 from random_theories import random_theory
 

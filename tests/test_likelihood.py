@@ -172,6 +172,27 @@ def test_too_many_corners_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None
     assert not list(folded.corners())
 
 
+def test_no_corner_makes_what_is_observed_impossible() -> None:
+    """Of two features that may be impossible, in each of two configurations: four corners but one."""
+    vague = [Sentence.of(f, 0, "0.5", given=g) for f in (F, G) for g in (X, ~X)]
+    folded = fold(network_of(Sentence.of(X, "0.2", "0.4"), *vague), Query(X, F & G))
+    assert folded is not None
+    found = [tuple(corner.values.values()) for corner in folded.corners()]
+    assert len(found) == 3 and all(any(values) for one in found for values in one)
+
+
+def test_what_stands_for_observations_is_a_law_in_every_corner() -> None:
+    folded = fold(*tied_features(2))
+    assert folded is not None
+    for corner in folded.corners():
+        for sign, values in corner.values.items():
+            parents = folded.gathered[sign][0].parents
+            nothing = np.zeros((*(len(v.values) for v in parents), 2))
+            table = corner._scaled(Factor((sign,), parents, nothing)).table
+            assert table[..., 1].ravel() == pytest.approx([float(value) for value in values])
+            assert table.sum(axis=-1).ravel() == pytest.approx(1.0)
+
+
 def test_likelihoods_below_all_floats_come_back() -> None:
     network, asked = tied_features(800)
     answer = query(network, asked, Options(timeout=10.0))

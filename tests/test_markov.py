@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -39,7 +40,7 @@ def says(claim: Formula, given: Formula = TRUE, *, tau: bool = True) -> Sentence
     return Sentence.of(claim, "0.1", "0.9", given=given, tau=tau)
 
 
-def named(variables: tuple[Variable, ...]) -> set[str]:
+def named(variables: Sequence[Variable]) -> set[str]:
     return {x.name for x in variables}
 
 

@@ -1,12 +1,13 @@
 """Numbers with a warranty: what an interval may call itself."""
 
+from fractions import Fraction
 from math import inf
 
 import pytest
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, LanguageError, Place
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
-from credalog.trusted.rounding import round_down, round_up
+from credalog.trusted.rounding import above, below, round_down, round_up
 
 
 def interval(
@@ -66,3 +67,17 @@ def test_the_outcomes_have_the_exit_codes_that_were_promised():
         ImpossibleEvidence("x").exit_code,
     )
     assert codes == (2, 3, 4)
+
+
+THIRDS = [Fraction(n, 3 * 10**e) for n in (1, 2, 4) for e in (0, 3, 200)]
+
+
+@pytest.mark.parametrize("value", THIRDS)
+def test_the_float_beside_a_rational_is_the_nearest_on_its_side(value: Fraction):
+    assert Fraction(below(value)) < value < Fraction(above(value))
+    assert round_up(below(value)) == above(value)
+
+
+@pytest.mark.parametrize("value", [Fraction(0), Fraction(1), Fraction(3, 8), Fraction(0.1)])
+def test_a_rational_that_is_a_float_is_its_own_bound_on_both_sides(value: Fraction):
+    assert below(value) == above(value) == float(value)

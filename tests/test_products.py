@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import credalog
-from credalog.methods import automatic
 from credalog.methods.answer import Options, marginal_atoms
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques import mixture
 from credalog.methods.cliques.cases import cases_of
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.products import products_of
@@ -286,15 +286,15 @@ def test_the_root_itself_is_asked_of_the_whole() -> None:
 def test_what_a_first_look_at_cases_found_survives_a_second_without_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looks, look = list[float](), automatic._Mixture._ask
+    looks, look = list[float](), mixture.Mixture._ask
 
-    def look_once(self: automatic._Mixture, tolerance: float, share: float) -> None:
+    def look_once(self: mixture.Mixture, tolerance: float, share: float) -> None:
         looks.append(share)
         if len(looks) > 1:
             raise OutOfTime
         look(self, 0.05, share)
 
-    monkeypatch.setattr(automatic._Mixture, "_ask", look_once)
+    monkeypatch.setattr(mixture.Mixture, "_ask", look_once)
     network = network_of(pair_in_cases(0))
     atom = next(a for a in marginal_atoms(network) if str(a) == "a")
     answer = Engine(network).query(Query(atom), Options(tolerance=1e-15, timeout=20.0))

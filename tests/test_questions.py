@@ -489,3 +489,10 @@ def test_a_gate_does_not_tie_what_a_claim_is_about() -> None:
     assert wide is not None
     larger = dependency_graph(wide.network)
     assert all(larger.parents(v) == model.graph.parents(v) for v in model.variables)
+
+
+def test_the_model_of_sentences_across_conditions_has_no_variables_but_the_users() -> None:
+    lcn = credalog.parse("0.1 <= P(a) <= 0.4\n0.2 <= P(b) <= 0.9\nP(c | a) - P(c | b) >= 0.1")
+    model = lcn.diagnose().model
+    assert model is not None
+    assert {v.name for factor in model.factors for v in factor.block} == {"a", "b", "c"}

@@ -136,8 +136,10 @@ def test_coefficients_that_one_float_stands_for_are_not_taken_for_exact() -> Non
     once = Network(VARIABLES, (says(A | B, Fraction(1, 3), 1, tau=False), says(A & B, 0.25, 1, tau=False)))
     # 1 - 1e-20 has the float of the ones that no sentence says.
     tiny = Network(VARIABLES, (says(A | B, Fraction(1, 10**20), 1, tau=False), says(A, 0, 0.5)))
-    programs = [encoded(network, Query(A))[0].program for network in (twice, tiny, once)]
-    assert [program.ratios.exact is None for program in programs] == [True, True, False]
+    # So has its negative: that of a row which says that P(a or b) is at least 1 - 1e-20.
+    sure = Network(VARIABLES, (says(A | B, 1 - Fraction(1, 10**20), 1, tau=False), says(A, 0, 0.5)))
+    programs = [encoded(network, Query(A))[0].program for network in (twice, tiny, sure, once)]
+    assert [program.ratios.exact is None for program in programs] == [True, True, True, False]
     with pytest.raises(ValueError, match="rounded"):
         ExactChecker(programs[0])
 

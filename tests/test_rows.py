@@ -350,3 +350,51 @@ def test_the_least_likelihood_is_that_of_configurations_which_agree_with_what_is
     asked = Query(A, A & B)
     encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
     assert encoding.least_likelihood({}) == 1 / 8
+
+
+@pytest.mark.parametrize("reading", [Reading.LITERAL, Reading.OUTER, Reading.CHAIN])
+def test_what_is_observed_below_a_variable_is_no_context_of_it(reading: Reading) -> None:
+    """e is more likely under y, and observed: in a table of P(y, w, e), y is no longer as likely as P(y)."""
+    names = y, u, v, w, e, x = propositions("y u v w e x")
+    tables = [
+        says(head, *((0.8, 1) if cause is y else (0, 0.2)), given=conjunction((cause, *others)))
+        for head, causes in ((e, (u, v)), (x, (w,)))
+        for cause in (y, ~y)
+        for others in product(*((c, ~c) for c in causes))
+    ]
+    priors = [says(one, 0.4, 0.6) for one in (y, u, v, w)]
+    network = Network(tuple(one.variable for one in names), (*priors, *tables))
+    joint = np.full((2,) * 6, 1 / 16)
+    for state, law in enumerate(([0.9, 0.1], [0.1, 0.9])):
+        joint[state] *= np.multiply.outer(law, law)
+    encoding, _ = Engine(network).part(Query(x, e)).encode(Query(x, e), reading)
+    assert any(
+        not {*clique.block} & clique.fixed for clique in encoding.factorization.cliques if clique.fixed
+    )
+    assert worst_miss(encoding, seen_in_cliques(encoding, network, joint)) <= 1e-12
+
+
+def test_without_a_markov_condition_no_probability_need_be_at_an_end_of_its_interval() -> None:
+    """P(a xor b) is 1 only if P(a) = P(b) = 1/2, though no other sentence speaks of a: it is not counted."""
+    network = Network(
+        tuple(x.variable for x in (A, B, C)),
+        (says(A, 0.1, 0.9), says(B, 0.5, 0.5), says(C, 0.1, 0.9)),
+        (Independence((B.variable,), (C.variable,)),),
+    )
+    asked = Query((A & ~B) | (~A & B))
+    encoding, _ = Engine(network, Markov.NONE).part(asked).encode(asked, Reading.FREE)
+    assert any(key.left == (0,) for key in encoding.keys)
+    assert encoding.program.ratios.interior is None
+
+
+def test_a_slice_leaves_out_what_is_declared_of_variables_it_does_not_show() -> None:
+    network = Network(
+        tuple(x.variable for x in (A, B, C, D)),
+        (says(A, 0.2, 0.4), says(B, 0.3, 0.5, given=A), says(C, 0.1, 0.9, given=B), says(D, 0.1, 0.9)),
+        (Independence((C.variable,), (D.variable,), (A.variable,)),),
+    )
+    for few in (Rung(2, 4), Rung(4, 16)):
+        encoding, _ = Engine(network).part(Query(A)).encode_slice(Query(A), few, Budget.of())
+        assert encoding.factorization.is_slice
+        shown = {x for clique in encoding.factorization.cliques for x in clique.scope}
+        assert len(shown) <= few.variables

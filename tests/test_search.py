@@ -15,7 +15,7 @@ from credalog.errors import CredalogError
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine, marginals, query
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, search
+from credalog.methods.cliques.search import Ending, Finding, Glance, Limits, Search, Witness, search
 from credalog.network.formulas import (
     TRUE,
     And,
@@ -179,7 +179,7 @@ def test_the_same_search_gives_the_same_finding() -> None:
 def test_an_interrupted_search_keeps_what_it_has(patience: int, end: End) -> None:
     calls = 0
 
-    def report(bound: float, witnessed: float | None) -> None:
+    def report(_: Glance) -> None:
         nonlocal calls
         calls += 1
         if calls > patience:
@@ -264,7 +264,7 @@ def test_an_interrupted_verdict_is_not_remembered_as_undecided() -> None:
 
 def test_reports_close_in_from_both_sides() -> None:
     heard: list[tuple[float, float | None]] = []
-    limits = Limits(1e-6, Budget.of(), report=lambda bound, witnessed: heard.append((bound, witnessed)))
+    limits = Limits(1e-6, Budget.of(), report=lambda glance: heard.append((glance.bound, glance.value)))
     finding = found_in(TWO_ENDS, Query(A, C), limits=limits)
     bounds = [bound for bound, _ in heard] + [finding.bound]
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(bounds))

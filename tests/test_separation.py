@@ -196,3 +196,17 @@ def test_the_parents_in_a_table_about_one_variable_are_marked() -> None:
         tables = [f for f, factor in enumerate(graph.factors) if factor.kind is Kind.TABLE]
         found = marked(mark_parents(graph))
         assert [found[f] for f in tables] == expected
+
+
+def test_what_descends_from_two_cycles_is_not_independent() -> None:
+    """a and b are tied, so are c and d: x is a child of a, y of c, and z of both. All may copy one coin."""
+    a, b, c, d, x, y, z = propositions("a b c d x y z")
+    tied = [S(a & b, 0.1, 0.9), S(c & d, 0.1, 0.9)]
+    below = [S(x, 0.2, 0.8, given=a), S(y, 0.2, 0.8, given=c), S(z, 0.2, 0.8, given=x & y)]
+    network = Network(tuple(v.variable for v in (a, b, c, d, x, y, z)), (*tied, *below))
+    ancestry = Ancestry(dependency_graph(network))
+    assert ancestry.cyclic.all()
+    assert not ancestry.disjoint((4,), (5,))
+    graph = factor_graph(network)
+    for found in (mark_independent(graph, dependency_graph(network)), ancestry.mark(graph)):
+        assert all(len(together) < 2 for together in marked(found))

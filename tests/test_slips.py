@@ -260,7 +260,7 @@ def test_propagation_takes_evidence_that_no_sentence_mentions(method: MethodName
 
 def test_a_question_with_parameters_that_do_nothing_is_refused():
     with pytest.raises(TypeError):
-        untyped(CHAIN).query("P(a)", jobs=2)
+        untyped(CHAIN).query("P(a)", samples=2)
 
 
 def test_the_limit_counts_after_the_first_use():

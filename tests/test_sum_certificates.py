@@ -212,3 +212,34 @@ def test_a_total_is_the_greatest_over_all_laws():
             )
         )
     assert total >= max(found)
+
+
+TWO_BRANCHES = """
+P(r) = 0.5
+P(s) = 0.5
+P(e | r) = 0.4
+P(e | !r) = 0.2
+P(g | s) = 0.4
+P(g | !s) = 0.1
+0.5 <= P(h | r & s) <= 0.6
+"""
+
+
+@pytest.mark.parametrize("order", [["e", "g", "s", "r"], ["g", "e", "s", "r"], ["e", "g", "r", "s"]])
+def test_what_waits_in_a_sum_is_used_once_and_where_its_variable_is(order):
+    """P(r | e, g) = 0.4 / (0.4 + 0.2) = 2/3, whatever is said of s and g; with e counted twice, 4/5."""
+    lcn = parse(TWO_BRANCHES)
+    number = {v.name: i for i, v in enumerate(lcn.ground().variables)}
+    places = [number[name] for name in order]
+    claim = {"query": "P(r | e & g)", "groups": [[None, [], places, places, []]], "nodes": [["sum"]]}
+    for end, true, false in (("lower", "2/3", "0.67"), ("upper", "2/3", "0.66")):
+        assert list(verify(lcn.ground(), written(TWO_BRANCHES, {**claim, "claim": end, "bound": true})))
+        with pytest.raises(Refused, match="nothing passes"):
+            list(verify(lcn.ground(), written(TWO_BRANCHES, {**claim, "claim": end, "bound": false})))
+
+
+@pytest.mark.parametrize("rows", [[[1, 1], [1]], [[1, 1], [1, 0.5]], [[1, True]]])
+def test_every_row_of_a_message_has_a_whole_number_for_each_state(rows):
+    sums = Sums(Meaning(parse(ABC).ground(), Markov.LOCAL), parse(ABC).question("P(b)"))
+    with pytest.raises(Refused, match="has rows"):
+        sums.add(Group(0, rows, [0], [0], []))

@@ -17,12 +17,12 @@ from credalog.cli import main
 from credalog.network.formulas import TRUE, conjunction
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
-from credalog.network.meaning import Meaning, key
+from credalog.network.meaning import Box, Meaning, key
 from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
 from credalog.questions.certificates.writing import Writing
 from credalog.text.packed import lines_of
-from credalog.verify import Box, Proof, Refused, verify
+from credalog.verify import Proof, Refused, verify
 from credalog.verify import main as verify_alone
 
 NAMES = "abcd"
@@ -237,7 +237,7 @@ def test_in_a_context_a_sentence_holds_only_if_what_it_claims_is_independent_of_
         claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[1, 1]]]]})
     apart = {**tables, "query": "P(b | d)", "tables": [[[0, 2], []]]}
     assert claimed(text, {**BOUND, **apart, "rows": [["sentence", 0, "lower", 0, [[2, 1]]]]})
-    with pytest.raises(Refused, match="is about a context"):
+    with pytest.raises(Refused, match="holds in a context"):
         claimed(text, {**BOUND, **tables, "rows": [["sentence", 0, "lower", 0, [[0, 1]]]]})
 
 
@@ -263,11 +263,11 @@ def test_a_range_is_that_of_the_complement_of_one_two_valued_variable_alone():
     box[key({one: 0}, {})] = (fifth, 2 * fifth)
     box[key({one: 0, two: 0}, {})] = (Fraction(0), fifth)
     box[key({colour: 0}, {})] = (Fraction(0), fifth)
-    assert proof.range({one: 1}, {}, box) == (3 * fifth, 4 * fifth)
-    assert proof.range({one: 1, two: 1}, {}, box) == (0, 1)
-    assert proof.range({colour: 1}, {}, box) == (0, 1)
+    assert proof.meaning.range({one: 1}, {}, box) == (3 * fifth, 4 * fifth)
+    assert proof.meaning.range({one: 1, two: 1}, {}, box) == (0, 1)
+    assert proof.meaning.range({colour: 1}, {}, box) == (0, 1)
     box[key({one: 1}, {})] = (Fraction(7, 10), Fraction(1))
-    assert proof.range({one: 1}, {}, box) == (Fraction(7, 10), 4 * fifth)
+    assert proof.meaning.range({one: 1}, {}, box) == (Fraction(7, 10), 4 * fifth)
 
 
 @pytest.mark.parametrize(
@@ -330,11 +330,42 @@ def test_an_interruption_leaves_what_was_proved(tmp_path, monkeypatch):
     assert main(["verify", str(model), str(out), "P(b)"]) == 2
 
 
-def test_a_network_with_a_sentence_across_conditions_is_refused():
-    """Nothing here knows what such a sentence says: a model might miss it."""
+def test_a_model_must_satisfy_what_is_said_across_conditions():
+    """P(b | a) >= P(b | !a) is missed by 3/10 where b is likelier without a."""
     text = "0.2 <= P(a) <= 0.4\nP(b | a) >= P(b | !a)"
-    with pytest.raises(Refused, match="across conditions"):
-        claimed(text, {**BOUND, "query": "P(a)", "bound": "0"})
+    a = [[0], [], 10, [7, 3]]
+    line = {"claim": "model", "query": "P(a)", "value": "3/10", "within": "0", "residual": "0"}
+    claimed(text, {**line, "factors": [a, [[1], [0], 10, [5, 5, 4, 6]]]})
+    with pytest.raises(Refused, match="everything is satisfied"):
+        claimed(text, {**line, "factors": [a, [[1], [0], 10, [4, 6, 7, 3]]]})
+
+
+TIED = """P(u or v) >= 0.1
+P(v or w) >= 0.1
+P(x | u) = 1
+P(x | !u) = 0
+P(y | w) = 1
+P(y | !w) = 0
+"""
+
+
+def test_what_follows_ties_by_its_tables_is_spared_unless_it_is_asked_for():
+    """Here u = w and v is a coin apart: u ⊥ w | v fails, but no scope that is demanded shows u and w."""
+    joint = [1 if u == w else 0 for u in (0, 1) for _ in (0, 1) for w in (0, 1)]
+    tables = [[[0, 1, 2], [], 4, joint], [[3], [0], 1, [1, 0, 0, 1]], [[4], [2], 1, [1, 0, 0, 1]]]
+    line = {"claim": "model", "value": "1/2", "within": "0", "residual": "0", "factors": tables}
+    assert claimed(TIED, {**line, "query": "P(u)"}) == ["a model attains P(u) = 0.500000000 within 0e+0"]
+    # In every model u and w are independent given v; P(x and y) = 1/2 = P(x) asks for more than that.
+    for query in ("P(x and y)", "P(x)"):
+        with pytest.raises(Refused, match="everything is satisfied"):
+            claimed(TIED, {**line, "query": query})
+    with pytest.raises(Refused, match="everything is satisfied"):
+        claimed(TIED + "P(x and y) >= 0.4\n", {**line, "query": "P(u)"})
+    with pytest.raises(Refused, match=r"everything is satisfied|told to be a model"):
+        claimed(
+            TIED + "0 <= P(z | x and y) <= 1\n",
+            {**line, "query": "P(u)", "factors": [*tables, [[5], [], 1, [1, 0]]]},
+        )
 
 
 def test_the_verifier_alone_says_what_it_needs(tmp_path, capsys):
@@ -655,3 +686,22 @@ def box_around(reason: list[Any], joint: dict[tuple[int, ...], Fraction], rng: R
 def shown(proof: Proof, column: tuple[int, ...]) -> dict[int, int]:
     over, fixed = proof.tables[column[0]]
     return {**fixed, **dict(zip(over, column[1:], strict=True))}
+
+
+# ---- best assignments -------------------------------------------------------------------------------------
+
+THIRD = "0.6 <= P(a) <= 0.9\nP(not a) <= 1/3"
+BEST = {"claim": "best", "query": "P(a)", "alpha": "1", "score": "1/3"}
+
+
+def test_what_no_other_assignment_passes_is_rounded_up():
+    assert claimed(THIRD, BEST) == ["no assignment but that of P(a) scores over 0.333333334 (alpha = 1)"]
+    with pytest.raises(Refused, match="no other assignment"):
+        claimed(THIRD, {**BEST, "score": "0.333333333"})
+
+
+@pytest.mark.parametrize("alpha", ["2", "-1", "3/2"])
+def test_a_score_that_is_no_mixture_of_two_ends_is_refused(alpha):
+    """Twice the upper end of 1/3, less a lower end of which nothing is known, would be below any score."""
+    with pytest.raises(Refused, match="no other assignment"):
+        claimed(THIRD, {**BEST, "alpha": alpha})

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from credalog.batches import Outcome, batch
     from credalog.errors import (
         CredalogError,
         GroundingTooLarge,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from credalog.questions.map import BestAssignments, RankedAssignment
     from credalog.questions.mending import Repairs
     from credalog.questions.ranking import Ranking
+    from credalog.show.plots import Recording
     from credalog.tables.distribution import Distribution
     from credalog.text.builder import E, P
 
@@ -62,12 +64,14 @@ __all__ = [
     "Measurement",
     "MissingLibrary",
     "Network",
+    "Outcome",
     "P",
     "ProblemTooLarge",
     "Propagation",
     "Query",
     "RankedAssignment",
     "Ranking",
+    "Recording",
     "Remedy",
     "Repair",
     "Repairs",
@@ -77,6 +81,7 @@ __all__ = [
     "Variable",
     "Warrant",
     "__version__",
+    "batch",
     "load",
     "parse",
     "proposition",
@@ -84,6 +89,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "batches": "Outcome batch",
     "errors": "CredalogError GroundingTooLarge ImpossibleEvidence InconsistentNetwork LanguageError"
     " MissingLibrary ProblemTooLarge Remedy UnknownName",
     "lcn": "LCN load parse",
@@ -101,10 +107,18 @@ _MODULES = {
     "questions.map": "BestAssignments RankedAssignment",
     "questions.mending": "Repairs",
     "questions.ranking": "Ranking",
+    "show.plots": "Recording",
     "tables.distribution": "Distribution",
     "text.builder": "E P",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Bring `%%lcn` to a notebook: `%load_ext credalog`."""
+    from credalog.notebook import load_ipython_extension as load_magics
+
+    load_magics(shell)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ CriterionName: TypeAlias = Literal["maximax", "maximin", "hurwicz", "dominance"]
 VariantName: TypeAlias = Literal["bp", "printed", "sound"]
 EndName: TypeAlias = Literal["lower", "upper"]
 ScheduleName: TypeAlias = Literal["residual", "synchronous"]
+View: TypeAlias = Literal["variables", "formulas"]
 MethodName: TypeAlias = Literal[
     "auto",
     "points",

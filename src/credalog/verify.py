@@ -11,7 +11,6 @@ P(q | e) >= b, or with w = 0 < k no model has P(e) > 0. A *cut* halves a range o
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,14 +22,17 @@ from typing import Any, NamedTuple
 
 from credalog.errors import CredalogError
 from credalog.grounding.network import Grounder, ground
+from credalog.grounding.slices import sliced
+from credalog.network.copies import without_contrasts
+from credalog.network.expressions import Question, Quotient
 from credalog.network.graph import Markov
-from credalog.network.meaning import Event, Key, Meaning, Range, key
+from credalog.network.meaning import Asked, Box, Event, Meaning, Range, key
 from credalog.network.models import Model
-from credalog.network.polytopes import LocalPolytope, Row, vertices
-from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.polytopes import rays
+from credalog.network.sentences import Network, Query
 from credalog.network.tables import Bounds, Column, Laws, extreme_sum
 from credalog.text.lifting import declarations_of
-from credalog.text.packed import lines_of
+from credalog.text.packed import lines_of, object_of
 from credalog.text.parse import read_file, read_query
 from credalog.theory import Theory
 
@@ -42,9 +44,15 @@ ANEW = "Name the file that `--certificate` wrote, or write it anew."
 
 Form = list[tuple[Column, Fraction]]
 Goal = list[tuple[Event, Fraction]]
-Box = dict[Key, Range]
 Allowed = dict[int, Laws]
-Attained = list[tuple[Query, Fraction]]
+
+
+class Known(NamedTuple):
+    """A network as models must satisfy it and as proofs use it; the values of exact models."""
+
+    said: Meaning
+    meaning: Meaning
+    attained: list[tuple[Question, Fraction]]
 
 
 class Refused(CredalogError):
@@ -113,13 +121,7 @@ class Proof:
         """Write a sentence on a table; in a context, where its condition is one state and that follows."""
         require(type(k) is int and 0 <= k < len(self.meaning.sentences), f"there is a sentence {str(k)[:20]}")
         s = self.meaning.sentences[k]
-        if context:
-            state = self.meaning.only_state(s.given)
-            fits = state is not None and state.items() <= context.items()
-            left, given = self.meaning.numbers(s.claim_scope), self.meaning.numbers(s.given_scope)
-            require(fits and left.isdisjoint(context), f"sentence {k} is about a context")
-            stays = self.meaning.independent(left, frozenset(context) - given, given)
-            require(stays, f"sentence {k} holds in a context")
+        require(not context or self.meaning.holds_within(s, context), f"sentence {k} holds in a context")
         sign, bound = (1, s.lower) if end == "lower" else (-1, s.upper)
         return [
             (column, sign * (weight - bound))
@@ -133,20 +135,11 @@ class Proof:
         everything = {**left, **given, **right}
         require(len(everything) == sum(map(len, events)), "three events are about different variables")
         require(self.meaning.independent(*map(frozenset, (left, right, given))), "two events are independent")
-        low, high = self.range(left, given, box)
+        low, high = self.meaning.range(left, given, box)
         sign, bound = (1, low) if end == "lower" else (-1, high)
         part = [(column, Fraction(sign)) for column in self.cells(tables[0], everything)]
         whole = [(column, -sign * bound) for column in self.cells(tables[1], {**given, **right})]
         return part + whole, low == high
-
-    def range(self, left: Event, given: Event, box: Box) -> Range:
-        """Return the range of P(left | given): that of a box, within what sentences say."""
-        low, high = self.meaning.stated(left, given)
-        least, most = box.get(key(left, given), (ZERO, ONE))
-        if len(left) == 1 and self.meaning.sizes[min(left)] == 2:
-            below, above = box.get(key({x: 1 - s for x, s in left.items()}, given), (ZERO, ONE))
-            least, most = max(least, 1 - above), min(most, 1 - below)
-        return max(low, least), min(high, most)
 
     def step(self, name: str, node: Any, case: tuple[Form, Box]) -> Iterable[tuple[int, Any]]:
         """Check that the goal, P(q, e) - b P(e) or its negative, is not negative; or split a range."""
@@ -157,7 +150,7 @@ class Proof:
                 return ()
             case ["cut", left, under, at, below, above]:
                 events = self.meaning.event(left), self.meaning.event(under)
-                (low, high), place = self.range(*events, box), key(*events)
+                (low, high), place = self.meaning.range(*events, box), key(*events)
                 halves = (below, (low, number(at))), (above, (number(at), high))
                 return [(child, (goal, {**box, place: half})) for child, half in halves]
             case ["ends", x, under, *children]:
@@ -193,7 +186,7 @@ class Group(NamedTuple):
 class Sums:
     """The greatest P(q, e) - b P(e), or its negative, where each law is free for itself (proof 26)."""
 
-    def __init__(self, meaning: Meaning, asked: Query) -> None:
+    def __init__(self, meaning: Meaning, asked: Asked) -> None:
         self.meaning, self.asked, self.known = meaning, asked, meaning.only_state(asked.given) or {}
         self.axes: dict[int, Sequence[int]] = {x: range(size) for x, size in enumerate(meaning.sizes)}
         self.axes |= {x: (state,) for x, state in self.known.items()}
@@ -228,9 +221,7 @@ class Sums:
     def law(self, x: int) -> Laws:
         """Return the vertices of P(x | parents), in whole numbers."""
         if x not in self.laws:
-            found = self.meaning.laws(x, self.known)
-            whole = lcm(*(p.denominator for laws in found.values() for law in laws for p in law))
-            self.laws[x] = {e: [[int(p * whole) for p in law] for law in laws] for e, laws in found.items()}
+            self.laws[x] = self.meaning.whole_laws(x, self.known)
         return self.laws[x]
 
     def rows(self, n: int, group: Group) -> Bounds:
@@ -240,11 +231,9 @@ class Sums:
 
     def choices(self, n: int, group: Group) -> Bounds:
         """Return vertices, in whole numbers: message n is a multiple of a mixture of them."""
-        exact = (Row(tuple(map(Fraction, row)), ZERO, Fraction(max(map(abs, row)))) for row in group.rows)
-        found = vertices(LocalPolytope(self.meaning.sizes[group.on or 0], tuple(exact)))
-        rays = [[int(p * lcm(*(q.denominator for q in ray))) for p in ray] for ray in found]
-        self.axes[-1 - n] = range(len(rays))
-        return Bounds.of(-1 - n, group.on or 0, [[(p, p) for p in ray] for ray in rays])
+        found = rays(self.meaning.sizes[group.on or 0], group.rows)
+        self.axes[-1 - n] = range(len(found))
+        return Bounds.of(-1 - n, group.on or 0, [[(p, p) for p in ray] for ray in found])
 
     def score(self, goal: Goal) -> Bounds:
         """Return the question as what is to be shown not to be positive."""
@@ -289,42 +278,50 @@ class Sums:
         raise Refused(f"{str(node)[:60]} is no node")
 
 
-def verify(network: Network, lines: Iterable[str], *, markov: str | None = None) -> Iterator[str]:
-    """Check a certificate of a network, claim by claim; yield what each says."""
-    head, n = _read(1, next(rest := iter(lines), "")), 1
+def verify(model: Network | Theory, lines: Iterable[str], *, markov: str | None = None) -> Iterator[str]:
+    """Check a certificate of a network or a theory, claim by claim; yield what each says."""
+    head, n = object_of(1, next(rest := iter(lines), "")), 1
     is_named = head.get("markov") in [m.value for m in Markov]
     if not is_named or (head.get("format"), head.get("version")) != (FORMAT, VERSION):
         raise CredalogError(f"this is no {FORMAT} of version {VERSION}", advice=ANEW)
+    network, frame = _about(model, head.get("slice"))
     is_other = head.get("network") != network.digest
     if is_other or markov not in (None, head["markov"]):
         what = "it is about another " + ("network" if is_other else f"Markov condition, {head['markov']}")
         raise CredalogError(what, advice="Name the files, the data and --markov that it was written for.")
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
-    meaning = Meaning(network, Markov(head["markov"]))
-    attained = Attained()
-    under = "" if meaning.markov is Markov.LOCAL else f"under --markov {meaning.markov.value}, "
+    condition = Markov(head["markov"])
+    # What holds of a slice under the local condition holds under the global one (proof 17).
+    used = condition if frame is None or condition is Markov.NONE else Markov.LOCAL
+    said = Meaning(network, used, frame)
+    known = Known(said, said.grown(without_contrasts(network, used)), [])
+    under = "" if condition is Markov.LOCAL else f"under --markov {condition.value}, "
     for n, line in enumerate(rest, start=2):
-        claim = _read(n, line)
+        claim = object_of(n, line)
         try:
-            require(not network.contrasts, "sentences across conditions can be verified yet")
-            found = names.ground_queries(read_query(claim["query"]), claim["query"])
-            (asked,) = (one for one in found if isinstance(one, Query))
+            (asked,) = names.ground_queries(read_query(claim["query"]), claim["query"])
             check = {"lower": _bounded, "upper": _bounded, "model": _attained, "best": _best}[claim["claim"]]
-            yield under + check(meaning, asked, claim, attained)
+            yield under + check(known, asked, claim)
         except (CredalogError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             why = error.message if isinstance(error, CredalogError) else f"{type(error).__name__} {error}"
             raise Refused(f"refused: line {n}, {str(claim.get('query'))[:60]}: {why}") from None
     require(n > 1, "the certificate claims something")
 
 
-def _read(n: int, line: str) -> dict[str, Any]:
-    try:
-        return dict(json.loads(line))
-    except (ValueError, TypeError, RecursionError):
-        raise Refused(f"refused: line {n} is no JSON object", advice=ANEW) from None
+def _about(model: Network | Theory, atoms: Any) -> tuple[Network, Network | None]:
+    """Return the network that a certificate is about; of a slice of a theory also what draws its graph."""
+    if atoms is None:
+        # Grounding in columns needs arrays, which whoever checks a proof may not have.
+        return (ground(model, columns_from=sys.maxsize) if isinstance(model, Theory) else model), None
+    if not isinstance(model, Theory) or not isinstance(atoms, list):
+        raise CredalogError("it is about a slice of a theory, not a network", advice=ANEW)
+    names = Grounder(model)
+    asked = (q for atom in atoms for q in names.ground_queries(read_query(f"P({atom})"), str(atom)))
+    found = sliced(names, (variable for query in asked for variable in query.scope))
+    return found.network, found.frame or found.network
 
 
-def check_sums(meaning: Meaning, asked: Query, line: Mapping[str, Any], goal: Goal) -> None:
+def check_sums(meaning: Meaning, asked: Asked, line: Mapping[str, Any], goal: Goal) -> None:
     """Check a proof that sums variables out."""
     sums = Sums(meaning, asked)
     for group in line["groups"]:
@@ -333,40 +330,44 @@ def check_sums(meaning: Meaning, asked: Query, line: Mapping[str, Any], goal: Go
     walk(line["nodes"], (sums.score(goal), {}), sums.step)
 
 
-def _bounded(meaning: Meaning, asked: Query, line: Mapping[str, Any], _: Any) -> str:
+def _bounded(known: Known, question: Question, line: Mapping[str, Any]) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
-    bound, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
+    claimed, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
+    meaning, asked, bound = known.meaning.posed(question, claimed, is_strict="strict" in line)
+    goal = meaning.goal(asked, sign, bound)
     if "groups" in line:
-        check_sums(meaning, asked, line, meaning.goal(asked, sign, bound))
+        check_sums(meaning, asked, line, goal)
     else:
-        proof, goal = Proof(meaning, line), meaning.goal(asked, sign, bound)
+        proof = Proof(meaning, line)
         columns = [(column, worth) for event, worth in goal for column in proof.cells(line["table"], event)]
         walk(line["nodes"], (columns, {}), proof.step)
-    low, high = (max(bound, ZERO), ONE) if sign > 0 else (ZERO, min(bound, ONE))
-    if low > high:
+    if isinstance(asked, Query) and not 0 <= bound <= 1 and (bound > 0) == (sign > 0):
         return f"no model has P({asked.given}) > 0" if asked.is_conditional else "there is no model"
-    meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
-    word, rounded = (">=", floor(bound * 10**9)) if sign > 0 else ("<=", ceil(bound * 10**9))
-    return f"every model has {asked} {word} {rounded / 10**9:.9f}"
+    if meaning is known.meaning and not isinstance(question, Quotient):
+        meaning.learn_bound(asked, sign, bound)
+    word, rounded = (">=", floor(claimed * 10**9)) if sign > 0 else ("<=", ceil(claimed * 10**9))
+    return f"every model has {question} {word} {rounded / 10**9:.9f}"
 
 
-def _attained(meaning: Meaning, asked: Query, line: Mapping[str, Any], exactly: Attained) -> str:
-    model, stated = Model(meaning, line["factors"]), min(number(line["residual"]), MOST_RESIDUAL)
+def _attained(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
+    require(known.said.frame is None, "a model of a slice is one of the whole theory")
+    model, stated = Model(known.said, line["factors"]), min(number(line["residual"]), MOST_RESIDUAL)
     require(model.residual(asked) <= stated, f"everything is satisfied within {upwards(stated)}")
     value, within = number(line["value"]), number(line["within"])
     require(abs(model.value(asked) - value) <= within, f"{asked} is {float(value):.9f}")
     who = f"a distribution that satisfies everything within {upwards(stated)}" if stated else "a model"
     if not stated:
-        exactly.append((asked, value + within))
+        known.attained.append((asked, value + within))
     shown = round(value, 9)
     return f"{who} attains {asked} = {float(shown):.9f} within {upwards(within + abs(value - shown))}"
 
 
-def _best(meaning: Meaning, asked: Query, line: Mapping[str, Any], attained: Attained) -> str:
+def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
     """Check that no other assignment of the same variables has a greater a * upper + (1 - a) * lower end."""
+    meaning, given = known.meaning, asked.given
     alpha, score, best = number(line["alpha"]), number(line["score"]), meaning.only_state(asked.claim) or {}
-    said = [(s.claim, s.upper) for s in meaning.sentences if s.given == asked.given and not s.is_linear]
-    shown = [(one.claim, value) for one, value in attained if one.given == asked.given]
+    said = [(s.claim, s.upper) for s in meaning.sentences if s.given == given and not s.is_linear]
+    shown = [(q.claim, v) for q, v in known.attained if isinstance(q, Query) and q.given == given]
     for other in meaning.worlds(best, {}):
         most, least = (
             min((v for f, v in facts if meaning.implies(other, f)), default=ONE) for facts in (said, shown)
@@ -387,7 +388,7 @@ def main(words: Sequence[str]) -> int:
     try:
         if len(words) != 2:
             raise CredalogError("two files are needed", advice="python -m credalog.verify MODEL CERTIFICATE")
-        for claim in verify(ground(read_file(words[0])), lines_of(words[1])):
+        for claim in verify(read_file(words[0]), lines_of(words[1])):
             print(claim)
     except (CredalogError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

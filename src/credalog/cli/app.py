@@ -18,6 +18,7 @@ from time import monotonic
 from typing import NoReturn
 
 from credalog.cli.ask import ASKING
+from credalog.cli.batch import BATCHING
 from credalog.cli.certify import CERTIFYING
 from credalog.cli.check import CHECKING
 from credalog.cli.clock import Clock
@@ -26,15 +27,18 @@ from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
 from credalog.cli.output import times_written, write_json
+from credalog.cli.play import PLAYING
 from credalog.errors import CredalogError
 
 COMMANDS: tuple[Command, ...] = (
     *CHECKING,
     *DESCRIBING,
     *ASKING,
+    *BATCHING,
     *EXPLAINING,
     *CERTIFYING,
     *CONVERTING,
+    *PLAYING,
 )
 
 BAD_INPUT = CredalogError.exit_code

@@ -49,7 +49,8 @@ from credalog.cli.output import (
     write_rows,
     write_table,
 )
-from credalog.cli.progress import Watch
+from credalog.cli.plot import PLOT, check_plot, plot_answers
+from credalog.cli.progress import Stream, Watch
 from credalog.errors import CredalogError, InconsistentNetwork, Option
 from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
 
@@ -157,6 +158,7 @@ def marginals(arguments: Namespace) -> int:
     if arguments.method in PROPAGATIONS:
         refuse_unless(arguments.jobs == 1, "--jobs", "a method that answers one question at a time")
         if len(model.variables) > STREAMED and arguments.certificate is None:
+            refuse_unless(arguments.plot is None, "--plot", f"{STREAMED:,} variables or fewer")
             return _streamed(model, arguments)
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
@@ -192,6 +194,7 @@ def _closing(found: Mapping[str, Any]) -> str:
 
 def _model(arguments: Namespace) -> LCN:
     refuse_unless(arguments.json or not arguments.witnesses, "--witnesses", "--json")
+    check_plot(arguments)
     return load_model(arguments)
 
 
@@ -204,12 +207,13 @@ def _asked(
     """Answer one question after the other, or several at once if there are processes to do it."""
     # More processes than processors, or than questions, help nobody.
     jobs = min(arguments.jobs, len(queries), os.cpu_count() or 1)
+    jobs = 1 if getattr(arguments, "cluster", None) else jobs
     if jobs <= 1:
         for done, asked in enumerate(queries):
             watch.begin(str(asked), _nothing_known(asked))
             found: Answer | CredalogError | None = None
             if not done or time_left(arguments) > 0.0:
-                limits = effort(arguments, "method", left=len(queries) - done)
+                limits = effort(arguments, "method", left=len(queries) - done) | _helpers(arguments)
                 with arguments.clock.giving_up():
                     found = _tried(model, asked, limits, watch)
             yield str(asked), _settled(found, asked, arguments, watch)
@@ -227,6 +231,15 @@ def _asked(
                 yield str(left[0]), answer
                 del left[0]
         yield from ((str(asked), _settled(None, asked, arguments, watch)) for asked in left)
+
+
+def _helpers(arguments: Namespace) -> dict[str, Any]:
+    """Return who helps with one question after the other: the workers of a cluster, or several processes."""
+    if getattr(arguments, "cluster", None) is None:
+        return {"jobs": arguments.jobs}
+    from credalog.program.workers import connected
+
+    return {"client": connected(arguments.cluster)}
 
 
 def _settled(
@@ -265,7 +278,7 @@ def _all_asked(
     known: Mapping[Query, Answer] = {}
     bounds: Mapping[Query, Answer] = {}
     with arguments.clock.giving_up():
-        known = model.marginals_at_once(**effort(arguments, "method", left=2 * len(queries)))
+        known = model.marginals_at_once(**effort(arguments, "method", left=max(2 * len(queries), 1)))
     left = [asked for asked in queries if asked not in known]
     with arguments.clock.giving_up():
         bounds = _bounded_at_once(model, left, arguments) if left and arguments.timeout else {}
@@ -417,11 +430,15 @@ def _answer(
 
     `closing` says something of all of them.
     """
+    from credalog.questions.decide import Decision
+
+    refuse_unless(arguments.json or not arguments.progress, "--progress", "--json")
     reserve(arguments)
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
-    with Watch(arguments.clock) as watch:
+    stream = Stream() if arguments.progress else None
+    with Watch(arguments.clock, stream) as watch:
         try:
             for question, answer in asking(watch):
                 if isinstance(answer, CredalogError):
@@ -441,20 +458,32 @@ def _answer(
     with arguments.clock.giving_up():
         last = None if closing is None or watch.is_interrupted else closing(answers)
     with arguments.clock.silenced():
-        if arguments.json:
-            write_json(found if last is None else [*found, last])
-        elif found:
-            write_table(columns, found)
-            if last is not None:
-                write(_closing(last))
+        _write_found(found, last, columns, arguments)
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         with arguments.clock.giving_up():
             _explain_vacuous(model, answers, arguments)
         _tell_of_open_ends(answers)
     if answers and not watch.is_interrupted:
         write_certificate(model, answers, arguments)
+    if arguments.command != "decide":
+        plot_answers(model, [one for one in answers if not isinstance(one, Decision)], watch, arguments)
     codes = [complain(error) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
+
+
+def _write_found(
+    found: Sequence[dict[str, Any]],
+    last: dict[str, Any] | None,
+    columns: Sequence[Column],
+    arguments: Namespace,
+) -> None:
+    """Write what was found as JSON or as a table, and what is said of all of it."""
+    if arguments.json:
+        write_json(found if last is None else [*found, last])
+    elif found:
+        write_table(columns, found)
+        if last is not None:
+            write(_closing(last))
 
 
 def _unanswered(as_a: str, question: str, error: CredalogError) -> dict[str, Any]:
@@ -512,13 +541,20 @@ def _tell_of_open_ends(answers: Sequence[Any]) -> None:
         )
 
 
+PROGRESS = Argument(
+    "--progress",
+    "with --json, write JSON lines on standard error while it works: bound, witness, leaves, stage",
+    action="store_true",
+)
 RUNNING = (
     *EFFORT,
     EVIDENCE,
     Argument("--method", "how to compute (default auto)", default="auto", choices=METHODS),
-    Argument("--jobs", "work in N processes (default 1)", "N", positive(int), 1),
+    Argument("--jobs", "work in N processes, on many questions or one (default 1)", "N", positive(int), 1),
     Argument("--witnesses", "with --json, add the models that attain the ends", action="store_true"),
     CERTIFICATE,
+    PROGRESS,
+    PLOT,
 )
 WINDOW = Argument(
     "--window",
@@ -526,18 +562,21 @@ WINDOW = Argument(
     "K",
     count,
 )
+CLUSTER = Argument("--cluster", "share long searches with the Dask workers of this scheduler", "ADDRESS")
 STATEMENTS = Argument("statement", "a comparison such as 'P(a | b) >= 0.5'", "STATEMENT", nargs="+")
 
 TOGETHER = Argument("--together", "also tell whether all statements hold in one model", action="store_true")
 
 ASKING = (
-    Command("query", "bound the probability of formulas", (*RUNNING, replace(QUERY, nargs="+")), query),
+    Command(
+        "query", "bound the probability of formulas", (*RUNNING, CLUSTER, replace(QUERY, nargs="+")), query
+    ),
     Command("marginals", "bound the probability of every variable", (*RUNNING, WINDOW), marginals),
     Command("run", "answer the query lines of a file", RUNNING, run),
     Command(
         "decide",
         "compare probabilities with thresholds",
-        (*EFFORT, EVIDENCE, CERTIFICATE, STATEMENTS, TOGETHER),
+        (*EFFORT, EVIDENCE, CERTIFICATE, PROGRESS, STATEMENTS, TOGETHER),
         decide,
     ),
 )

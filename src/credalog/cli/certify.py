@@ -78,7 +78,7 @@ def verify(arguments: Namespace) -> int:
     claims = list[str]()
     with readable(Path(arguments.certificate)):
         lines = lines_of(arguments.certificate)
-    for claim in checked(model.ground(), lines, markov=arguments.markov):
+    for claim in checked(model.verified, lines, markov=arguments.markov):
         claims.append(claim)
         if not arguments.json:
             write(f"{claim}\n")

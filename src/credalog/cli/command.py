@@ -33,7 +33,10 @@ SHORTEST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a command, in the words of argparse; of those with a `const` at most one is given."""
+    """An argument of a command, in the words of argparse.
+
+    Of those with a `const` and the same `dest` at most one is given.
+    """
 
     name: str
     help: str
@@ -61,13 +64,13 @@ class Command:
 
     def add_to(self, parser: ArgumentParser) -> None:
         """Tell a parser of arguments about those of the command."""
-        has_alternatives = any(argument.const for argument in self.arguments)
-        alternatives = parser.add_mutually_exclusive_group() if has_alternatives else parser
+        choices = dict.fromkeys(argument.dest for argument in self.arguments if argument.const)
+        groups = {dest: parser.add_mutually_exclusive_group() for dest in choices}
         for argument in self.arguments:
             name, *flags = argument.name.split()
             settings = {word: value for word, value in asdict(argument).items() if value is not None}
             del settings["name"]
-            (alternatives if argument.const else parser).add_argument(name, *flags, **settings)
+            (groups[argument.dest] if argument.const else parser).add_argument(name, *flags, **settings)
         parser.set_defaults(run=self.run, parser=parser, command=self.name)
 
 

@@ -13,13 +13,29 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model
-from credalog.cli.output import check_target, write, write_json
+from credalog.cli.command import (
+    ANSWERED,
+    EFFORT,
+    EVIDENCE,
+    JSON,
+    MODEL,
+    OUTPUT,
+    TIMEOUT,
+    Argument,
+    Command,
+    effort,
+    load_model,
+    refuse_unless,
+)
+from credalog.cli.output import as_json, check_target, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
+    from credalog.choices import View
     from credalog.lcn import LCN
-    from credalog.network.sentences import Independence, Network, Sentence
+    from credalog.network.graph import DependencyGraph
+    from credalog.network.sentences import Contrast, Independence, Network, Sentence
+    from credalog.show.canvas import Picture
 
 
 def ground(arguments: Namespace) -> int:
@@ -54,7 +70,26 @@ def _network_json(network: Network) -> dict[str, Any]:
     return {
         "variables": [{"name": x.name, "values": list(x.values)} for x in network.variables],
         "sentences": [_sentence_json(sentence) for sentence in network.sentences],
+        "contrasts": [_contrast_json(contrast) for contrast in network.contrasts],
         "independences": [one.to_dict() for one in network.independences],
+    }
+
+
+def _contrast_json(contrast: Contrast) -> dict[str, Any]:
+    """Return a sentence across conditions, each claim with its own."""
+    from credalog.text.unparse import unparse_formula
+
+    terms = [
+        {"weight": float(t.weight), "formula": unparse_formula(t.claim), "given": unparse_formula(t.given)}
+        for t in contrast.terms
+    ]
+    return {
+        "label": contrast.label,
+        "terms": terms,
+        "lower": float(contrast.lower),
+        "upper": float(contrast.upper),
+        "tau": contrast.tau,
+        "source": str(contrast.source) if contrast.source else None,
     }
 
 
@@ -73,25 +108,71 @@ def _sentence_json(sentence: Sentence) -> dict[str, Any]:
 
 
 def graph(arguments: Namespace) -> int:
-    """Draw the dependency graph."""
-    from credalog.show import drawing
-
+    """Draw the dependency graph: what depends on what, with formulas or intervals, or before grounding."""
     check_target(arguments.output, model=arguments.file)
-    drawn = load_model(arguments).graph
-    suffix = Path(arguments.output or "").suffix.lower().removeprefix(".")
-    match arguments.form or (suffix if suffix in ("dot", "svg", "png", "json") else None):
+    form: str | None = arguments.form or _form_of(arguments.output)
+    refuse_unless(not arguments.marginals or form in LABELLED, "--marginals", "--svg, --png, --pdf or --dot")
+    refuse_unless(not arguments.evidence or arguments.marginals, "--evidence", "--marginals")
+    refuse_unless(arguments.view != "plates" or form in PICTURES, "--plates", "--svg, --png or --pdf")
+    if form is not None and form in ("png", "pdf") and arguments.output is None and sys.stdout.isatty():
+        raise CredalogError(
+            f"a {form.upper()} picture would fill the terminal with noise",
+            advice=f"Name a file for it: --{form} -o graph.{form}",
+        )
+    model = load_model(arguments)
+    content = _drawn(model, form, arguments)
+    arguments.clock.silence()
+    write(content, arguments.output)
+    return ANSWERED
+
+
+def _form_of(output: str | None) -> str | None:
+    """Return the form that the name of a file asks for."""
+    suffix = Path(output or "").suffix.lower().removeprefix(".")
+    named = {"mmd": "mermaid", "gv": "dot"}.get(suffix, suffix)
+    return named if named in (*LABELLED, "json") else None
+
+
+def _drawn(model: LCN, form: str | None, arguments: Namespace) -> str | bytes:
+    """Return the graph in a form, drawn as the view asks for."""
+    if form is not None and form in PICTURES:
+        picture = model.plates() if arguments.view == "plates" else _picture(model, arguments)
+        return picture.svg() if form == "svg" else picture.in_form(form)
+    drawn: DependencyGraph = model.graph
+    view: View = arguments.view or "variables"
+    match form:
         case "json":
-            write_json(drawn.to_dict(), arguments.output)
-        case "png":
-            if arguments.output is None and sys.stdout.isatty():
-                raise CredalogError(
-                    "a PNG picture would fill the terminal with noise",
-                    advice="Name a file for it: --png -o graph.png",
-                )
-            write(drawing.as_png(drawn), arguments.output)
-        case form:
-            draw = {"dot": drawing.as_dot, "svg": drawing.as_svg, None: drawing.as_text}[form]
-            write(draw(drawn), arguments.output)
+            return as_json(drawn.to_dict())
+        case "dot":
+            return drawn.dot(view=view, marginals=_marginals(model, arguments))
+        case "mermaid":
+            return drawn.mermaid(view=view, marginals=_marginals(model, arguments))
+        case _:
+            return f"{drawn}\n"
+
+
+def _picture(model: LCN, arguments: Namespace) -> Picture:
+    shown = _marginals(model, arguments)
+    evidence = model.evidence
+    return model.graph.picture(view=arguments.view or "variables", marginals=shown, evidence=evidence)
+
+
+def _marginals(model: LCN, arguments: Namespace) -> Iterable[Any]:
+    """Bound every variable, if the picture is to show it."""
+    if not arguments.marginals:
+        return ()
+    refuse_unless(arguments.view is None, "--marginals", "variables, without --formulas")
+    return model.marginals(**effort(arguments, left=max(len(model.variables), 1)))
+
+
+def schema(arguments: Namespace) -> int:
+    """Write the JSON Schema of what a command writes with --json, or list what there are schemas of."""
+    from credalog.schemas import NAMES
+    from credalog.schemas import schema as schema_of
+
+    write(
+        "".join(f"{name}\n" for name in NAMES) if arguments.of is None else as_json(schema_of(arguments.of))
+    )
     return ANSWERED
 
 
@@ -129,8 +210,31 @@ FORMS = tuple(
         ("dot", "write the DOT language"),
         ("svg", "draw an SVG picture"),
         ("png", "draw a PNG picture (needs matplotlib)"),
+        ("pdf", "draw a PDF picture (needs matplotlib)"),
+        ("mermaid", "write a Mermaid flowchart"),
         ("json", "write JSON instead of text"),
     )
+)
+PICTURES = ("svg", "png", "pdf")
+LABELLED = (*PICTURES, "dot", "mermaid")
+"""The forms in which a node has room for more than its name."""
+
+VIEWS = (
+    Argument(
+        "--formulas",
+        "show the formulas, too, as the paper does",
+        action="store_const",
+        dest="view",
+        const="formulas",
+    ),
+    Argument(
+        "--plates",
+        "draw the rules before grounding, in plates",
+        action="store_const",
+        dest="view",
+        const="plates",
+    ),
+    Argument("--marginals", "write the interval of every variable on it", action="store_true"),
 )
 WIDENING = (
     Argument("--by", "P becomes [P - W, P + W]", "W"),
@@ -139,14 +243,24 @@ WIDENING = (
 )
 VARIABLES = Argument("variable", "list only those of these variables", "VARIABLE", nargs="*")
 
+SCHEMA = Argument(
+    "of", "a command, `progress` or `certificate`; without it they are listed", "NAME", nargs="?"
+)
+
 DESCRIBING = (
     Command("ground", "write the ground network", (*MODEL, TIMEOUT, JSON, OUTPUT), ground),
     Command("widen", "make every probability an interval", (*MODEL, TIMEOUT, *WIDENING, JSON, OUTPUT), widen),
-    Command("graph", "draw the dependency graph", (*MODEL, TIMEOUT, *FORMS, OUTPUT), graph),
+    Command("graph", "draw the dependency graph", (*EFFORT[:-1], EVIDENCE, *VIEWS, *FORMS, OUTPUT), graph),
     Command(
         "independences",
         "list the independences a network implies",
         (*MODEL, TIMEOUT, VARIABLES, JSON),
         independences,
+    ),
+    Command(
+        "schema",
+        "write the JSON Schema of what --json writes",
+        (SCHEMA, TIMEOUT),
+        schema,
     ),
 )

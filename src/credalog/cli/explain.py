@@ -44,6 +44,7 @@ from credalog.cli.output import (
     write_json,
     write_table,
 )
+from credalog.cli.plot import PLOT, check_plot, plot_result
 from credalog.cli.progress import Watch
 from credalog.errors import ImpossibleEvidence, Option
 
@@ -143,6 +144,7 @@ def map_(arguments: Namespace) -> int:
 def explain(arguments: Namespace) -> int:
     """Say which sentences hold the ends of an interval, and what a measurement would be worth."""
     refuse_unless(arguments.within is None or bool(arguments.measure), "--within", "--measure")
+    check_plot(arguments)
     model = load_model(arguments)
     for text in arguments.measure:
         model.question(text)
@@ -155,6 +157,7 @@ def explain(arguments: Namespace) -> int:
         write_json({**found.to_dict(), "measurements": [one.to_dict() for one in measured]})
     else:
         _write_explanation(found, measured)
+    plot_result(found, arguments)
     is_whole = len(measured) == len(left) and not found.is_interrupted
     return ANSWERED if is_whole or arguments.clock.is_over else INTERRUPTED
 
@@ -205,12 +208,15 @@ def _write_holding(end: str, bound: str, held_by: Sequence[Influence], *, tried_
 
 def measure(arguments: Namespace) -> int:
     """Rank what sentences bound by what measuring it would be worth."""
+    check_plot(arguments)
     model = load_model(arguments)
     within = arguments.within or PRECISION
     found = model.rank(arguments.query, within=within, most=arguments.most, **effort(arguments))
     found = arguments.clock.timely(replace(found, before=arguments.clock.timely(found.before)))
     arguments.clock.silence()
     code = INTERRUPTED if found.is_interrupted else ANSWERED
+    if found.measurements:
+        plot_result(found, arguments)
     if arguments.json:
         write_json(found.to_dict())
         return code
@@ -227,11 +233,19 @@ def measure(arguments: Namespace) -> int:
 # ---- maximum entropy ----------------------------------------------------------------------------------
 
 
+WRITING = 8e-5
+"""The seconds that it takes to write one row of a table."""
+
+
 def maxent(arguments: Namespace) -> int:
     """Find the model of greatest entropy, and answer queries under it."""
     check_target(arguments.output)
     model = load_model(arguments)
     asked = [model.question(text) for text in arguments.query]
+    if arguments.timeout and not asked:
+        # The tables of a large model take a while to write.
+        rows = len(model.ground().sentences)
+        arguments.clock.reserved = min(WRITING * rows, arguments.timeout / 4)
     found = arguments.clock.timely(model.maxent(**effort(arguments)))
     arguments.clock.silence()
     queries = [] if found.distribution is None else [_under(found, query) for query in asked]
@@ -314,12 +328,15 @@ EXPLAINING = (
         map_,
     ),
     Command(
-        "explain", "say which sentences hold an interval", (*EFFORT, EVIDENCE, QUERY, *MEASURING), explain
+        "explain",
+        "say which sentences hold an interval",
+        (*EFFORT, EVIDENCE, QUERY, *MEASURING, PLOT),
+        explain,
     ),
     Command(
         "measure",
         "rank what could be found out by what it would be worth",
-        (*EFFORT, EVIDENCE, QUERY, *RANKING_MEASURES),
+        (*EFFORT, EVIDENCE, QUERY, *RANKING_MEASURES, PLOT),
         measure,
     ),
     Command(

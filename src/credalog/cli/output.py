@@ -109,7 +109,12 @@ def _usual_mode() -> int:
 
 def write_json(value: Json, path: str | None = None) -> None:
     """Write a value as indented JSON; a number that is none, or infinite, is null there."""
-    write(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+    write(as_json(value), path)
+
+
+def as_json(value: Json) -> str:
+    """Return a value as indented JSON; a number that is none, or infinite, is null there."""
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -64,16 +64,25 @@ class Codes:
 
     def of(self, variable: Variable) -> int:
         """Return the code of a ground variable."""
-        term = Name(variable.name) if self._signature[variable.name] else term_of(variable.name)
+        found = self.find(variable.name)
+        return self.of_name(variable.name) if found is None else found
+
+    def find(self, name: str) -> int | None:
+        """Return the code that a name has; None where no variable of the signature has it."""
+        if name in self._others:
+            return self._others[name] + self._bases[-1]
+        term = Name(name) if self._signature[name] else term_of(name)
         number = self._number.get(term.name) if isinstance(term, Name | Application) else None
         if number is None:
-            return self.of_name(variable.name)
+            return None
         arguments = term.arguments if isinstance(term, Application) else ()
-        declaration = self._declared[number]
-        code = 0
+        declaration, code = self._declared[number], 0
+        if len(arguments) != len(declaration.sorts):
+            return None
         for argument, sort in zip(arguments, declaration.sorts, strict=True):
             ranks = self._signature.ranks(sort)
-            assert isinstance(argument, Name)
+            if not isinstance(argument, Name) or argument.name not in ranks:
+                return None
             code = code * len(ranks) + ranks[argument.name]
         return code + self._bases[number]
 

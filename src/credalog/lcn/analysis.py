@@ -7,6 +7,7 @@ imported when it is asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -128,7 +129,14 @@ class Analysis(Inference):
         if weights is not None and not isinstance(weights, Mapping):
             raise CredalogError(f"{weights} are no weights", advice='Give them by name: {"expert 1": 2.0}.')
         options = options_of(timeout, tolerance, markov)
-        return diagnose(self._solvable(options.markov), options, weights=weights)
+        found = diagnose(self._solvable(options.markov), options, weights=weights)
+        if found.model is None or not self.ground().contrasts:
+            return found
+        from credalog.methods.reduction import without
+
+        # What stands for comparisons across conditions is no variable of the user's.
+        added = frozenset(v for factor in found.model.factors for v in factor.block) - self._mentioned.keys()
+        return replace(found, model=without(found.model, added))
 
     def repairs(
         self,

@@ -6,10 +6,11 @@ what to write.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from credalog.choices import METHODS, MarkovName
 from credalog.errors import CredalogError, UnknownName
@@ -19,6 +20,7 @@ from credalog.network.sentences import Number, exact
 
 if TYPE_CHECKING:
     from credalog.methods.answer import Options, Report
+    from credalog.program.workers import Workers
 
 
 def options_of(
@@ -34,6 +36,17 @@ def options_of(
 
     condition = Markov(one_of(markov, get_args(MarkovName), "Markov condition"))
     return Options(tolerance, timeout, one_of(method, METHODS, "method"), condition, report).checked()
+
+
+def workers_of(jobs: int, client: Any = None) -> Workers | None:
+    """Return who helps with a search: a Dask client's workers, several processes of this machine, or none."""
+    from credalog.program.workers import of_client, of_processes
+
+    if client is not None:
+        return of_client(client)
+    # More processes than processors help nobody.
+    count = min(counted(jobs, "jobs"), os.cpu_count() or 1)
+    return of_processes(count) if count > 1 else None
 
 
 def one_of(chosen: object, known: tuple[str, ...], what: str) -> str:

@@ -6,7 +6,7 @@ later questions, the ground network, its graph, and the engines that answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
@@ -17,6 +17,7 @@ from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
 from credalog.lcn.arguments import counted
 from credalog.lines import kinds
+from credalog.network.columns import Variables, numbering
 from credalog.network.expressions import Question
 from credalog.network.formulas import Formula, Variable
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -108,6 +109,9 @@ class Grounded:
     def variable(self, named: str | Variable) -> Variable:
         """Return the ground variable of a name."""
         name = str(named)
+        known = self.variables
+        if isinstance(known, Variables) and (number := known.find(name)) is not None:
+            return known[number]
         if name not in self._by_name:
             name = name.replace(" ", "")
         if name not in self._by_name:
@@ -151,6 +155,11 @@ class Grounded:
     def _is_first_order(self) -> bool:
         """Tell whether rules may have so many instances that a question is asked around its atoms first."""
         return isinstance(self.stated, Theory) and self._instances > FEW_INSTANCES
+
+    @property
+    def is_large(self) -> bool:
+        """Tell whether the network is too large to be grounded whole: it is asked around each question."""
+        return self._is_large
 
     @cached_property
     def _is_large(self) -> bool:
@@ -200,5 +209,5 @@ class Grounded:
         return {variable.name.replace(" ", ""): variable for variable in self.variables} | named
 
     @cached_property
-    def _mentioned(self) -> frozenset[Variable]:
-        return frozenset(self.ground().variables)
+    def _mentioned(self) -> Mapping[Variable, int]:
+        return numbering(self.ground().variables)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from credalog.choices import (
     PROPAGATIONS,
@@ -25,7 +25,7 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import CredalogError, Option
-from credalog.lcn.arguments import counted, one_of, options_of, require, several
+from credalog.lcn.arguments import counted, one_of, options_of, require, several, workers_of
 from credalog.lcn.wording import Asked, GivenHere, Wording
 from credalog.network.expressions import Combined, observing
 from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
@@ -66,23 +66,21 @@ class Inference(Wording):
         method: MethodName = "auto",
         markov: MarkovName | Markov = Markov.LOCAL,
         report: Report | None = None,
+        jobs: int = 1,
+        client: Any = None,
     ) -> Answer:
         """Bound one probability, a sum of probabilities or a quotient of sums over all models.
 
-        What is given joins the conditions of the question and the evidence.
+        What is given joins the conditions of the question and the evidence. With several jobs, or a Dask
+        client, processes share a search that takes long; each of their bounds is proved once more here.
         """
         options = options_of(timeout, tolerance, markov, method=method, report=report)
+        options = replace(options, workers=workers_of(jobs, client))
         query = self.asked(asked)
         if given is not None:
             query = observing(query, self._observed(given))
-        if not isinstance(query, Query):
-            return self._combined(query, options)
-        answer = self._answer(query, options)
-        # What was never grounded whole has no certificate, nor have sentences across conditions.
-        is_certain = not self._is_large and not self.ground().contrasts
-        return replace(
-            answer, origin=partial(self.certificate, markov=options.markov) if is_certain else None
-        )
+        answer = self._answer(query, options) if isinstance(query, Query) else self._combined(query, options)
+        return replace(answer, origin=partial(self.certificate, markov=options.markov))
 
     def _combined(self, query: Combined, options: Options) -> Answer:
         """Answer a sum or a quotient; around the question, where the network is too large to be ground."""
@@ -119,7 +117,7 @@ class Inference(Wording):
             return answer
         from credalog.methods.reduction import Plain
 
-        added = frozenset(engine.network.variables) - self._mentioned - frozenset(answer.query.scope)
+        added = frozenset(engine.network.variables) - self._mentioned.keys() - frozenset(answer.query.scope)
         return Plain(engine.network, added).restored(answer, replace(network, sentences=(), independences=()))
 
     def reasons(
@@ -184,24 +182,21 @@ class Inference(Wording):
 
         options = options_of(timeout, TOLERANCE, markov)
         _require_answers(*results)
-        asked = [result for result in results if not isinstance(result, BestAssignments)]
-        sums = [result.query for result in asked if not isinstance(result.query, Query)]
-        if (sums and len(sums) == len(results)) or self.ground().contrasts:
-            raise CredalogError(
-                f"there are no certificates of {sums[0] if sums else 'sentences across conditions'} yet",
-                advice="Certify answers for single probabilities, in a network without such sentences.",
-            )
-        single = [r for r in results if isinstance(r, BestAssignments) or isinstance(r.query, Query)]
-        queries = (result.query for result in asked if isinstance(result.query, Query))
-        engine = self._engine(options.markov, *queries)
-        if engine.network is not self.ground():
+        if self._is_large and results:
+            from credalog.questions.certificates.around import certify_around
+
+            ends = [result for result in results if not isinstance(result, BestAssignments)]
+            return certify_around(self._around(options.markov), ends, options)
+        queries = [result.query for result in results if not isinstance(result, BestAssignments)]
+        if self._ground_with(*queries) is not self.ground():
             raise CredalogError(
                 "a certificate is about the network, and a question is about atoms that it does not mention",
                 advice="Certify answers about variables of which something is said.",
             )
-        found = certify(engine, single, options) if single else certify_consistency(engine, options)
-        left = (f"{one} is not one probability: it has no certificate yet" for one in sums)
-        return replace(found, missing=(*found.missing, *left))
+        engine, network = self._engine(options.markov), self.ground()
+        if results:
+            return certify(engine, network, results, options)
+        return certify_consistency(engine, network, options)
 
     def verify(self, path: str | Path, *, markov: MarkovName | None = None) -> tuple[str, ...]:
         """Check a certificate of this network; return what it proves, or raise with the step that fails."""
@@ -211,7 +206,12 @@ class Inference(Wording):
         require(path, (str, Path), "path", 'Write lcn.verify("network.proof").')
         with readable(Path(path)):
             lines = lines_of(str(path))
-        return tuple(verify(self.ground(), lines, markov=markov))
+        return tuple(verify(self.verified, lines, markov=markov))
+
+    @property
+    def verified(self) -> Theory | Network:
+        """Return what certificates are about: the ground network, or a theory that is too large for it."""
+        return self._grounder.theory if self._is_large else self.ground()
 
     def marginals(
         self,
@@ -232,7 +232,7 @@ class Inference(Wording):
 
         # More processes than processors help nobody.
         count = min(counted(jobs, "jobs"), os.cpu_count() or 1)
-        options = options_of(timeout, tolerance, markov, method=method, report=report if count == 1 else None)
+        options = options_of(timeout, tolerance, markov, method=method, report=report)
         observed = self._observed(given)
         if method in PROPAGATIONS:
             return Marginals(self._propagated(observed, options))
@@ -240,7 +240,9 @@ class Inference(Wording):
         asked = [Query(atom, observed) for atom in marginal_atoms(self.ground())]
         left = [query for query in asked if query not in at_once]
         if count > 1 and left:
-            shared = _shared_out(self._solvable(options.markov, *left), left, options, count)
+            # Reports do not cross from one process to another: of these only the answers are told.
+            silent = replace(options, report=None)
+            shared = _shared_out(self._solvable(options.markov, *left), left, silent, count)
             at_once = {**at_once, **dict(zip(left, shared, strict=True))}
         answers = _until_interrupted(partial(self._engine, options.markov, *asked), asked, options, at_once)
         return Marginals(tuple(answers))
@@ -281,11 +283,12 @@ class Inference(Wording):
         atoms = marginal_atoms(self.ground())
         # Where there is no time for it, nobody need try again.
         found: tuple[Answer, ...] | None = ()
-        with suppress(OutOfTime), spending(Budget.of(options.timeout * len(atoms))):
+        budget = Budget.of(options.timeout * len(atoms))
+        with suppress(OutOfTime), spending(budget):
             if compiled.credal is None:
                 return None
             found = points.marginals(compiled.credal, atoms, observed, options)
-        return found
+        return () if found is None and budget.is_spent else found
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""
@@ -394,7 +397,10 @@ def _until_interrupted(
 ) -> Iterator[Answer]:
     """Answer one question after the other that is not answered yet; one that the user stopped is the last."""
     for query in asked:
-        answer = known.get(query) or engine().query(query, options)
+        if (answer := known.get(query)) is None:
+            answer = engine().query(query, options)
+        elif options.report is not None:
+            answer = answer.told(options.telling(query))
         yield answer
         if answer.interrupted:
             return

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from credalog.errors import CredalogError, LanguageError
 from credalog.lcn.analysis import Analysis
 from credalog.lcn.arguments import one_of, require
 from credalog.lcn.wording import GivenHere
+from credalog.lines import kinds
 from credalog.network.sentences import Contrast, Network, Number, Sentence
 from credalog.text.builder import Stated, sentence_of
 from credalog.text.data import Data, extended, library_of
@@ -27,8 +29,12 @@ from credalog.theory import Evidence, Theory, is_wanted, lifted
 
 if TYPE_CHECKING:
     from credalog.questions.diagnose import Repair
+    from credalog.show.canvas import Picture
 
 OTHER_FORMATS = (".uai", ".bif")
+
+MANY_TO_SHOW = 2000
+"""A notebook shows a network with more sentences in one line."""
 
 
 def parse(text: str, *, data: Data | None = None) -> LCN:
@@ -201,6 +207,33 @@ class LCN(Analysis):
             if changed is not None and _grounds_to(changed, mended(self.ground(), chosen)):
                 return changed
         return self.mended(chosen).unparse()
+
+    def plates(self) -> Picture:
+        """Draw the predicates and rules before grounding, a plate for each sort that they range over."""
+        from credalog.show.plates import picture_of_theory
+
+        return picture_of_theory(self.theory)
+
+    def drawn(self) -> Picture | None:
+        """Draw what this LCN says: rules in plates, else the graph; None where it could not be read."""
+        from credalog.show.drawing import DRAWABLE
+
+        if isinstance(self.stated, Theory) and any(rule.prefix.binders for rule in kinds(self.stated.rules)):
+            return self.plates()
+        said = self.stated.variables if isinstance(self.stated, Network) else self.stated.rules
+        if len(said) > MANY_TO_SHOW:
+            return None
+        return self.graph.picture() if 0 < len(self.variables) <= DRAWABLE else None
+
+    def _repr_html_(self) -> str:
+        from credalog.show.source import LINES, as_source
+
+        if isinstance(self.stated, Network) and len(self.stated.sentences) > MANY_TO_SHOW:
+            return f"<p>{escape(repr(self))}</p>"
+        texts = [text for _, text in self.theory.texts]
+        text = texts[0] if len(texts) == 1 else self.unparse()
+        picture = self.drawn()
+        return as_source(text, most=LINES) + ("" if picture is None else picture.svg())
 
     # ---- as a value -----------------------------------------------------------------------------------
 

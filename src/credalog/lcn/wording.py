@@ -90,7 +90,7 @@ class Wording(Grounded):
         atom, has to be looked up.
         """
         check_depth(formula)
-        if not self._is_large and self._mentioned.issuperset(scope(formula)):
+        if not self._is_large and all(v in self._mentioned for v in scope(formula)):
             return formula
         with self._lock:
             return self._grounder.formula(lifted(formula), text=unparse_formula(formula))

@@ -7,37 +7,30 @@ answers of all variables as a table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from credalog.errors import CredalogError, MissingLibrary, UnknownName
+from credalog.methods.progress import Progress, Report, Telling
 from credalog.network.expressions import Question
-from credalog.network.formulas import Formula, Is, Variable, scope
+from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import OutOfTime
 from credalog.numbers.interval import Interval, Status
 from credalog.numbers.printed import Printed
+from credalog.numbers.scale import PROBABILITY, Scale
 from credalog.numbers.tolerances import TOLERANCE
+from credalog.program.workers import Workers
 from credalog.show.html import Bar, as_html
 from credalog.tables.distribution import Distribution
+
+if TYPE_CHECKING:
+    from credalog.show.canvas import Picture
 
 __all__ = ["Answer", "Marginals", "Options", "Progress", "Report", "last_of", "marginal_atoms"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """A glance at work under way: what is proved so far, what is attained, and since when."""
-
-    task: str
-    bound: float
-    witnessed: float | None
-    seconds: float
-
-
-Report: TypeAlias = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +42,12 @@ class Options:
     method: str = "auto"
     markov: Markov = Markov.LOCAL
     report: Report | None = None
+    workers: Workers | None = None
+    """Who helps with one long search."""
+
+    def telling(self, question: object = "", scale: Scale = PROBABILITY) -> Telling:
+        """Return who tells of the work on a question; nobody hears it where there is no `report`."""
+        return Telling.of(self.report, question, scale)
 
     def checked(self) -> Options:
         """Return these options, if a user may ask for them; methods may set themselves any limit."""
@@ -122,6 +121,11 @@ class Answer(Printed):
         """Say how the work ended: by its status, or because the user stopped it."""
         return "INTERRUPTED" if self.interrupted else self.status.name
 
+    def told(self, telling: Telling) -> Answer:
+        """Return the answer, once it is told to whoever followed the work; they may have had enough."""
+        goes_on = self.interrupted or telling.close(self.interval, self.method)
+        return self if goes_on else replace(self, interrupted=True)
+
     def __str__(self) -> str:
         return f"{self.query} in {self.interval} ({self._remark})"
 
@@ -145,6 +149,13 @@ class Answer(Printed):
         if self.origin is None:
             raise CredalogError("the answer does not know its model", advice="Use lcn.certificate(answer).")
         return self.origin(self, timeout=timeout)
+
+    def plot(self, *, before: Answer | None = None, title: str = "") -> Picture:
+        """Draw the interval, and the one that an answer from before had."""
+        from credalog.show.plots import Line, interval_plot
+
+        earlier = None if before is None else before.interval
+        return interval_plot([Line(str(self.query), self.interval, earlier)], title=title)
 
     def _repr_html_(self) -> str:
         return Marginals((self,))._repr_html_()
@@ -227,6 +238,15 @@ class Marginals:
     def __repr__(self) -> str:
         return f"<marginals: {len(self.answers):,} answers>"
 
+    def plot(self, *, before: Marginals | None = None, title: str = "") -> Picture:
+        """Draw the intervals; beside those from before, such as without the evidence, if they are given."""
+        from credalog.show.plots import Line, interval_plot
+
+        earlier = {} if before is None else {_claim(one): one.interval for one in before}
+        lines = [Line(str(_claim(one)), one.interval, earlier.get(_claim(one))) for one in self]
+        given = "" if not self.answers else _given(self.answers[0])
+        return interval_plot(lines, title=title or (f"given {given}" if given else ""))
+
     def _repr_html_(self) -> str:
         return as_html([Bar(str(a.query), a.interval, a._remark) for a in self])
 
@@ -249,6 +269,11 @@ def _atom(answer: Answer) -> Is:
 def _claim(answer: Answer) -> Formula:
     assert isinstance(answer.query, Query), "marginals are probabilities"
     return answer.query.claim
+
+
+def _given(answer: Answer) -> str:
+    assert isinstance(answer.query, Query), "marginals are probabilities"
+    return "" if answer.query.given == TRUE else str(answer.query.given)
 
 
 def last_of(stages: Iterable[T], first: T) -> tuple[T, bool]:

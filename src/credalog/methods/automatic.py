@@ -7,39 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
-from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge
+from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.cliques import cases, likelihood, together
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.mixture import Mixture
 from credalog.methods.compiled import Compiled
 from credalog.methods.gates import gated
+from credalog.methods.large import Beside, Large, without_models
 from credalog.methods.points import answers as points
+from credalog.methods.progress import Telling, bounds_alone, values_alone
 from credalog.methods.registry import METHODS, method_named
-from credalog.methods.vertices import sets
-from credalog.network.expressions import Question
-from credalog.network.formulas import TRUE, Formula, Is, literals_of, scope
+from credalog.methods.vertices import sets, stated
+from credalog.network.columns import Sentences
+from credalog.network.expressions import Part, Question
+from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
 from credalog.network.relevance import Relevance, is_polytree, relevance
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status
+from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.numbers.tolerances import Gap, absolute_gap, allowed_gap
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
 
-FIRST_SHARE, CLOSER = 0.8, 0.9
-"""The share of the time for a first look at cases, and how much closer than needed the second one is."""
-
 SETS_SHARE, FIRST_LOOK = 0.75, 0.25
 """The share of the time for set propagation where it suits the query, and where programs suit it better."""
+
+BRIEF_LOOK = 0.2
+"""The share of the time for cliques before multipliers of statements, where a posterior is asked for."""
 
 MOMENT = 0.1
 """The seconds that what all methods need may take in any case: of a small network it takes less."""
@@ -79,6 +83,33 @@ class Engine:
     network: Network
     markov: Markov = Markov.LOCAL
     frame: Network | None = None
+    beside: Beside | None = field(default=None, compare=False, repr=False)
+    """Tells whether what was cut off a larger network has a model, where this is a part of one."""
+
+    @cached_property
+    def large(self) -> Large | None:
+        """Return a network in columns, ready to be cut around questions; None for any other network."""
+        if self.frame is not None or not isinstance(self.network.sentences, Sentences):
+            return None
+        return Large.of(self.network, self.markov)
+
+    def near(self, scope: Iterable[Variable]) -> Engine:
+        """Return the engine of what bears on some variables of a large network; of any other, this one."""
+        if self.large is None:
+            return self
+        kept = self.large.part(self.compiled.number[v] for v in scope)
+        beside = partial(self._extends_beside, kept)
+        return self.large.kept_engine(kept, lambda part: Engine(part, self.markov, beside=beside))
+
+    def _extends_beside(self, kept: Sequence[int], options: Options, budget: Budget) -> bool | None:
+        """Tell whether models of a part of a large network extend to the whole."""
+        assert self.large is not None
+        found = self.large.anchored_beside(kept)
+        if found is None:
+            return True
+        places, anchored = found
+        rest = self.large.kept_engine(anchored, lambda part: Engine(part, self.markov))
+        return rest.extends(places, options, budget)
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -105,15 +136,23 @@ class Engine:
 
         `models` are shared by the queries of one batch.
         """
+        telling = options.telling(asked)
+        answer = self._told(asked, replace(options, report=telling), models, telling)
+        # Where somebody else tells of a larger question, the last word is theirs.
+        return answer if telling is options.report else answer.told(telling)
+
+    def _told(self, asked: Query, options: Options, models: Models | None, telling: Telling) -> Answer:
+        """Answer, with no less than was told on the way."""
         budget = Budget.of(options.timeout)
         try:
             with spending(Budget.of(max(options.timeout, MOMENT))):
                 answer = self._asked(asked, options, models)
-            return self._not_vacuous(answer, options)
+            return self._not_vacuous(_with_told(answer, telling, options), options)
         except (OutOfTime, KeyboardInterrupt) as stopped:
             # It was in the midst of what all methods need.
             is_interrupted = isinstance(stopped, KeyboardInterrupt)
             interval = VACUOUS if is_interrupted else self.hasty_bounds(asked)
+            interval = interval.joined(bounds_alone(telling.interval))
             status = Status.UNDECIDED if interval == VACUOUS else Status.BOUNDED
             return Answer(asked, interval, status, options.method, budget.elapsed, is_interrupted)
 
@@ -139,6 +178,31 @@ class Engine:
     def _asked(self, asked: Query, options: Options, models: Models | None) -> Answer:
         """Bound one probability, unless the time is up before that is begun."""
         self.compiled.require_known(asked)
+        if self.large is not None and options.method not in PROPAGATED:
+            return self._asked_near(asked, options, models)
+        answer = self._asked_here(asked, options, models)
+        return answer if self.beside is None else self._extended(answer, options)
+
+    def _asked_near(self, asked: Query, options: Options, models: Models | None) -> Answer:
+        """Ask the part of a large network that bears on a query."""
+        budget = Budget.of(options.timeout)
+        near = self.near(asked.scope)
+        # Whether its models extend is known at the end alone.
+        heard = options.telling(asked).through(bounds_alone)
+        found = near.query(asked, replace(options, timeout=budget.remaining, report=heard))
+        return replace(found, seconds=budget.elapsed)
+
+    def _extended(self, answer: Answer, options: Options) -> Answer:
+        """Keep models only where they extend to the network of which this is a part."""
+        assert self.beside is not None
+        left = Budget.of(max(options.timeout - answer.seconds, 0.0))
+        extends = None if answer.interrupted else self.beside(options, left)
+        if extends is False:
+            raise no_model()
+        return answer if extends else without_models(answer, options.tolerance)
+
+    def _asked_here(self, asked: Query, options: Options, models: Models | None) -> Answer:
+        """Bound one probability by the network as it is."""
         method = method_named(options.method)
         if method is None:
             names = ", ".join(method.name for method in METHODS)
@@ -179,12 +243,12 @@ class Engine:
         found = propagate(compiled.network, variant="sound", markov=compiled.markov, timeout=options.timeout)
         bounds = {atom: found.answer(atom, Query(atom)).interval for atom in atoms}
         closed = together.closed_together(self.cliques, bounds, options.tolerance, budget)
-        if self.cliques.extends((), options, budget) is not True:
+        if not closed or self.cliques.extends((), options, budget) is not True:
             return {}
         seconds = budget.elapsed / len(atoms)
         return {atom: Answer(Query(atom), i, Status.EXACT, "auto", seconds) for atom, i in closed.items()}
 
-    def part(self, asked: Question) -> Fragment:
+    def part(self, asked: Question | Part) -> Fragment:
         """Return what bears on a question."""
         return self.cliques.fragment(asked)
 
@@ -196,9 +260,14 @@ class Engine:
         budget = budget or Budget.of(options.timeout)
         try:
             with spending(budget):
-                if self.compiled.credal is not None:
-                    return True
-                return self.cliques.extends(kept, options, budget)
+                if self.large is not None:
+                    return self._extends_beside(tuple(kept), options, budget)
+                is_certain = self.compiled.credal is not None
+                found = True if is_certain else self.cliques.extends(kept, options, budget)
+                if found is False or self.beside is None:
+                    return found
+                others = self.beside(options, budget)
+                return None if found is None and others else others
         except OutOfTime:
             return None
 
@@ -211,70 +280,15 @@ class Engine:
         return self.cliques.admits(distribution, said)
 
 
-class _Mixture:
-    """One query, asked in each case of a root: roughly first, then as closely as the mixture needs."""
-
-    def __init__(self, whole: _Asked, found: cases.Cases, engines: Sequence[Engine]) -> None:
-        self.whole = whole
-        self.found = found
-        self.engines = [(engine, Models()) for engine in engines]
-        self.tried: dict[str, None] = {"cases": None}
-        self.interval = VACUOUS
-        self.is_interrupted = False
-
-    def answer(self) -> Answer:
-        """Ask until the mixed interval is closed or the time is up."""
-        whole, tolerance = self.whole, self.whole.options.tolerance
-        self._ask(tolerance, FIRST_SHARE)
-        is_closed = self.interval.status(tolerance) is Status.EXACT
-        if not (is_closed or self.is_interrupted or whole.budget.is_spent):
-            # What the first look found stays, should the second one have no time to mix.
-            with suppress(OutOfTime):
-                self._ask(CLOSER * self._allowed(tolerance), 1.0)
-        status, seconds = self.interval.status(tolerance), whole.budget.elapsed
-        tried = tuple(self.tried)
-        return Answer(whole.asked, self.interval, status, "factorized", seconds, self.is_interrupted, tried)
-
-    def _ask(self, tolerance: float, share: float) -> None:
-        """Ask in both cases within a share of the time left, in the likelier one last, and mix."""
-        until, found = Budget.of(share * self.whole.budget.remaining), dict[int, Interval]()
-        weights = [float(1 - self.found.chance[0]), float(self.found.chance[1])]
-        first, last = sorted((0, 1), key=lambda case: weights[case])
-        found[first] = self._in_case(first, tolerance, until.remaining / 2.0)
-        left = tolerance - weights[first] * max(found[first].lower.gap, found[first].upper.gap)
-        closely = min(max(left, tolerance / 4.0) / weights[last], 1.0)
-        if self.is_interrupted:
-            return
-        found[last] = self._in_case(last, closely, until.remaining)
-        mixed = self.found.mixed((found[0], found[1]), self.whole.asked.claim)
-        self.interval = self.interval.joined(self._checked(mixed))
-
-    def _in_case(self, case: int, tolerance: float, seconds: float) -> Interval:
-        """Ask in one case."""
-        engine, models = self.engines[case]
-        options = replace(self.whole.options, tolerance=tolerance, timeout=seconds, report=None)
-        answer = _Asked(engine, self.whole.asked, options, models, absolute_gap).factorized()
-        self.tried.update(dict.fromkeys(answer.tried))
-        self.is_interrupted = self.is_interrupted or answer.interrupted
-        return answer.interval
-
-    def _checked(self, mixed: Interval) -> Interval:
-        """Keep the mixed models that are models of the whole."""
-        ends = (mixed.lower, mixed.upper)
-        return Interval(*(e if self._is_model(e) else replace(e, witnessed=None, model=None) for e in ends))
-
-    def _is_model(self, end: Endpoint) -> bool:
-        if end.model is None:
-            return True
-        whole, cliques = self.whole, self.whole.engine.cliques
-        said = cliques.said_of(cliques.fragment(whole.asked))
-        return cliques.admits(end.model, said, whole.asked.scope, whole.budget)
-
-    def _allowed(self, tolerance: float) -> float:
-        """Return the gap that may be left at both ends."""
-        ends = (self.interval.lower, self.interval.upper)
-        values = (e.bound if e.witnessed is None else e.witnessed for e in ends)
-        return min(allowed_gap(tolerance, value) for value in values)
+def _with_told(answer: Answer, telling: Telling, options: Options) -> Answer:
+    """Return an answer with the bounds that were told on the way, where a later step lost them."""
+    interval, told = answer.interval, bounds_alone(telling.interval)
+    for end in End:
+        if end.is_tighter(told[end].bound, interval[end].bound):
+            interval = interval.learning(told[end], end)
+    if interval is answer.interval:
+        return answer
+    return replace(answer, interval=interval, status=interval.status(options.tolerance))
 
 
 class _Asked:
@@ -298,7 +312,7 @@ class _Asked:
         if (found := self._pointwise()) is not None:
             return found
         if self._as_credal is None:
-            return self._by_cases() or self._folded()
+            return self._by_cases() or self._with_statements()
         if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
@@ -399,9 +413,8 @@ class _Asked:
         from credalog.methods.intervals import Slices, sound_answer
 
         compiled = self.compiled
-        return sound_answer(
-            Slices(compiled.network, compiled.graph, compiled.markov), self.asked, self.budget
-        )
+        slices = Slices(compiled.network, compiled.graph, compiled.markov)
+        return sound_answer(slices, self.asked, self.budget, self.options.telling(self.asked))
 
     def _free(self) -> Answer:
         """Answer in Nilsson's logic: on a junction tree, or by columns where its tables are too large."""
@@ -425,7 +438,41 @@ class _Asked:
         needed = {found.root, *self.engine.part(self.asked).problem.variables}
         if any({found.root, *e.part(self.asked).problem.variables} != needed for e in engines):
             return None
-        return _Mixture(self, found, engines).answer()
+        shared = [Models() for _ in engines]
+
+        def ask(case: int, options: Options) -> Answer:
+            return _Asked(engines[case], self.asked, options, shared[case], absolute_gap).factorized()
+
+        return Mixture(found, self.asked, self.options, self.budget, ask=ask, accepts=self._admits).answer()
+
+    def _admits(self, model: Distribution) -> bool:
+        """Tell whether a distribution is a model of what bears on the query."""
+        cliques = self.engine.cliques
+        said = cliques.said_of(cliques.fragment(self.asked))
+        return cliques.admits(model, said, self.asked.scope, self.budget)
+
+    def _with_statements(self) -> Answer:
+        """Search on cliques; where tables are few, then weigh the statements beside them."""
+        compiled = self.compiled
+        part = compiled.credal_part if len(compiled.network.variables) <= stated.MOST_FAMILIES else None
+        if part is None or not part[1]:
+            return self._folded()
+        share = BRIEF_LOOK if self.asked.is_conditional else FIRST_LOOK
+        limited = _Asked(
+            self.engine, self.asked, self._with_timeout(share * self.budget.remaining), self.models
+        )
+        found = limited._folded()
+        tolerance = self.options.tolerance
+        if found.status is not Status.EXACT and not found.interrupted:
+            with suppress(ProblemTooLarge):
+                found = stated.improved(found, *part, tolerance=tolerance, budget=self.budget)
+        if found.status is Status.EXACT or found.interrupted or self.budget.is_spent:
+            return found
+        # What multipliers leave in time, where they do not apply or find no model, is for the cliques.
+        again = self._folded()
+        interval = found.interval.joined(again.interval)
+        tried = tuple(dict.fromkeys((*found.tried, *again.tried)))
+        return replace(again, interval=interval, status=interval.status(tolerance), tried=tried)
 
     def _folded(self) -> Answer:
         """Search on cliques, with the observations that only weigh their parents gathered into one."""
@@ -447,8 +494,9 @@ class _Asked:
         """Ask each corner of the likelihoods by itself; all of them together bound, each alone attains."""
         intervals = list[Interval]()
         for left, corner in zip(range(len(corners), 0, -1), corners, strict=True):
-            # What bounds one corner does not bound the others: nobody is told of it.
-            options = replace(self._with_timeout(self.budget.remaining / left), report=None)
+            # What bounds one corner does not bound the others.
+            telling = self.options.telling(asked).through(values_alone)
+            options = replace(self._with_timeout(self.budget.remaining / left), report=telling)
             engine = Engine(corner.network, self.compiled.markov)
             with suppress(ImpossibleEvidence):
                 answer = _Asked(engine, asked, options, Models()).factorized()
@@ -530,6 +578,9 @@ ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {
     "printed": _Asked.by_propagation,
 }
 """How each method of the registry answers."""
+
+PROPAGATED = ("bp", "printed")
+"""The methods that are defined by the whole network."""
 
 GATED = ("auto", "points", "factorized", "sets", "lifted")
 """The methods that answer wide formulas with the help of gates."""

@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from credalog.errors import UnknownName
+from credalog.network.columns import numbering
 from credalog.network.formulas import Variable
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
-from credalog.network.sentences import Network, Query
-from credalog.tables.credal import CredalNetwork, credal_network
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.tables.credal import CredalNetwork, credal_network, credal_part
 
 if TYPE_CHECKING:
     from credalog.network.problem import Problem
@@ -51,7 +52,7 @@ class Compiled:
     @cached_property
     def number(self) -> Mapping[Variable, int]:
         """Return the number of each variable."""
-        return {v: i for i, v in enumerate(self.network.variables)}
+        return numbering(self.network.variables)
 
     @cached_property
     def credal(self) -> CredalNetwork | None:
@@ -59,6 +60,13 @@ class Compiled:
         if self.frame is not None or self.markov is Markov.NONE:
             return None
         return credal_network(self.network, self.graph)
+
+    @cached_property
+    def credal_part(self) -> tuple[CredalNetwork, tuple[Sentence, ...]] | None:
+        """Return what is said of single tables and what is said beside, if models are products of tables."""
+        if self.frame not in (None, self.network) or self.markov is Markov.NONE:
+            return None
+        return credal_part(self.network, self.graph)
 
     def require_known(self, asked: Query) -> None:
         """Refuse a query about variables that the network does not have."""

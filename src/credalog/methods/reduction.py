@@ -22,7 +22,17 @@ import numpy as np
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.answer import Answer
-from credalog.network.expressions import WIDE, Claims, Combined, Linear, Part, Quotient, Summand, values_of
+from credalog.network.expressions import (
+    WIDE,
+    Claims,
+    Combined,
+    Linear,
+    Part,
+    Question,
+    Quotient,
+    Summand,
+    values_of,
+)
 from credalog.network.formulas import (
     TRUE,
     And,
@@ -38,7 +48,7 @@ from credalog.network.formulas import (
 from credalog.network.graph import Markov
 from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence
 from credalog.numbers.interval import End, Endpoint, Interval
-from credalog.numbers.scale import Scale
+from credalog.numbers.scale import PROBABILITY, Scale
 from credalog.numbers.tolerances import FEASIBILITY
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.check import violation
@@ -130,8 +140,10 @@ def rounded(exact: Fraction, *, down: bool) -> float:
     return near
 
 
-def scale_of(asked: Combined) -> Scale:
+def scale_of(asked: Question) -> Scale:
     """Return the numbers between which a quantity lies in every distribution, and its unit."""
+    if isinstance(asked, Query):
+        return PROBABILITY
     if isinstance(asked, Linear):
         low, high = asked.span
         return Scale(rounded(low, down=True), rounded(high, down=False), asked.unit)

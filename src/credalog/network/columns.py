@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -35,15 +35,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Bounds",
+    "Coding",
     "Kept",
     "Lazy",
     "Mixed",
     "Naming",
+    "Numbering",
     "Numbers",
     "Sentences",
     "Variables",
     "columns_of",
     "filled",
+    "numbering",
     "slot",
 ]
 
@@ -53,6 +56,9 @@ Numbers: TypeAlias = "NDArray[np.int32]"
 
 KEPT = 300_000
 """A sequence of at most so many items keeps those it has made; a longer one makes them anew."""
+
+FEW = 500
+"""So many variables are looked up one by one."""
 
 SHOWN = 5
 """So many items are printed."""
@@ -111,12 +117,20 @@ class Lazy(Sequence[T]):
         return {**self.__dict__, "_made": None if self._made is None else [None] * self._count}
 
 
+class Coding(Protocol):
+    """Codes of variables: from a code to the variable, and from a name to the code."""
+
+    def __call__(self, code: int, /) -> Variable:
+        """Make the variable of a code."""
+
+    def find(self, name: str) -> int | None:
+        """Return the code that a name would have; None where no variable can have it."""
+
+
 class Variables(Lazy[Variable]):
     """The variables of a network, each known by a code from which its name is made."""
 
-    def __init__(
-        self, codes: NDArray[np.int64], sizes: NDArray[np.int64], make: Callable[[int], Variable]
-    ) -> None:
+    def __init__(self, codes: NDArray[np.int64], sizes: NDArray[np.int64], make: Coding) -> None:
         super().__init__(len(codes))
         self.codes = codes
         self.sizes = sizes
@@ -126,6 +140,50 @@ class Variables(Lazy[Variable]):
     def item(self, i: int) -> Variable:
         """Make the variable of a number."""
         return self._make(int(self.codes[i]))
+
+    def find(self, name: str) -> int | None:
+        """Return the number of the variable of a name, and make no other; None where there is none."""
+        code = self._make.find(name)
+        if code is None:
+            return None
+        places = (self.codes == code).nonzero()[0]
+        return int(places[0]) if len(places) else None
+
+
+class Numbering(Mapping[Variable, int]):
+    """The number of each variable of a large network, looked up when someone asks."""
+
+    def __init__(self, variables: Variables) -> None:
+        self._variables = variables
+        self._found: dict[Variable, int] = {}
+
+    def __getitem__(self, variable: Variable) -> int:
+        if variable not in self._found and len(self._found) < len(self._variables):
+            self._look_up(variable)
+        return self._found[variable]
+
+    def _look_up(self, variable: Variable) -> None:
+        if len(self._found) >= FEW:
+            # Whoever asks for many asks for all.
+            self._found = {v: i for i, v in enumerate(self._variables)}
+            return
+        number = self._variables.find(variable.name)
+        if number is None or self._variables[number] != variable:
+            raise KeyError(variable)
+        self._found[variable] = number
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+
+def numbering(variables: Sequence[Variable]) -> Mapping[Variable, int]:
+    """Return the number of each variable."""
+    if isinstance(variables, Variables):
+        return Numbering(variables)
+    return {variable: i for i, variable in enumerate(variables)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -119,6 +119,11 @@ class Part:
         """Return the variables of claims and condition."""
         return scope(*(formula for _, formula in self.claims), self.given)
 
+    @property
+    def is_conditional(self) -> bool:
+        """Tell whether there is a condition."""
+        return self.given != TRUE
+
 
 class _Several:
     """Refuse what only a single probability has."""

@@ -9,16 +9,23 @@ are computed for one variable when asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
+from credalog.choices import View
 from credalog.errors import UnknownName
+from credalog.network.columns import columns_of, numbering
 from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.numbers.budget import require_time
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+    from credalog.show.canvas import Picture
 
 __all__ = [
     "Combination",
@@ -31,6 +38,8 @@ __all__ = [
 ]
 
 Indices: TypeAlias = tuple[int, ...]
+
+T = TypeVar("T")
 
 
 class Markov(Enum):
@@ -64,17 +73,22 @@ class DependencyGraph:
     Nodes are numbered, the variables first and in the order of the network.
     """
 
-    variables: tuple[Variable, ...]
-    formulas: tuple[Formula | Combination, ...]
-    edges: tuple[tuple[int, int], ...]
-    parent_indices: tuple[Indices, ...]
-    child_indices: tuple[Indices, ...]
-    _index: dict[Variable, int] = field(repr=False, compare=False)
+    variables: Sequence[Variable]
+    formulas: Sequence[Formula | Combination]
+    edges: Sequence[tuple[int, int]]
+    parent_indices: Sequence[Indices]
+    """Tuples, or of a large network rows of an array, which become tuples when someone looks."""
+    child_indices: Sequence[Indices]
+    _index: Mapping[Variable, int] = field(repr=False, compare=False)
+    _components: list[tuple[Indices, ...]] = field(default_factory=list, repr=False, compare=False)
+    """The components, once somebody asked for them: every witness is checked against them."""
+    _homes: dict[Variable, Indices] = field(default_factory=dict, repr=False, compare=False)
+    """The component of each variable, as above."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """Return all nodes, in the order in which `edges` numbers them."""
-        return self.variables + self.formulas
+        return (*self.variables, *self.formulas)
 
     def index(self, x: Variable) -> int:
         """Return the number of a variable."""
@@ -119,7 +133,15 @@ class DependencyGraph:
 
     def components(self) -> tuple[Indices, ...]:
         """Return the strongly connected components of the variables, parents first."""
-        return tuple(strong_components(self.parent_indices))
+        if not self._components:
+            self._components.append(tuple(strong_components(self.parent_indices)))
+        return self._components[0]
+
+    def component_of(self) -> Mapping[Variable, Indices]:
+        """Return the component of each variable."""
+        if not self._homes:
+            self._homes.update({self.variables[i]: c for c in self.components() for i in c})
+        return self._homes
 
     @property
     def is_cyclic(self) -> bool:
@@ -130,18 +152,18 @@ class DependencyGraph:
         return tuple(self.variables[i] for i in indices)
 
     def __str__(self) -> str:
-        from credalog.show.drawing import as_text
+        from credalog.show.exports import as_text
 
         return as_text(self).rstrip("\n")
 
     def __repr__(self) -> str:
-        from credalog.show.drawing import counts
+        from credalog.show.exports import counts
 
         return f"<dependency graph: {counts(self)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nodes, the edges, the parents of every variable and the components, by name."""
-        from credalog.show.drawing import label
+        from credalog.show.sketch import label
 
         names = [label(node) for node in self.nodes]
         return {
@@ -152,28 +174,130 @@ class DependencyGraph:
             "components": [[names[x] for x in component] for component in self.components()],
         }
 
+    # ---- pictures -------------------------------------------------------------------------------------
+
+    def picture(
+        self, *, view: View = "variables", marginals: Iterable[Any] = (), evidence: Formula = TRUE
+    ) -> Picture:
+        """Draw the graph; the marginals of a network are written on its variables."""
+        from credalog.show.drawing import drawing_of
+
+        return drawing_of(self, view=view, marginals=marginals, evidence=evidence)
+
+    def dot(self, *, view: View = "variables", marginals: Iterable[Any] = ()) -> str:
+        """Return the graph in the DOT language."""
+        from credalog.show.exports import as_dot
+        from credalog.show.sketch import sketch_of
+
+        return as_dot(sketch_of(self, view=view, marginals=marginals))
+
+    def mermaid(self, *, view: View = "variables", marginals: Iterable[Any] = ()) -> str:
+        """Return the graph as a Mermaid flowchart."""
+        from credalog.show.exports import as_mermaid
+        from credalog.show.sketch import sketch_of
+
+        return as_mermaid(sketch_of(self, view=view, marginals=marginals))
+
+    def networkx(self) -> DiGraph[str]:
+        """Return the variables and the edges from parents to children as a graph of networkx."""
+        from credalog.show.exports import as_networkx
+
+        return as_networkx(self)
+
     def _repr_svg_(self) -> str | None:
-        from credalog.show.drawing import DRAWABLE, as_svg
+        from credalog.show.drawing import DRAWABLE
 
         # A graph too large to draw is printed in one line.
-        return as_svg(self) if len(self.nodes) <= DRAWABLE else None
+        return self.picture().svg() if len(self.variables) <= DRAWABLE else None
 
 
 def dependency_graph(network: Network) -> DependencyGraph:
-    """Draw the dependency graph of a network, sentence by sentence."""
-    variables = tuple(network.variables)
-    stamps = _Stamps(variables)
-    for sentence in chain(network.sentences, (s for c in network.contrasts for s in c.arrows())):
-        stamps.add(sentence)
-    parents = _parents(len(variables), stamps.edges)
+    """Draw the dependency graph of a network: on the arrays of a large one, else sentence by sentence."""
+    found = _drawn_on_arrays(network)
+    if found is not None:
+        return found
+    stamps = _stamped(network)
+    parents = _parents(len(network.variables), stamps.edges)
     return DependencyGraph(
-        variables=variables,
+        variables=tuple(network.variables),
         formulas=tuple(stamps.formulas),
         edges=tuple(stamps.edges),
         parent_indices=parents,
         child_indices=_reversed(parents),
         _index=stamps.index,
     )
+
+
+def _drawn_on_arrays(network: Network) -> DependencyGraph | None:
+    """Draw the graph of a large network, whose formulas are made only if someone looks at them."""
+    if network.contrasts or columns_of(network) is None:
+        return None
+    # Small networks need no sparse matrices, and the verifier may have none.
+    from credalog.network.parents import parents_on_arrays
+
+    parents = parents_on_arrays(network)
+    if parents is None:
+        return None
+    stamps = _Stamped(network)
+    return DependencyGraph(
+        variables=network.variables,
+        formulas=_Deferred(lambda: tuple(stamps.made.formulas)),
+        edges=_Deferred(lambda: tuple(stamps.made.edges)),
+        parent_indices=parents.rows,
+        child_indices=parents.reversed.rows,
+        _index=numbering(network.variables),
+    )
+
+
+class _Stamped:
+    """The stamps of a network, made once, when needed."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._made: _Stamps | None = None
+
+    @property
+    def made(self) -> _Stamps:
+        if self._made is None:
+            self._made = _stamped(self._network)
+        return self._made
+
+
+class _Deferred(Sequence[T]):
+    """A sequence that is made when someone looks."""
+
+    def __init__(self, make: Callable[[], tuple[T, ...]]) -> None:
+        self._make = make
+        self._made: tuple[T, ...] | None = None
+
+    @property
+    def _items(self) -> tuple[T, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, i: int) -> T: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, i: int | slice) -> T | tuple[T, ...]:
+        return self._items[i]
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, _Deferred) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+
+def _stamped(network: Network) -> _Stamps:
+    stamps = _Stamps(tuple(network.variables))
+    for sentence in chain(network.sentences, (s for c in network.contrasts for s in c.arrows())):
+        stamps.add(sentence)
+    return stamps
 
 
 def independences(graph: DependencyGraph, of: Iterable[Variable] | None = None) -> Iterator[Independence]:

@@ -85,9 +85,10 @@ class Graph:
 class MarkovCondition:
     """The independences of one network, its variables by their numbers."""
 
-    def __init__(self, network: Network, markov: Markov) -> None:
+    def __init__(self, network: Network, markov: Markov, frame: Network | None = None) -> None:
         self.markov = markov
-        self.graph = dependency_graph(network)
+        # The frame is what draws the graph that counts, where that is not the network itself.
+        self.graph = dependency_graph(network if frame is None else frame)
         self.number = {v: i for i, v in enumerate(network.variables)}
         is_free = markov is Markov.NONE
         self.parents = tuple(frozenset(() if is_free else p) for p in self.graph.parent_indices)
@@ -159,12 +160,13 @@ class MarkovCondition:
         return Block(members, outside, (*pairs, outside, *(frozenset((x,)) for x in members)))
 
     def left_open(
-        self, arrows: Mapping[int, Variables], demanded: Iterable[Variables]
+        self, arrows: Mapping[int, Variables], demanded: Iterable[Variables], spared: Variables = frozenset()
     ) -> list[Condition] | None:
         """Return the conditions that a distribution need not have by its arrows; None if nobody can tell.
 
         It may stand for a model with the same probabilities of all that is demanded (docs/proofs.md, proof
         9): the components concerned are then laws of their own, and their conditions are not looked at.
+        Of those spared nothing is demanded: they follow the others by their tables (proof 21).
         """
         excused = self._excused(arrows, demanded)
         along = self._along_ties(arrows, excused)
@@ -177,8 +179,9 @@ class MarkovCondition:
             of = (x for x in arrows if x not in inside)
             conditions += [(frozenset((x,)), self.ndnp(x), self.parents[x]) for x in of]
         found = [open_ for condition in conditions for open_ in _not_separated(own, *condition)]
-        # The numbers inside a component that stands for another law are not the model's.
-        return None if any(not inside.isdisjoint(side) for one in found for side in one) else found
+        # The numbers of a component that stands for another law, and of what follows it, are not the model's.
+        unknown = inside | spared if inside else frozenset()
+        return None if any(not unknown.isdisjoint(side) for one in found for side in one) else found
 
     @cached_property
     def _home(self) -> dict[int, Variables]:

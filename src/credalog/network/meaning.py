@@ -7,26 +7,35 @@ certificates stands on it, so it needs no arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, product
-from math import prod
+from math import lcm, prod
 from typing import TypeAlias
 
 from credalog.errors import ProblemTooLarge
-from credalog.network.formulas import Formula, Variable, holds_in, literals_of, scope
+from credalog.network.copies import under_one_condition
+from credalog.network.expressions import Linear, Part, Question, Quotient
+from credalog.network.formulas import TRUE, Formula, Variable, holds_in, literals_of, scope
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition, Variables
 from credalog.network.polytopes import LocalPolytope, Row, Vertex, ranges, vertices
 from credalog.network.sentences import Network, Query, Sentence
 
-__all__ = ["Event", "Key", "Meaning", "Range", "key"]
+__all__ = ["Asked", "Box", "Event", "Key", "Meaning", "Range", "key"]
 
 Event: TypeAlias = dict[int, int]
 """Some variables, by number, at some states."""
 
+Asked: TypeAlias = Query | Part
+"""A question under one condition."""
+
 Range: TypeAlias = tuple[Fraction, Fraction]
 Key: TypeAlias = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
 """The name of P(left | given)."""
+
+Box: TypeAlias = dict[Key, Range]
+"""Between which values some conditional probabilities are."""
 
 WIDEST = 1 << 12
 """In formulas with more states than this, a single one is recognised only where it is spelt out."""
@@ -43,8 +52,9 @@ def key(left: Event, given: Event) -> Key:
 class Meaning(MarkovCondition):
     """A network in numbers; `sentences` may grow by what is proved of it."""
 
-    def __init__(self, network: Network, markov: Markov) -> None:
-        super().__init__(network, markov)
+    def __init__(self, network: Network, markov: Markov, frame: Network | None = None) -> None:
+        super().__init__(network, markov, frame)
+        self.frame = frame
         self.network, self.variables = network, network.variables
         self.sizes = tuple(len(v.values) for v in network.variables)
         self.sentences: list[Sentence] = list(network.sentences)
@@ -58,6 +68,48 @@ class Meaning(MarkovCondition):
         """Add a sentence that was proved."""
         self.sentences.append(sentence)
         self._file(sentence)
+
+    def learn_bound(self, asked: Asked, sign: int, bound: Fraction) -> None:
+        """Add a bound that was proved of a question; the constant of a sum moves to the other side."""
+        constant = sum((weight for weight, claim in asked.claims if claim == TRUE), start=Fraction(0))
+        claims = tuple((weight, claim) for weight, claim in asked.claims if claim != TRUE)
+        least = sum((weight for weight, _ in claims if weight < 0), start=Fraction(0))
+        most = sum((weight for weight, _ in claims if weight > 0), start=Fraction(0))
+        low, high = (bound - constant, most) if sign > 0 else (least, bound - constant)
+        self.learn(Sentence(claims, asked.given, max(low, least), min(high, most)))
+
+    def posed(self, asked: Question, bound: Fraction, *, is_strict: bool) -> tuple[Meaning, Asked, Fraction]:
+        """Return a question under one condition, with its bound, and what it is asked of.
+
+        N / D >= b is N - b D >= 0 where D is never negative; what stands under other conditions is copied.
+        """
+        if isinstance(asked, Query):
+            return self, asked, bound
+        if isinstance(asked, Quotient):
+            if self._least(asked.under) < 0:
+                raise ValueError("a divisor may be negative")
+            asked, bound = asked.over.plus(asked.under, -bound), Fraction(0)
+        network, part = under_one_condition(
+            self.network, asked, self.markov, proved=self.sentences, is_strict=is_strict
+        )
+        return self.grown(network), part, bound
+
+    def _least(self, asked: Linear) -> Fraction:
+        """Return a number that a sum never falls below."""
+        parts, constant = asked.parts()
+        worlds = ((part, self.worlds(self.numbers(part.scope), {})) for part in parts)
+        return sum((min(self.weight(part, e) for e in events) for part, events in worlds), start=constant)
+
+    def grown(self, network: Network) -> Meaning:
+        """Return what a network means that has more variables and sentences, with all that was proved."""
+        if network is self.network:
+            return self
+        added = network.sentences[len(self.network.sentences) :]
+        frame = self.frame and replace(network, sentences=(*self.frame.sentences, *added))
+        found = Meaning(network, self.markov, frame)
+        for sentence in self.sentences[len(self.network.sentences) :]:
+            found.learn(sentence)
+        return found
 
     def _file(self, sentence: Sentence) -> None:
         """Remember what a sentence says of one variable or event, where its condition is one state."""
@@ -85,6 +137,14 @@ class Meaning(MarkovCondition):
         is_tail = len(claimed) == 1 and claimed.isdisjoint(self.core)
         return is_tail and given == self.parents[min(claimed)] and self.only_state(sentence.given) is not None
 
+    def holds_within(self, sentence: Sentence, context: Event) -> bool:
+        """Tell whether a sentence, whose condition is one state, says the same in a context of that state."""
+        state = self.only_state(sentence.given)
+        left, given = self.numbers(sentence.claim_scope), self.numbers(sentence.given_scope)
+        if state is None or not state.items() <= context.items() or not left.isdisjoint(context):
+            return False
+        return self.independent(left, frozenset(context) - given, given)
+
     def ends(self, x: int, given: Event) -> tuple[Vertex, ...]:
         """Return the vertices of P(x | given), if some optimum has it at one of them (proofs 7, 21)."""
         is_family = frozenset(given) == self.parents[x] and x not in self.core
@@ -105,6 +165,12 @@ class Meaning(MarkovCondition):
         if not all(found.values()):
             raise ValueError("a local polytope is empty")
         return found
+
+    def whole_laws(self, x: int, known: Event) -> dict[tuple[int, ...], list[list[int]]]:
+        """Return the same in whole numbers: all laws of a variable times one number."""
+        found = self.laws(x, known)
+        whole = lcm(*(p.denominator for laws in found.values() for law in laws for p in law))
+        return {e: [[int(p * whole) for p in law] for law in laws] for e, laws in found.items()}
 
     def unknown(self, x: int, known: Event) -> tuple[int, ...]:
         """Return the parents of a variable that are not known, in order."""
@@ -127,10 +193,10 @@ class Meaning(MarkovCondition):
             raise ValueError("an event names states that do not exist")
         return found
 
-    def goal(self, asked: Query, sign: int, bound: Fraction) -> list[tuple[Event, Fraction]]:
-        """Return P(q, e) - bound P(e), or its negative, as states with their worth."""
+    def goal(self, asked: Asked, sign: int, bound: Fraction) -> list[tuple[Event, Fraction]]:
+        """Return P(q, e) - bound P(e), or its negative, as states with their worth; of a sum likewise."""
         states = self.states(asked.given, asked.scope)
-        return [(event, sign * (self.holds(asked.claim, event) - bound)) for event in states]
+        return [(event, sign * (self.weight(asked, event) - bound)) for event in states]
 
     def stated(self, left: Event, given: Event) -> Range:
         """Return between which values sentences keep P(left | given); the greater first if there is none."""
@@ -139,6 +205,16 @@ class Meaning(MarkovCondition):
         ((x, state),) = left.items()
         found = ranges(self.polytope(x, given))
         return found[state] if found else (Fraction(1), Fraction(0))
+
+    def range(self, left: Event, given: Event, box: Box) -> Range:
+        """Return the range of P(left | given): that of a box, within what sentences say."""
+        everything = Fraction(0), Fraction(1)
+        low, high = self.stated(left, given)
+        least, most = box.get(key(left, given), everything)
+        if len(left) == 1 and self.sizes[min(left)] == 2:
+            below, above = box.get(key({x: 1 - s for x, s in left.items()}, given), everything)
+            least, most = max(least, 1 - above), min(most, 1 - below)
+        return max(low, least), min(high, most)
 
     def worlds(self, over: Iterable[int], known: Mapping[int, int]) -> Iterator[Event]:
         """Yield the states of some variables in their order, those known at their known state."""
@@ -172,9 +248,9 @@ class Meaning(MarkovCondition):
         known = self.only_state(given) or {}
         return (e for e in self.worlds(sorted(self.numbers(over)), known) if self.holds(given, e))
 
-    def weight(self, sentence: Sentence, event: Event) -> Fraction:
+    def weight(self, said: Sentence | Asked, event: Event) -> Fraction:
         """Return the weights of the claims that hold in an event."""
-        true = (weight for weight, claim in sentence.claims if self.holds(claim, event))
+        true = (weight for weight, claim in said.claims if self.holds(claim, event))
         return sum(true, start=Fraction(0))
 
     def said(self, k: int) -> list[tuple[Event, Fraction]]:

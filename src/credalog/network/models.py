@@ -6,16 +6,17 @@ by how much it misses what the network says. The verifier of certificates stands
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, starmap
 from math import prod
 from typing import Any, NamedTuple
 
+from credalog.network.expressions import Claims, Linear, Part, Question, Quotient
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.markov import Graph, Variables
 from credalog.network.meaning import Event, Meaning
-from credalog.network.sentences import Query, Sentence
+from credalog.network.sentences import Contrast, Query, Sentence
 from credalog.network.tables import Column, summed_out
 
 __all__ = ["Model"]
@@ -70,37 +71,92 @@ class Model:
         events = (e for e in self.meaning.worlds(shown, known) if self.meaning.holds(given, e))
         return [(e, Fraction(prod(t[tuple(e[x] for x in own)] for own, t in parts), scale)) for e in events]
 
-    def value(self, asked: Query) -> Fraction:
-        """Return the probability that is asked for."""
-        joint = self.joint(asked.given, self.meaning.numbers(asked.scope))
+    def value(self, asked: Question) -> Fraction:
+        """Return the probability, the sum or the quotient that is asked for."""
+        if isinstance(asked, Quotient):
+            under = self.value(asked.under)
+            _require(under != 0, "the divisor is not zero")
+            return self.value(asked.over) / under
+        if isinstance(asked, Linear):
+            parts, constant = asked.parts()
+            _require(all(self._under(c, ()) is not None for c in asked.conditions), "conditions are possible")
+            return sum(map(self.value_of, parts), start=constant)
+        return self.value_of(asked)
+
+    def value_of(self, asked: Query | Part) -> Fraction:
+        """Return what is said under one condition."""
+        value = self._under(asked.given, asked.claims)
+        _require(value is not None, "the condition has a positive probability")
+        return value or ZERO
+
+    def _under(self, given: Formula, claims: Claims) -> Fraction | None:
+        """Return a sum under a condition; None where that has no probability."""
+        part = Part(given, claims)
+        joint = self.joint(given, self.meaning.numbers(part.scope))
         mass = sum((p for _, p in joint), start=ZERO)
-        _require(mass > 0, "the condition has a positive probability")
-        return sum((p for event, p in joint if self.meaning.holds(asked.claim, event)), start=ZERO) / mass
+        value = sum((p * self.meaning.weight(part, event) for event, p in joint), start=ZERO)
+        return value / mass if mass else None
 
-    def residual(self, asked: Query) -> Fraction:
+    def residual(self, asked: Question) -> Fraction:
         """Return the largest violation of a sentence or an independence, relative to its condition."""
-        sentences = self.meaning.network.sentences
-        scopes = [self.meaning.numbers(over) for over in (asked.scope, *(s.scope for s in sentences))]
-        conditions = self.meaning.left_open(self.arrows, scopes)
+        network, terms = self.meaning.network, (asked,) if isinstance(asked, Query) else asked.terms
+        by_rows = [self._holds_by_rows(s) for s in network.sentences]
+        asked_of = [self.meaning.numbers(one.scope) for one in (*terms, *network.contrasts)]
+        spared, demanded = self._spared(asked_of, by_rows)
+        conditions = self.meaning.left_open(self.arrows, demanded, spared)
         _require(conditions is not None, "the distribution can be told to be a model")
-        return max(chain((ZERO,), map(self._excess, sentences), starmap(self._dependence, conditions or ())))
+        others = (s for s, holds in zip(network.sentences, by_rows, strict=True) if not holds)
+        missed = chain(map(self._excess, others), map(self._contrast, network.contrasts))
+        return max(chain((ZERO,), missed, starmap(self._dependence, conditions or ())))
 
-    def _excess(self, s: Sentence) -> Fraction:
-        """Return how far a sentence is missed; what holds in each row of one table holds."""
+    def _spared(
+        self, asked_of: Sequence[Variables], by_rows: Sequence[bool]
+    ) -> tuple[Variables, Sequence[Variables]]:
+        """Return variables of which nothing is asked or said but what holds in each row of their own tables.
+
+        They follow whatever else there is; also returned are the scopes of all that is demanded of that.
+        """
+        meaning = self.meaning
+        said = [(meaning.numbers(s.claim_scope), meaning.numbers(s.scope)) for s in meaning.network.sentences]
+        tied = frozenset(x for component in meaning.components for x in component)
+        sides = (side for independence in meaning.declared for side in independence)
+        spared = frozenset(self.arrows).difference(tied, *asked_of, *sides) if tied else frozenset()
+        while True:
+            demanded = [
+                scope
+                for (claimed, scope), holds in zip(said, by_rows, strict=True)
+                if not (holds and claimed <= spared)
+            ]
+            fewer = spared.difference(*demanded)
+            if fewer == spared:
+                return spared, [*asked_of, *demanded]
+            spared = fewer
+
+    def _contrast(self, said: Contrast) -> Fraction:
+        """Return how far a sentence across conditions is missed; it says nothing where one is impossible."""
+        values = [self._under(term.given, ((term.weight, term.claim),)) for term in said.terms]
+        if None in values:
+            return ZERO
+        value = sum((v for v in values if v is not None), start=ZERO)
+        return max(said.lower - value, value - said.upper)
+
+    def _holds_by_rows(self, s: Sentence) -> bool:
+        """Tell whether a sentence about one variable holds in each row of its table, hence in all."""
         claimed, given = self.meaning.numbers(s.claim_scope), self.meaning.numbers(s.given_scope)
         factor = self.factors[min(claimed, default=0)]
-        if len(claimed) == 1 and factor.is_single and given.issubset(factor.over[:-1]):
-            rows: dict[Column, Fraction] = {}
-            for states, p in factor.table.items():
-                event = dict(zip(factor.over, states, strict=True))
-                if self.meaning.holds(s.given, event):
-                    rows[states[:-1]] = rows.get(states[:-1], ZERO) + self.meaning.weight(s, event) * p
-            if all(s.lower * factor.whole <= value <= s.upper * factor.whole for value in rows.values()):
-                return ZERO
-        joint = self.joint(s.given, self.meaning.numbers(s.scope))
-        mass = sum((p for _, p in joint), start=ZERO)
-        value = sum((p * self.meaning.weight(s, event) for event, p in joint), start=ZERO)
-        return max(s.lower - value / mass, value / mass - s.upper) if mass else ZERO
+        if len(claimed) != 1 or not factor.is_single or not given.issubset(factor.over[:-1]):
+            return False
+        rows: dict[Column, Fraction] = {}
+        for states, p in factor.table.items():
+            event = dict(zip(factor.over, states, strict=True))
+            if self.meaning.holds(s.given, event):
+                rows[states[:-1]] = rows.get(states[:-1], ZERO) + self.meaning.weight(s, event) * p
+        return all(s.lower * factor.whole <= value <= s.upper * factor.whole for value in rows.values())
+
+    def _excess(self, s: Sentence) -> Fraction:
+        """Return how far a sentence is missed."""
+        value = self._under(s.given, s.claims)
+        return max(s.lower - value, value - s.upper) if value is not None else ZERO
 
     def _dependence(self, left: Variables, right: Variables, given: Variables) -> Fraction:
         """Return the largest |P(l | r, g) - P(l | g)| or |P(r | l, g) - P(r | g)|."""

@@ -9,13 +9,14 @@ the product of two relations: which formulas lead to a variable, and which varia
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from credalog.network.columns import Lazy, columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, scope
@@ -24,7 +25,7 @@ from credalog.network.keys import Matrix, formula_key, same_rows
 from credalog.network.sentences import Network
 from credalog.network.shapes import Shape, shapes
 
-__all__ = ["Parents", "parents_of"]
+__all__ = ["Parents", "parents_in", "parents_of", "parents_on_arrays"]
 
 Indices: TypeAlias = NDArray[np.int64]
 
@@ -49,27 +50,84 @@ class Parents:
     flat: Indices
 
     @classmethod
-    def of_rows(cls, rows: tuple[tuple[int, ...], ...]) -> Parents:
+    def of_rows(cls, rows: Sequence[tuple[int, ...]]) -> Parents:
         """Write rows of parents into one."""
         start = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=start[1:])
         return cls(start, np.array([y for row in rows for y in row], dtype=np.int64))
 
+    @classmethod
+    def none(cls, count: int) -> Parents:
+        """Return variables without parents."""
+        return cls(np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
+
     @property
-    def parent_indices(self) -> Lazy[tuple[int, ...]]:
+    def count(self) -> int:
+        """Return how many variables there are."""
+        return len(self.start) - 1
+
+    @property
+    def rows(self) -> Lazy[tuple[int, ...]]:
         """Return the parents of each variable as tuples."""
         return _Rows(self.start, self.flat)
+
+    @property
+    def parent_indices(self) -> Lazy[tuple[int, ...]]:
+        """Return the same, by the name that it has in the dependency graph."""
+        return self.rows
+
+    @property
+    def children(self) -> Indices:
+        """Return the child of each entry."""
+        return np.repeat(np.arange(self.count), np.diff(self.start))
+
+    @property
+    def reversed(self) -> Parents:
+        """Return the children of each variable in the place of its parents."""
+        turned = sp.csc_array(self._matrix)
+        turned.sort_indices()
+        return Parents(turned.indptr.astype(np.int64), turned.indices.astype(np.int64))
+
+    @property
+    def _matrix(self) -> sp.csr_array:
+        ones = np.ones(len(self.flat), dtype=np.bool_)
+        return sp.csr_array((ones, self.flat, self.start), shape=(self.count, self.count))
+
+    def components(self) -> tuple[int, NDArray[np.int32]]:
+        """Return how many strongly connected components there are, and which one each variable is in."""
+        count, labels = connected_components(self._matrix, directed=True, connection="strong")
+        return int(count), labels
+
+    def ancestors(self, of: Indices) -> NDArray[np.bool_]:
+        """Tell of each variable whether it is one of some, or an ancestor of theirs."""
+        # They are the parents of one more variable, from which everything is searched at once.
+        flat = np.concatenate([self.flat, of])
+        start = np.append(self.start, len(flat))
+        ones = np.ones(len(flat), dtype=np.bool_)
+        whole = sp.csr_array((ones, flat, start), shape=(self.count + 1, self.count + 1))
+        found = np.zeros(self.count + 1, dtype=np.bool_)
+        found[breadth_first_order(whole, self.count, directed=True, return_predecessors=False)] = True
+        return found[:-1]
 
 
 def parents_of(network: Network) -> Parents:
     """Return the parents of every variable."""
+    found = parents_on_arrays(network)
+    return Parents.of_rows(dependency_graph(network).parent_indices) if found is None else found
+
+
+def parents_on_arrays(network: Network) -> Parents | None:
+    """Return the parents of every variable of a large network; None where arrays do not tell."""
     columns = columns_of(network)
     said = None if columns is None else shapes(columns)
-    if said is not None and all(len(shape.template.claims) == 1 for shape in said):
-        found = _Stamps(len(network.variables), said).parents()
-        if found is not None:
-            return found
-    return Parents.of_rows(dependency_graph(network).parent_indices)
+    return None if said is None else parents_in(said, len(network.variables))
+
+
+def parents_in(said: list[Shape], count: int) -> Parents | None:
+    """Return the parents that sentences give to so many variables; None where arrays do not tell."""
+    if all(len(shape.template.claims) == 1 and shape.template.draws for shape in said):
+        return _Stamps(count, said).parents()
+    return None
 
 
 class _Stamps:

@@ -181,6 +181,13 @@ def _unit_places(size: int) -> Mapping[int, int]:
     return {id(unit): place for place, unit in enumerate(_units(size))}
 
 
+def rays(size: int, rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return vectors, in whole numbers, of which every m >= 0 with row . m >= 0 is a mixture of multiples."""
+    exact = (Row(tuple(map(Fraction, row)), Fraction(0), Fraction(max(map(abs, row)))) for row in rows)
+    found = vertices(LocalPolytope(size, tuple(exact)))
+    return [[int(p * lcm(*(q.denominator for q in ray))) for p in ray] for ray in found]
+
+
 @lru_cache(maxsize=65536)
 def vertices(polytope: LocalPolytope) -> tuple[Vertex, ...]:
     """Enumerate the extreme points of a local polytope in lexicographic order; none if it is empty."""

@@ -97,7 +97,7 @@ def _structure(graph: DependencyGraph, markov: Markov) -> tuple[Structure, Readi
         alone = tuple((x,) for x in range(len(sizes)))
         return Structure(((),) * len(sizes), sizes, alone), Reading.FREE
     reading = Reading.GLOBAL if markov is Markov.GLOBAL else Reading.LITERAL
-    return Structure(graph.parent_indices, sizes, graph.components()), reading
+    return Structure(tuple(graph.parent_indices), sizes, graph.components()), reading
 
 
 def _impossible(network: Network, structure: Structure, number: int, place: Place) -> Statement:
@@ -233,7 +233,9 @@ def separate_parts(
     members = sorted(set(among))
     groups: list[Iterable[int]] = [together]
     groups += [(x, *problem.structure.parents[x]) for x in members]
-    groups += [s.scope for s in problem.all_statements]
+    groups += [s.scope for s in problem.statements]
+    # What can be met whatever the parents do holds its variables together only where it matters itself.
+    groups += [s.scope for x in members for s in problem.owned[x]]
     groups += [(*c.left, *c.right, *c.given) for c in problem.declared]
     above = {x: x for x in members}
     for group in groups:

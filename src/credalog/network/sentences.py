@@ -298,6 +298,11 @@ class Query:
     given: Formula = TRUE
 
     @property
+    def claims(self) -> tuple[tuple[Fraction, Formula], ...]:
+        """Return the claim as a sum of one."""
+        return ((Fraction(1), self.claim),)
+
+    @property
     def is_conditional(self) -> bool:
         """Tell a posterior from a marginal."""
         return self.given != Truth(True)

@@ -87,7 +87,7 @@ class _Loose:
         slots = {v: slot(i, v.values) for i, v in enumerate(sentence.scope)}
         claims = tuple((weight, filled(claim, slots)) for weight, claim in sentence.claims)
         given = filled(sentence.given, slots)
-        template = Sentence(claims, given, Fraction(0), Fraction(1), sentence.tau)
+        template = Sentence(claims, given, Fraction(0), Fraction(1), sentence.tau, draws=sentence.draws)
         row = (number, numbers, sentence.lower, sentence.upper)
         self._rows.setdefault(template, []).append(row)
 

@@ -5,7 +5,8 @@ which no leaf has a value. Values are minimized throughout; whoever maximizes tu
 
 The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A
 leaf stays open until its exploration has ended: an interruption loses nothing, and the search can be taken
-up again. Whoever explores many leaves at little more than the cost of one takes several.
+up again. Whoever explores many leaves at little more than the cost of one takes several; and leaves may be
+given away to be explored elsewhere.
 """
 
 from __future__ import annotations
@@ -43,18 +44,20 @@ class BranchAndBound(Generic[L]):
     def __init__(self, root: L, bound: float = -inf) -> None:
         self._numbers = count()
         self._open: list[_Open[L]] = []
+        self._taken: dict[int, _Open[L]] = {}
         self.closed = inf
         self.push(bound, root)
 
     @property
     def bound(self) -> float:
         """Return what no leaf's value is below."""
-        return min(self.closed, self._open[0].bound if self._open else inf)
+        taken = min((entry.bound for entry in self._taken.values()), default=inf)
+        return min(self.closed, taken, self._open[0].bound if self._open else inf)
 
     @property
     def is_exhausted(self) -> bool:
         """Tell whether no leaf is open."""
-        return not self._open
+        return not self._open and not self._taken
 
     def __len__(self) -> int:
         return len(self._open)
@@ -107,9 +110,29 @@ class BranchAndBound(Generic[L]):
         explored = explore([(entry.bound, entry.leaf) for entry in taken])
         for _ in taken:
             heappop(self._open)
+        self._replace(explored, enough)
+
+    def _replace(self, explored: Explored[L], enough: Callable[[], float]) -> None:
         self.closed = min(self.closed, explored.closed)
         for bound, leaf in explored.children:
             if bound >= enough():
                 self.closed = min(self.closed, bound)
             else:
                 self.push(bound, leaf)
+
+    # ---- leaves that others explore ---------------------------------------------------------------------
+
+    def take(self) -> tuple[int, float, L]:
+        """Give the weakest leaf away by a number; it counts as open until it is settled or given back."""
+        entry = heappop(self._open)
+        self._taken[entry.number] = entry
+        return entry.number, entry.bound, entry.leaf
+
+    def settle(self, number: int, explored: Explored[L], enough: Callable[[], float]) -> None:
+        """Put what became of a leaf that was given away in its place."""
+        del self._taken[number]
+        self._replace(explored, enough)
+
+    def give_back(self, number: int) -> None:
+        """Open a leaf again of which nothing was heard."""
+        heappush(self._open, self._taken.pop(number))

@@ -32,7 +32,7 @@ from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooL
 from credalog.methods import intervals
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.encoding import Encoding, above, below
+from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import factorize
 from credalog.methods.cliques.fragment import entangled_in
 from credalog.methods.cliques.models import find_models
@@ -59,7 +59,7 @@ from credalog.questions.models import encode_in_time
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
 from credalog.trusted.certify import Checker
-from credalog.trusted.rounding import enclosed, round_up
+from credalog.trusted.rounding import above, below, enclosed, round_up
 
 Assigned: TypeAlias = Mapping[int, int]
 """The state of each assigned variable, by numbers."""

@@ -78,7 +78,10 @@ def search_in_turn(
             program = program_of(reading)
         except ProblemTooLarge:
             continue
-        finding = program.search(_share(limits, len(readings) - turn), end=end, known=known)
+        share = _share(limits, len(readings) - turn)
+        # What bounds the models of a narrower reading does not bound all of them: nobody is told of it.
+        share = share if program.is_outer else replace(share, report=None)
+        finding = program.search(share, end=end, known=known)
         if not program.is_outer and finding.ending is Ending.INTERRUPTED:
             return finding.without_bound(end)
         if not program.is_outer:

@@ -10,14 +10,14 @@ copies are what the search branches on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isnan, prod
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.answer import Answer, Options, Progress, Report
+from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.reduction import Reduced, reduced, rounded, scale_of
 from credalog.network.expressions import WIDE, Combined, Linear, Part, Question, Quotient, Summand
@@ -45,7 +45,7 @@ BY_PARTS = ("bp", "printed", "sound", "points", "sets", "nilsson")
 
 def answer(engine: Engine, asked: Combined, options: Options = Options()) -> Answer:
     """Bound a sum or a quotient over all models in which its conditions are possible."""
-    return _Combination(engine, asked, options).answer()
+    return _Combination(engine.near(asked.scope), asked, options).answer()
 
 
 def ask(engine: Engine, asked: Question, options: Options = Options()) -> Answer:
@@ -98,6 +98,7 @@ class _Combination:
         self.options = options
         self.budget = Budget.of(options.timeout)
         self.interval = vacuous(scale_of(asked))
+        self.telling = options.telling(asked, self.interval.scale)
         self.tried: dict[str, None] = {}
         self.method = options.method
         self.is_interrupted = False
@@ -116,7 +117,9 @@ class _Combination:
             self.is_interrupted = True
         status = self.interval.status(self.options.tolerance)
         seconds, tried = self.budget.elapsed, tuple(self.tried)
-        return Answer(self.asked, self.interval, status, self.method, seconds, self.is_interrupted, tried)
+        found = Answer(self.asked, self.interval, status, self.method, seconds, self.is_interrupted, tried)
+        # Where somebody else tells of a larger question, the last word is theirs.
+        return found if self.telling is self.options.report else found.told(self.telling)
 
     def by_parts(self) -> Interval | None:
         """Return what follows from the parts alone."""
@@ -194,7 +197,7 @@ class _Combination:
             self.options,
             timeout=budget.for_solver,
             tolerance=self._finer(found),
-            report=self._translating(found),
+            report=self.telling.through(meaning_of(found, self.interval.scale)),
         )
         got = reduced_engine(self.engine, found).query(found.query, options)
         self.tried |= dict.fromkeys(got.tried)
@@ -210,20 +213,6 @@ class _Combination:
             return self.options.tolerance / steep**2
         low, high = (found.way.value(p, down=True) for p in (0.0, 1.0))
         return min(1.0, self.options.tolerance * self.asked.unit / max(high - low, 1e-9))
-
-    def _translating(self, found: Reduced) -> Report | None:
-        """Return who is told of the work under way, on the scale of the question."""
-        tell = self.options.report
-        if tell is None:
-            return None
-
-        def report(progress: Progress) -> None:
-            seen = progress.witnessed
-            bound = found.way.value(progress.bound, down=True)
-            value = None if seen is None else found.way.value(seen, down=True)
-            tell(replace(progress, bound=bound, witnessed=value))
-
-        return report
 
     def _translated(self, found: Reduced, got: Answer, end: End) -> Endpoint:
         """Return one end on the scale of the question; its value is read off the model itself."""
@@ -257,6 +246,7 @@ class _Combination:
 
     def _learn(self, found: Interval) -> None:
         self.interval = self.interval.joined(found)
+        self.telling.tell_both(self.interval, stage=next(reversed(self.tried), ""))
 
     def _attain(self, models: Iterable[Distribution]) -> None:
         """Read the question off models that attain its parts, where the checker accepts them for it."""
@@ -272,6 +262,17 @@ class _Combination:
         known = (v for factor in model.factors for v in factor.block)
         said = self.engine.network.about(known)
         return self.engine.cliques.admits(model, said, self.asked.scope, self.budget)
+
+
+def meaning_of(found: Reduced, scale: Scale) -> Callable[[Interval], Interval]:
+    """Return what an interval of the probability that stands for a question means for the question."""
+
+    def end_of(one: Endpoint, end: End) -> Endpoint:
+        is_lower, seen = end is End.LOWER, one.witnessed
+        value = None if seen is None else found.way.value(seen, down=not is_lower)
+        return Endpoint(found.way.value(one.bound, down=is_lower), value, one.warrant)
+
+    return lambda known: Interval(*(end_of(known[end], end) for end in End), scale=scale)
 
 
 def alone(part: Part) -> Linear:

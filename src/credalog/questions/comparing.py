@@ -24,7 +24,7 @@ from credalog.network.sentences import Contrast, Network, Query, Sentence, Weigh
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval
 from credalog.numbers.printed import Printed
-from credalog.questions.combined import alone, answer, bounded_by_parts, reduced_engine, value_in
+from credalog.questions.combined import alone, answer, bounded_by_parts, meaning_of, reduced_engine, value_in
 from credalog.questions.decide import Decision, Relation, Verdict, decide
 from credalog.theory import span
 
@@ -60,7 +60,9 @@ def decided(engine: Engine, statement: Statement, options: Options = Options()) 
     asked, relation, threshold = statement.asked, statement.relation, statement.threshold
     if isinstance(asked, Query):
         return decide(engine, asked, threshold, options, relation=relation)
-    return _Combined(engine, asked, relation, threshold, options).decide()
+    telling = options.telling(asked, scale_of(asked))
+    heard = replace(options, report=telling)
+    return _Combined(engine, asked, relation, threshold, heard).decide().told(telling, options)
 
 
 class _Combined:
@@ -133,6 +135,9 @@ class _Combined:
 
     def _of_whole(self, found: Reduced, options: Options) -> Decision:
         """Decide the statement about the probability that stands for the question."""
+        scale = scale_of(self.asked)
+        telling = options.telling(self.asked, scale).through(meaning_of(found, scale))
+        options = replace(options, report=telling)
         threshold = found.way.threshold(self.threshold)
         asked = min(max(threshold, Fraction(0)), Fraction(1))
         settled = decide(

@@ -22,9 +22,11 @@ from math import inf
 from typing import Any
 
 from credalog.errors import CredalogError, LanguageError, ProblemTooLarge, no_model
-from credalog.methods.answer import Options, Progress
+from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.glances import Glances
 from credalog.methods.cliques.search import Ending, Limits, Witness
+from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
 from credalog.network.expressions import Linear, Question, Summand, simplified
 from credalog.network.formulas import canonical
@@ -57,6 +59,9 @@ SEARCH_SHARE = 0.5
 
 EXTENSION_SHARE = 0.5
 """The share of the time in which to find a model of the parts that the query does not see."""
+
+
+INTERRUPTED = "interrupted"
 
 
 class Relation(Enum):
@@ -94,6 +99,12 @@ class Decision(Printed):
     def statement(self) -> str:
         """Return what was to be decided, in words."""
         return f"{self.query} {self.relation.value} {unparse_number(self.threshold)}"
+
+    def told(self, telling: Telling, options: Options) -> Decision:
+        """Return the decision, once it is told to whoever followed the work, unless that is up to others."""
+        if telling is not options.report and self.stage != INTERRUPTED:
+            telling.close(self.interval, self.stage)
+        return self
 
     def __str__(self) -> str:
         return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"
@@ -147,14 +158,16 @@ def decide(
     # A float means the decimal its user typed.
     exact = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
     budget = Budget.of(options.timeout)
+    telling = options.telling(asked)
     try:
         with spending(budget):
-            return _Comparison(engine, asked, exact, relation, options).decide()
+            near, heard = engine.near(asked.scope), replace(options, report=telling)
+            return _Comparison(near, asked, exact, relation, heard).decide().told(telling, options)
     except (KeyboardInterrupt, OutOfTime) as stopped:
         # Not even the comparison could be set up.
         is_interrupted = isinstance(stopped, KeyboardInterrupt)
         interval = VACUOUS if is_interrupted else engine.hasty_bounds(asked)
-        why = "interrupted" if is_interrupted else "time was up"
+        why = INTERRUPTED if is_interrupted else "time was up"
         verdict = _by_bounds(interval, relation, exact)
         return Decision(asked, relation, exact, verdict, interval, why, budget.elapsed)
 
@@ -183,7 +196,10 @@ class _Comparison:
         self.asked = asked
         self.threshold = threshold
         self.relation = relation
+        self.telling = options.telling(asked)
         self.options = options
+        # A witness of a search is told of once it is checked.
+        self.glances = Glances(self.telling, lambda witness: False)
         self.budget = Budget.of(options.timeout)
         self.holding = End.LOWER if relation is Relation.AT_LEAST else End.UPPER
         self.part = engine.part(asked)
@@ -210,7 +226,7 @@ class _Comparison:
                 if self._verdict is not Verdict.UNDECIDED or self.budget.is_spent:
                     break
         except KeyboardInterrupt:
-            reached = "interrupted"
+            reached = INTERRUPTED
         except OutOfTime:
             reached = "time was up"
         if self._verdict is Verdict.UNDECIDED and self.lacks_extension:
@@ -290,6 +306,7 @@ class _Comparison:
                 bound, witness = program.glance(self.budget.share(SEARCH_SHARE), end=end)
                 self.interval = self.interval.learning(bound, end)
                 self._attain(witness)
+                self.telling.tell_both(self.interval, stage="relaxation")
 
     def _prove_exactly(self) -> None:
         """Prove in rational arithmetic the bounds of relaxations that end at the threshold."""
@@ -334,7 +351,8 @@ class _Comparison:
     def _search_end(self, budget: Budget, *, end: End) -> None:
         tolerance = FINER * self.options.tolerance
         decided = self._answers(end)
-        limits = Limits(tolerance, budget, report=self._report, decided=decided, gap=absolute_gap)
+        report = self.glances.of(end, "search")
+        limits = Limits(tolerance, budget, report=report, decided=decided, gap=absolute_gap)
         readings = readings_of(self.part.problem)
         finding = search_in_turn(readings, self._program, limits, end=end, known=self.witness)
         if finding.ending is Ending.EMPTY:
@@ -342,6 +360,7 @@ class _Comparison:
             return
         self._attain(finding.witness)
         self.interval = self.interval.learning(replace(finding.endpoint, witnessed=None), end)
+        self.telling.tell_both(self.interval, stage="search")
         if finding.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -362,10 +381,6 @@ class _Comparison:
         self.interval = self.interval.joined(answer.interval)
         if answer.interrupted:
             raise KeyboardInterrupt
-
-    def _report(self, bound: float, witnessed: float | None) -> None:
-        if self.options.report is not None:
-            self.options.report(Progress("threshold", bound, witnessed, self.budget.elapsed))
 
     def _program(self, reading: Reading) -> Bounding:
         """Encode the query in one reading, once."""

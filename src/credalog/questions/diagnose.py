@@ -260,7 +260,7 @@ def _diagnoses(
     network: Network, options: Options, weights: Mapping[str, float], budget: Budget
 ) -> Iterator[Diagnosis]:
     """Yield what is known, more each time: the verdict, a model; or a conflict, then ever cheaper repairs."""
-    prices = _prices(network, weights)
+    prices = _prices(network, weights) if weights else None
     engine = Engine(network, options.markov)
     has_model = engine.is_consistent(options, budget.share(VERDICT_SHARE))
     if has_model is None and any(_is_empty(one, budget) for one in _windows(engine, budget.share(0.8))):
@@ -274,6 +274,7 @@ def _diagnoses(
         yield Diagnosis(Consistency.INCONSISTENT)
         found = _minimal_conflict(_Checks(network, options, budget.share(VERDICT_SHARE)))
         yield Diagnosis(Consistency.INCONSISTENT, conflict=found)
+        prices = prices or _prices(network, weights)
         for settled in _Repairs(network, options, prices, budget).run(found):
             yield Diagnosis(Consistency.INCONSISTENT, conflict=found, repair=settled)
 

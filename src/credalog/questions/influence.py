@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options
@@ -46,6 +46,9 @@ from credalog.questions.models import encode_in_time
 from credalog.questions.widening import silenced
 from credalog.show.html import Bar, as_html
 from credalog.tables import credal as credal_networks
+
+if TYPE_CHECKING:
+    from credalog.show.canvas import Picture
 
 MOST = 20
 """How many sentences are tried, unless told otherwise."""
@@ -146,10 +149,26 @@ class Explanation(Printed):
             "doubt": self.doubt,
         }
 
+    @property
+    def _moving(self) -> list[Influence]:
+        """Return the sentences that hold an end, the strongest first."""
+        moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
+        return sorted(moving, key=lambda one: -max(one.lower_move, one.upper_move))
+
+    def plot(self, *, title: str = "") -> Picture:
+        """Draw a tornado: how far the interval widens without each sentence that holds it."""
+        from credalog.show.plots import Line, tornado
+
+        without = [
+            Line(one.sentence.name, one.answer.interval, remark="only bounded" if one.is_bounded else "")
+            for one in self._moving
+        ]
+        whole = Line("as it stands", self.answer.interval)
+        return tornado(whole, without, title=title or str(self.answer.query))
+
     def _repr_html_(self) -> str:
         bars = [Bar(str(self.answer.query), self.answer.interval, "as it stands")]
-        moving = [one for one in self.influences if max(one.lower_move, one.upper_move) > 0.0]
-        moving.sort(key=lambda one: -max(one.lower_move, one.upper_move))
+        moving = self._moving
         remarks = ("only bounded" if one.is_bounded else "" for one in moving)
         bars += [
             Bar(f"without {one.sentence.name}", one.answer.interval, remark)
@@ -261,8 +280,9 @@ def explain(
 
     Somebody wrote the first `stated` sentences, and those that stand for one across conditions.
     """
-    budget, own = Budget.of(options.timeout), _own(network, stated)
-    engine = Engine(network, options.markov)
+    budget = Budget.of(options.timeout)
+    engine = _near_engine(network, asked, options, budget)
+    network, own = engine.network, _own(engine.network, stated)
     answer = ask(engine, asked, _within(options, budget.share(FIRST_SHARE)))
     if answer.interrupted:
         return Explanation(answer, (), (), tuple(own.values()), is_interrupted=True)
@@ -289,6 +309,14 @@ def explain(
         for number, other in sorted(without.items())
     )
     return Explanation(answer, influences, silent, untried, is_interrupted)
+
+
+def _near_engine(network: Network, asked: Question, options: Options, budget: Budget) -> Engine:
+    """Return the engine of a network, of a large one that of what bears on the question."""
+    whole = Engine(network, options.markov)
+    with suppress(OutOfTime), spending(budget):
+        return whole.near(asked.scope)
+    return whole
 
 
 def _own(network: Network, stated: int | None) -> dict[int, Sentence]:
@@ -503,7 +531,7 @@ class _Imagined:
 
 
 def _parents(network: Network) -> tuple[tuple[int, ...], ...]:
-    return dependency_graph(network).parent_indices
+    return tuple(dependency_graph(network).parent_indices)
 
 
 def _reached(found: Endpoint) -> Fraction:

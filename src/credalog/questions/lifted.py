@@ -17,10 +17,12 @@ from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooL
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.answering import Lifted, Stage
+from credalog.methods.progress import Telling, bounds_alone, values_alone
+from credalog.methods.reduction import scale_of
 from credalog.network.expressions import Question
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import VACUOUS, End, Interval, Status
+from credalog.numbers.interval import VACUOUS, End, Status
 from credalog.questions import decide as decisions
 from credalog.questions.combined import ask
 from credalog.questions.decide import Decision, Relation, Verdict
@@ -37,6 +39,11 @@ def query(
     lifted: Lifted, asked: Question, options: Options, whole: Callable[[], Engine] | None = None
 ) -> Answer:
     """Ask slices; on what they leave open ask the whole network, where it may be grounded."""
+    telling = options.telling(asked, scale_of(asked))
+    return _asked(lifted, asked, replace(options, report=telling), whole).told(telling)
+
+
+def _asked(lifted: Lifted, asked: Question, options: Options, whole: Callable[[], Engine] | None) -> Answer:
     if whole is None:
         return lifted.query(asked, options, ask)
     budget = Budget.of(options.timeout)
@@ -66,12 +73,12 @@ def decide(
 
     What is left open is decided on the whole network, where it may be grounded.
     """
-    budget = Budget.of(options.timeout)
+    budget, options = Budget.of(options.timeout), replace(options, report=options.telling(asked))
     settle = partial(decisions.decide, asked=asked, threshold=threshold, relation=relation)
     share = budget if whole is None else budget.share(FIRST_SHARE)
     interval, verdict, name = VACUOUS, Verdict.UNDECIDED, "slices"
     for found, is_slice in _decisions(lifted, settle, asked, options, share):
-        interval = interval.joined(_bounds(found.interval) if is_slice else _attained(found.interval))
+        interval = interval.joined(bounds_alone(found.interval) if is_slice else values_alone(found.interval))
         if is_slice and found.verdict in (Verdict.CERTAIN, Verdict.EXCLUDED):
             verdict = found.verdict
         elif not is_slice and found.verdict is Verdict.UNDETERMINED:
@@ -87,28 +94,23 @@ def _decisions(
     lifted: Lifted, settle: Callable[..., Decision], asked: Query, options: Options, budget: Budget
 ) -> Iterator[tuple[Decision, bool]]:
     """Yield what slices decide, and what the models of each do; the flag tells a slice."""
+    telling = options.telling(asked)
     for stage in lifted.stages(asked, budget):
-        yield settle(lifted.engine(stage.slice), options=_within(options, budget.share(0.3))), True
+        slice_options = _heard(options, telling.through(bounds_alone), budget)
+        yield settle(lifted.engine(stage.slice), options=slice_options), True
         for residue in lifted.residues(stage, asked, budget.share(0.3)):
             with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
                 engine = Engine(residue.network, lifted.markov, residue.frame)
-                yield settle(engine, options=_within(options, budget.share(0.3))), False
+                yield settle(engine, options=_heard(options, telling.through(values_alone), budget)), False
+
+
+def _heard(options: Options, telling: Telling, budget: Budget) -> Options:
+    """Return the options of one step, for a part of the time, and who is told of it."""
+    return replace(_within(options, budget.share(0.3)), report=telling)
 
 
 def _within(options: Options, budget: Budget) -> Options:
     return replace(options, method="auto", timeout=budget.for_solver)
-
-
-def _bounds(interval: Interval) -> Interval:
-    """Return what is proved of an interval, without what attains it."""
-    return Interval(*(replace(interval[end], witnessed=None, model=None) for end in End))
-
-
-def _attained(interval: Interval) -> Interval:
-    """Return what attains an interval, without what is proved of it."""
-    return Interval(
-        *(replace(VACUOUS[end], witnessed=interval[end].witnessed, model=interval[end].model) for end in End)
-    )
 
 
 # ---- explanations ---------------------------------------------------------------------------------------
@@ -150,12 +152,12 @@ def _without(lifted: Lifted, stage: Stage, sentence: Sentence, answer: Answer, o
     spared = replace(stage.slice, network=_silent(stage.slice.network, sentence))
     frame = stage.slice.frame or stage.slice.network
     bounding = Engine(spared.network, lifted.engine(stage.slice).markov, frame)
-    interval = _bounds(bounding.query(asked, _within(options, budget.share(0.5))).interval)
+    interval = bounds_alone(bounding.query(asked, _within(options, budget.share(0.5))).interval)
     for residue in lifted.residues(stage, asked, budget):
         with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
             engine = Engine(_silent(residue.network, sentence), lifted.markov, residue.frame)
             found = engine.query(asked, _within(options, budget.share(0.5)))
-            interval = interval.joined(_attained(found.interval))
+            interval = interval.joined(values_alone(found.interval))
         if interval.status(options.tolerance) is Status.EXACT:
             break
     return replace(answer, interval=interval, status=interval.status(options.tolerance))

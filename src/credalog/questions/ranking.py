@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from credalog.errors import CredalogError
 from credalog.methods.answer import Answer, Options
@@ -22,6 +23,9 @@ from credalog.numbers.budget import Budget, OutOfTime, require_time, spending
 from credalog.numbers.printed import Printed
 from credalog.questions.combined import ask
 from credalog.questions.influence import FIRST_SHARE, MOST, Measurement, candidates, measure
+
+if TYPE_CHECKING:
+    from credalog.show.canvas import Picture
 
 __all__ = ["POSITIONS", "Ranking", "rank"]
 
@@ -57,6 +61,20 @@ class Ranking(Printed):
             return f"{self.before}: no measurement was looked at"
         best = self.measurements[0]
         return f"{self.before}: find out {best.known.query} first; {best}"
+
+    def plot(self, *, title: str = "") -> Picture:
+        """Draw how wide the interval would be after each measurement."""
+        from credalog.show.plots import Worth, worth_plot
+
+        now = self.before.upper - self.before.lower
+        rows = [
+            Worth(str(one.known.query), one.at_most, (one.best, one.worst) if one.widths else None)
+            for one in self
+        ]
+        return worth_plot(now, rows, title=title or f"width of {self.before.query}")
+
+    def _repr_html_(self) -> str:
+        return self.plot().svg() if self.measurements else f"<p>{escape(str(self))}</p>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` writes."""

@@ -1,59 +1,89 @@
-"""Place the nodes of a directed graph in layers, so that most edges point down.
+"""Place the nodes of a directed graph in layers, so that most edges point down and all fit a page.
 
-Input: the widths of the nodes and the edges between them, as numbers. Output: `Layout`: a point for every
-node and a polyline for every edge. The method is Sugiyama's (1981): turn back edges round, layer by longest
-path, split long edges, order each layer by the mean of its neighbours, then choose coordinates; knows
-nothing of logic and needs no library.
+Input: the sizes of the nodes and the edges between them, as numbers. Output: `Layout`: a point for every
+node and a curve for every edge. The method is Sugiyama's (1981): turn back edges round, layer by longest
+path and shorten edges, split long edges, order each layer by the mean of its neighbours, choose coordinates.
+A layer that is wider than the page is wrapped: its nodes are dealt out to several layers like bricks.
+
+Between two layers there is a channel without nodes. A curve changes its abscissa in channels only, and
+crosses a layer upright, where the layer keeps a place free for it; so no edge runs behind a node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 from typing import TypeAlias
 
-Point: TypeAlias = tuple[float, float]
+from credalog.show.canvas import Curve, Point, straight
+
 Edge: TypeAlias = tuple[int, int]
+Size: TypeAlias = tuple[float, float]
 
 SWEEPS = 24
 """How often the layers are reordered, up and down in turn."""
 
-GAP = 26.0
-"""The free space between neighbours in a layer."""
+GAP, JOINT_GAP = 26.0, 12.0
+"""The free space between two nodes of a layer, and between an edge that passes and what is beside it."""
 
-JOINT_WIDTH = 12.0
-"""What a long edge takes up in the layers it passes."""
+CHANNEL, WIDEST_CHANNEL = 38.0, 110.0
+"""The height of the space between two layers, and how far long edges may stretch it."""
 
-LAYER_HEIGHT = 92.0
-"""The distance between two layers."""
+SLOPE = 0.09
+"""A channel is at least so many times as high as its longest edge is wide."""
+
+PORT = 9.0
+"""The distance between two edges where they meet a node."""
+
+PAGE: Size = (1200.0, 850.0)
+"""What can be seen at once; a larger picture is shown smaller, and the layout avoids that."""
+
+TINY = 0.05
+"""A shorter piece of a curve is left out."""
+
+NARROWEST = 260.0
+"""Layers narrower than this are not wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything goes; `width` and `height` hold all nodes with their margins."""
+    """Where everything goes; `width` and `height` hold all nodes, with no margin."""
 
     nodes: tuple[Point, ...]
-    edges: dict[Edge, tuple[Point, ...]]
+    edges: Mapping[Edge, Curve]
     width: float
     height: float
 
 
 def lay_out(
-    widths: Sequence[float], edges: Iterable[Edge], *, upwards: AbstractSet[Edge] = frozenset()
+    sizes: Sequence[Size], edges: Iterable[Edge], *, upwards: AbstractSet[Edge] = frozenset()
 ) -> Layout:
-    """Place nodes of the given widths; edges are pairs of node numbers, those in `upwards` point up.
+    """Place nodes of the given sizes; edges are pairs of node numbers, those in `upwards` point up.
 
     There is at most one edge between two nodes, and none from a node to itself.
     """
-    down = _downwards(len(widths), list(edges), upwards)
-    layer = _layers(len(widths), down.values())
-    board = _Board(list(widths), layer)
-    routes = {edge: board.route(turned) for edge, turned in down.items()}
+    if not sizes:
+        return Layout((), {}, 0.0, 0.0)
+    down = _downwards(len(sizes), list(edges), upwards)
+    steps = list(down.values())
+    layer = _shortened(_layers(len(sizes), steps), steps)
+    board = _Board(sizes, layer, range(len(sizes)), steps)
     board.order()
+    wrapped = _wrapped(board, steps)
+    if wrapped != layer:
+        board = _Board(sizes, wrapped, board.positions(), steps)
+        board.order()
     board.place()
-    return board.layout(len(widths), down, routes)
+    curves = board.curves()
+    turned = {edge: curves[way] if way == edge else curves[way][::-1] for edge, way in down.items()}
+    return board.layout(turned)
+
+
+# ---- layers -------------------------------------------------------------------------------------------
 
 
 def _downwards(count: int, edges: list[Edge], upwards: AbstractSet[Edge]) -> dict[Edge, Edge]:
@@ -89,16 +119,12 @@ def _closing(count: int, edges: Iterable[Edge]) -> set[Edge]:
 
 def _layers(count: int, edges: Iterable[Edge]) -> list[int]:
     """Return the length of the longest path to each node of an acyclic graph."""
-    sources: list[set[int]] = [set() for _ in range(count)]
-    targets: list[set[int]] = [set() for _ in range(count)]
-    for source, target in edges:
-        sources[target].add(source)
-        targets[source].add(target)
+    sources, targets = _neighbours(count, edges)
     layer = [0] * count
     missing = [len(row) for row in sources]
     ready = [node for node in range(count) if not missing[node]]
     for node in ready:
-        for target in sorted(targets[node]):
+        for target in targets[node]:
             layer[target] = max(layer[target], layer[node] + 1)
             missing[target] -= 1
             if not missing[target]:
@@ -106,106 +132,290 @@ def _layers(count: int, edges: Iterable[Edge]) -> list[int]:
     return layer
 
 
+def _neighbours(count: int, edges: Iterable[Edge]) -> tuple[list[list[int]], list[list[int]]]:
+    sources: list[list[int]] = [[] for _ in range(count)]
+    targets: list[list[int]] = [[] for _ in range(count)]
+    for source, target in edges:
+        sources[target].append(source)
+        targets[source].append(target)
+    return sources, targets
+
+
+def _shortened(layer: Sequence[int], edges: Sequence[Edge]) -> list[int]:
+    """Move nodes to where their edges are short: down to their children if most of these wait for them."""
+    moved = list(layer)
+    sources, targets = _neighbours(len(moved), edges)
+    for _ in range(SWEEPS):
+        before = list(moved)
+        for node in sorted(range(len(moved)), key=lambda v: -moved[v]):
+            if len(targets[node]) > len(sources[node]):
+                moved[node] = min(moved[t] for t in targets[node]) - 1
+            elif sources[node] and len(sources[node]) > len(targets[node]):
+                moved[node] = max(moved[s] for s in sources[node]) + 1
+        if moved == before:
+            break
+    used = {row: i for i, row in enumerate(sorted(set(moved)))}
+    return [used[row] for row in moved]
+
+
+def _wrapped(board: _Board, edges: Sequence[Edge]) -> list[int]:
+    """Deal the nodes of wide layers out to several, so that the whole is seen as large as can be.
+
+    Neighbours go to different layers, like bricks: so edges of one pass between those of the next.
+    """
+    sizes = board.sizes[: board.count]
+    rows = [[node for node in row if node < board.count] for row in board.rows]
+    widest = max(_row_width(sizes, row) for row in rows)
+    widths, width = [widest], widest
+    while (width := width / 1.15) > NARROWEST:
+        widths.append(width)
+    layerings = [_dealt(sizes, rows, width) for width in widths]
+    return max(layerings, key=lambda layer: round(_scale(sizes, layer, edges), 3))
+
+
+def _row_width(sizes: Sequence[Size], row: Sequence[int]) -> float:
+    return sum(sizes[node][0] + GAP for node in row)
+
+
+def _dealt(sizes: Sequence[Size], rows: Sequence[Sequence[int]], width: float) -> list[int]:
+    layer = [0] * len(sizes)
+    first = 0
+    for row in rows:
+        parts = max(1, min(ceil(_row_width(sizes, row) / width), len(row)))
+        for i, node in enumerate(row):
+            layer[node] = first + i % parts
+        first += parts
+    return layer
+
+
+def _scale(sizes: Sequence[Size], layer: Sequence[int], edges: Sequence[Edge]) -> float:
+    """Estimate how large a layering is shown on a page, 1 being its full size."""
+    count = 1 + max(layer)
+    widths, heights = [0.0] * count, [0.0] * count
+    for (width, height), row in zip(sizes, layer, strict=True):
+        widths[row] += width + GAP
+        heights[row] = max(heights[row], height)
+    for source, target in edges:
+        for row in range(layer[source] + 1, layer[target]):
+            widths[row] += JOINT_GAP
+    across = max(widths)
+    channel = min(max(CHANNEL, 0.4 * SLOPE * across), WIDEST_CHANNEL)
+    return min(1.0, PAGE[0] / across, PAGE[1] / (sum(heights) + channel * (count - 1)))
+
+
+# ---- the board ----------------------------------------------------------------------------------------
+
+
 class _Board:
     """The layers being filled: real nodes first, then the joints of long edges."""
 
-    def __init__(self, widths: list[float], layer: list[int]) -> None:
-        self.widths = widths
-        self.layer = layer
-        self.rows: list[list[int]] = [[] for _ in range(1 + max(layer, default=0))]
-        for node, row in enumerate(layer):
-            self.rows[row].append(node)
-        self.above: dict[int, list[int]] = {node: [] for node in range(len(widths))}
-        self.below: dict[int, list[int]] = {node: [] for node in range(len(widths))}
+    def __init__(
+        self, sizes: Sequence[Size], layer: Sequence[int], order: Sequence[float], edges: Iterable[Edge]
+    ) -> None:
+        self.count = len(sizes)
+        self.sizes = list(sizes)
+        self.layer = list(layer)
         self.x: list[float] = []
+        self.rows: list[list[int]] = [[] for _ in range(1 + max(layer))]
+        for node in range(self.count):
+            self.rows[layer[node]].append(node)
+        self._wanted = [float(order[node]) for node in range(self.count)]
+        self.above: list[list[int]] = [[] for _ in sizes]
+        self.below: list[list[int]] = [[] for _ in sizes]
+        self.routes = {edge: self._route(edge) for edge in edges}
+        for row in self.rows:
+            row.sort(key=self._wanted.__getitem__)
 
-    def route(self, edge: Edge) -> list[int]:
+    def _route(self, edge: Edge) -> list[int]:
         """Split a downward edge into steps of one layer, and return the nodes and joints it visits."""
         source, target = edge
-        joints = [self._joint(row) for row in range(self.layer[source] + 1, self.layer[target])]
+        first, last = self.layer[source], self.layer[target]
+        begin, way = self._wanted[source], self._wanted[target] - self._wanted[source]
+        # A long edge begins where a straight one would be.
+        joints = [
+            self._joint(row, begin + way * (row - first) / (last - first)) for row in range(first + 1, last)
+        ]
         path = [source, *joints, target]
         for upper, lower in pairwise(path):
             self.below[upper].append(lower)
             self.above[lower].append(upper)
         return path
 
-    def _joint(self, row: int) -> int:
-        joint = len(self.widths)
-        self.widths.append(JOINT_WIDTH)
+    def _joint(self, row: int, wanted: float) -> int:
+        joint = len(self.sizes)
+        self._wanted.append(wanted)
+        self.sizes.append((0.0, 0.0))
         self.layer.append(row)
         self.rows[row].append(joint)
-        self.above[joint], self.below[joint] = [], []
+        self.above.append([])
+        self.below.append([])
         return joint
+
+    def positions(self) -> list[float]:
+        """Return where each node stands in its layer, as a share of the layer."""
+        shares = [0.0] * len(self.sizes)
+        for row in self.rows:
+            for i, node in enumerate(row):
+                shares[node] = (i + 0.5) / len(row)
+        return shares[: self.count]
+
+    # ---- the order within layers ----
 
     def order(self) -> None:
         """Sort each layer by the mean position of its neighbours; keep the order with fewest crossings."""
         best = [list(row) for row in self.rows]
         fewest = self._crossings()
         for sweep in range(SWEEPS):
+            if not fewest:
+                break
             self._sweep(self.below if sweep % 2 else self.above)
             crossings = self._crossings()
             if crossings < fewest:
                 best, fewest = [list(row) for row in self.rows], crossings
         self.rows = best
 
-    def _sweep(self, neighbours: dict[int, list[int]]) -> None:
+    def _sweep(self, neighbours: list[list[int]]) -> None:
         rows = self.rows if neighbours is self.above else self.rows[::-1]
-        position = {node: float(i) for row in self.rows for i, node in enumerate(row)}
+        place = self._shares()
         for row in rows:
-            row.sort(key=lambda node: _mean([position[n] for n in neighbours[node]], position[node]))
-            position.update((node, float(i)) for i, node in enumerate(row))
+            row.sort(key=lambda node: _mean([place[n] for n in neighbours[node]], place[node]))
+            place.update((node, (i + 0.5) / len(row)) for i, node in enumerate(row))
+
+    def _shares(self) -> dict[int, float]:
+        return {node: (i + 0.5) / len(row) for row in self.rows for i, node in enumerate(row)}
 
     def _crossings(self) -> int:
-        position = {node: i for row in self.rows for i, node in enumerate(row)}
+        place = {node: i for row in self.rows for i, node in enumerate(row)}
         total = 0
         for row in self.rows:
-            ends = [position[t] for node in row for t in sorted(self.below[node], key=position.__getitem__)]
-            total += sum(a > b for i, a in enumerate(ends) for b in ends[i + 1 :])
+            before: list[int] = []
+            for node in row:
+                ends = [place[t] for t in self.below[node]]
+                total += sum(len(before) - bisect_right(before, end) for end in ends)
+                for end in ends:
+                    insort(before, end)
         return total
+
+    # ---- coordinates ----
 
     def place(self) -> None:
         """Choose abscissae: each node as near to the mean of its neighbours as it can be without overlap."""
-        self.x = [0.0] * len(self.widths)
+        self.x = [0.0] * len(self.sizes)
         for row in self.rows:
-            self._place_row(row, [0.0] * len(row))
-        for sweep in range(SWEEPS):
-            neighbours = self.below if sweep % 2 else self.above
-            for row in self.rows if neighbours is self.above else self.rows[::-1]:
-                self._place_row(row, [_mean([self.x[n] for n in neighbours[v]], self.x[v]) for v in row])
+            self._place_row(row, [0.0] * len(row), [1.0] * len(row))
+        both = [[*up, *down] for up, down in zip(self.above, self.below, strict=True)]
+        for sweep in range(2 * SWEEPS):
+            neighbours = both if sweep >= SWEEPS else self.below if sweep % 2 else self.above
+            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
+                pulls = [self._pull(node, neighbours[node]) for node in row]
+                self._place_row(row, [at for at, _ in pulls], [weight for _, weight in pulls])
 
-    def _place_row(self, row: list[int], wanted: list[float]) -> None:
+    def _pull(self, node: int, neighbours: Sequence[int]) -> tuple[float, float]:
+        """Return where a node is drawn to, and how strongly: a long edge wants to be straight."""
+        if not neighbours:
+            return self.x[node], 0.1
+        weights = [self._weight(node, other) for other in neighbours]
+        total = sum(weights)
+        return sum(w * self.x[other] for w, other in zip(weights, neighbours, strict=True)) / total, total
+
+    def _weight(self, node: int, other: int) -> float:
+        joints = (node >= self.count) + (other >= self.count)
+        return (1.0, 3.0, 40.0)[joints]
+
+    def _place_row(self, row: list[int], wanted: Sequence[float], weights: Sequence[float]) -> None:
         offsets = [0.0]
         for left, right in pairwise(row):
-            offsets.append(offsets[-1] + (self.widths[left] + self.widths[right]) / 2 + GAP)
-        shifts = _ascending([w - o for w, o in zip(wanted, offsets, strict=False)])
+            offsets.append(offsets[-1] + self._distance(left, right))
+        shifts = ascending([w - o for w, o in zip(wanted, offsets, strict=False)], weights)
         for node, shift, offset in zip(row, shifts, offsets, strict=False):
             self.x[node] = shift + offset
 
-    def layout(self, count: int, down: dict[Edge, Edge], routes: dict[Edge, list[int]]) -> Layout:
-        """Shift everything into the positive quadrant and read off points and polylines."""
-        lefts = [x - w / 2 for x, w in zip(self.x, self.widths, strict=True)]
-        rights = [x + w / 2 for x, w in zip(self.x, self.widths, strict=True)]
-        left = min(lefts, default=0.0) - GAP
-        points = [(x - left, LAYER_HEIGHT * (row + 0.5)) for x, row in zip(self.x, self.layer, strict=True)]
-        lines = {
-            edge: tuple(points[n] for n in (path if down[edge] == edge else path[::-1]))
-            for edge, path in routes.items()
-        }
-        width = max(rights, default=0.0) + GAP - left
-        return Layout(tuple(points[:count]), lines, width, LAYER_HEIGHT * len(self.rows))
+    def _distance(self, left: int, right: int) -> float:
+        has_joint = left >= self.count or right >= self.count
+        return (self.sizes[left][0] + self.sizes[right][0]) / 2 + (JOINT_GAP if has_joint else GAP)
+
+    def _tops(self) -> list[tuple[float, float]]:
+        """Return where each layer begins and ends; a channel with long edges is higher."""
+        found: list[tuple[float, float]] = []
+        top = 0.0
+        for row in self.rows:
+            bottom = top + max(self.sizes[node][1] for node in row)
+            found.append((top, bottom))
+            runs = [abs(self.x[node] - self.x[child]) for node in row for child in self.below[node]]
+            top = bottom + min(max(CHANNEL, SLOPE * max(runs, default=0.0)), WIDEST_CHANNEL)
+        return found
+
+    # ---- curves ----
+
+    def curves(self) -> dict[Edge, Curve]:
+        """Return the curve of every downward edge, ports spread over the nodes that it joins."""
+        layers = self._tops()
+        leaving, entering = self._ports(self.below), self._ports(self.above)
+        found: dict[Edge, Curve] = {}
+        for edge, path in self.routes.items():
+            crossings = [self.x[node] for node in path]
+            crossings[0] = leaving[path[0], path[1]]
+            crossings[-1] = entering[path[-1], path[-2]]
+            spans = [layers[self.layer[node]] for node in path]
+            middles = [
+                (sum(span) / 2, self.sizes[node][1] / 2) for span, node in zip(spans, path, strict=True)
+            ]
+            start = middles[0][0] + middles[0][1]
+            end = middles[-1][0] - middles[-1][1]
+            found[edge] = _curve(crossings, spans, start, end)
+        return found
+
+    def _ports(self, neighbours: list[list[int]]) -> dict[tuple[int, int], float]:
+        """Return at which abscissa each edge meets its node."""
+        ports: dict[tuple[int, int], float] = {}
+        for node in range(self.count):
+            others = sorted(neighbours[node], key=self.x.__getitem__)
+            room = max(self.sizes[node][0] - 16.0, 0.0)
+            step = min(PORT, room / max(len(others) - 1, 1))
+            for i, other in enumerate(others):
+                ports[node, other] = self.x[node] + (i - (len(others) - 1) / 2) * step
+        return ports
+
+    def layout(self, curves: Mapping[Edge, Curve]) -> Layout:
+        """Shift everything to the left border, and read off the points."""
+        layers = self._tops()
+        lefts = [x - size[0] / 2 for x, size in zip(self.x, self.sizes, strict=True)]
+        rights = [x + size[0] / 2 for x, size in zip(self.x, self.sizes, strict=True)]
+        left = min(lefts)
+        nodes = tuple((self.x[node] - left, sum(layers[self.layer[node]]) / 2) for node in range(self.count))
+        moved = {edge: tuple((x - left, y) for x, y in curve) for edge, curve in curves.items()}
+        return Layout(nodes, moved, max(rights) - left, layers[-1][1])
+
+
+def _curve(
+    crossings: Sequence[float], spans: Sequence[tuple[float, float]], start: float, end: float
+) -> Curve:
+    """Join points of layers: upright through each layer, and from upright to upright in the channels."""
+    curve: list[Point] = [(crossings[0], start), *_upright(crossings[0], start, spans[0][1])]
+    for (x, other), (upper, lower) in zip(pairwise(crossings), pairwise(spans), strict=True):
+        middle = (upper[1] + lower[0]) / 2
+        curve += [(x, middle), (other, middle), (other, lower[0])]
+        if lower is not spans[-1]:
+            curve += _upright(other, *lower)
+    return (*curve, *_upright(crossings[-1], spans[-1][0], end))
+
+
+def _upright(x: float, start: float, end: float) -> Curve:
+    """Return the rest of an upright line, if it has any length: one that has none has no direction."""
+    return straight((x, start), (x, end))[1:] if end - start > TINY else ()
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def _ascending(wanted: Sequence[float]) -> list[float]:
+def ascending(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return the ascending numbers nearest to those wanted, in least squares (pool adjacent violators)."""
-    pools: list[tuple[float, int]] = []
-    for value in wanted:
-        total, count = value, 1
-        while pools and pools[-1][0] / pools[-1][1] > total / count:
-            total, count = total + pools[-1][0], count + pools[-1][1]
-            pools.pop()
-        pools.append((total, count))
-    return [total / count for total, count in pools for _ in range(count)]
+    pools: list[tuple[float, float, int]] = []
+    for value, weight in zip(wanted, weights, strict=True):
+        total, heavy, count = value * weight, weight, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / heavy:
+            other = pools.pop()
+            total, heavy, count = total + other[0], heavy + other[1], count + other[2]
+        pools.append((total, heavy, count))
+    return [total / heavy for total, heavy, count in pools for _ in range(count)]

@@ -8,7 +8,7 @@ choice of vertices selects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import comb, nextafter, prod
@@ -40,7 +40,7 @@ from credalog.network.polytopes import (
     vertices,
 )
 from credalog.network.relevance import ancestors, relevance
-from credalog.network.sentences import Network, Query
+from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import require_time
 from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
@@ -56,12 +56,16 @@ __all__ = [
     "Table",
     "ask",
     "credal_network",
+    "credal_part",
     "distribution",
     "question",
 ]
 
 MAX_VERTICES = 1 << 13
 """The most vertices of one local credal set that are enumerated."""
+
+FEW_CONFIGURATIONS = 1 << 8
+"""Up to so many parent configurations the centres of all credal sets of a family are kept."""
 
 TINY = Fraction(1, 10**300)
 """A smaller probability is not rounded to a float with a small relative error."""
@@ -146,11 +150,18 @@ class CredalNetwork:
     parents: tuple[tuple[int, ...], ...]
     polytopes: tuple[Mapping[Configuration, LocalPolytope], ...]
     indicators: int = 0
+    base: CredalNetwork | None = field(default=None, compare=False, repr=False)
+    """The network without the last indicator: what is known of its families is found out once for all."""
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Return the number of values of each variable."""
         return tuple(len(variable.values) for variable in self.network.variables)
+
+    @cached_property
+    def number(self) -> dict[Variable, int]:
+        """Return the number of each variable."""
+        return {variable: i for i, variable in enumerate(self.network.variables)}
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -207,7 +218,6 @@ class CredalNetwork:
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
         mentioned = scope(formula)
-        index = {variable: i for i, variable in enumerate(self.network.variables)}
         polytopes = {
             tuple(int(state) for state in states): _CERTAIN[bool(holds)]
             for states, holds in np.ndenumerate(truth_table(formula, mentioned))
@@ -216,13 +226,16 @@ class CredalNetwork:
         extended = CredalNetwork(
             Network(variables, self.network.sentences),
             self.graph,
-            (*self.parents, tuple(index[x] for x in mentioned)),
+            (*self.parents, tuple(self.number[x] for x in mentioned)),
             (*self.polytopes, polytopes),
             self.indicators + 1,
+            self,
         )
         holds = truth_table(formula, mentioned).astype(np.float64)
         # What is known of all others need not be found out once more.
         vars(extended)["points"] = (*self.points, np.stack([1.0 - holds, holds], axis=-1))
+        vars(extended)["number"] = {**self.number, variables[-1]: len(self.sizes)}
+        vars(extended)["order"] = (*self.order, len(self.sizes))
         return extended
 
     def table(self, x: int, observed: Mapping[int, int]) -> Table:
@@ -246,6 +259,8 @@ class CredalNetwork:
 
         Each is moved outwards: the true ones lie between.
         """
+        if self.base is not None and x < len(self.base.sizes):
+            return self.base.ranges(x, observed)
         if x not in self._ranges:
             shape = [self.sizes[p] for p in self.parents[x]]
             least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
@@ -262,12 +277,43 @@ class CredalNetwork:
     def _ranges(self) -> dict[int, tuple[Array, Array]]:
         return {}
 
+    def said_of(self, variables: tuple[Variable, ...]) -> Network:
+        """Return what is said of some variables alone; of the same ones, both ends are checked."""
+        if self.base is not None:
+            return self.base.said_of(variables)
+        if variables not in self._said:
+            self._said.clear()
+            self._said[variables] = self.network.about(variables)
+        return self._said[variables]
+
+    @cached_property
+    def _said(self) -> dict[tuple[Variable, ...], Network]:
+        return {}
+
     def central_table(self, x: int, observed: Mapping[int, int]) -> Potential[int]:
         """Return a distribution inside each credal set of a family, its observed parents fixed."""
         empty = self._without_vertices(x, observed)
-        rows = [self.centre(x, configuration) for configuration in empty.configurations(self.sizes)]
         shape = [self.sizes[p] for p in empty.parents]
+        if prod(self.sizes[p] for p in self.parents[x]) <= FEW_CONFIGURATIONS:
+            index: Any = tuple(slice(None) if state is None else state for state in empty.full)
+            return Potential((*empty.parents, x), self._whole_centre(x)[index])
+        rows = [self.centre(x, configuration) for configuration in empty.configurations(self.sizes)]
         return Potential((*empty.parents, x), np.array(rows).reshape(*shape, self.sizes[x]))
+
+    def _whole_centre(self, x: int) -> Array:
+        """Return the centres of all credal sets of a family, found once."""
+        if self.base is not None and x < len(self.base.sizes):
+            return self.base._whole_centre(x)
+        if x not in self._centres:
+            shape = [self.sizes[p] for p in self.parents[x]]
+            rows = [self.centre(x, configuration) for configuration in np.ndindex(*shape)]
+            self._centres[x] = np.array(rows).reshape(*shape, self.sizes[x])
+            self._centres[x].setflags(write=False)
+        return self._centres[x]
+
+    @cached_property
+    def _centres(self) -> dict[int, Array]:
+        return {}
 
     def _without_vertices(self, x: int, observed: Mapping[int, int]) -> Table:
         free = tuple(p for p in self.parents[x] if p not in observed)
@@ -302,7 +348,24 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     assessment = local_polytopes(network, graph)
     if assessment.rest or any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
         return None
-    return CredalNetwork(network, graph, graph.parent_indices, assessment.polytopes)
+    return CredalNetwork(network, graph, tuple(graph.parent_indices), assessment.polytopes)
+
+
+def credal_part(
+    network: Network, graph: DependencyGraph
+) -> tuple[CredalNetwork, tuple[Sentence, ...]] | None:
+    """Return what a network says of single tables, and the sentences that say anything else.
+
+    None where its models are no products of tables: on a cyclic graph, or beside declared independences;
+    where sentences compare across conditions; and where a configuration of parents is excluded.
+    """
+    if network.independences or network.contrasts or graph.is_cyclic:
+        return None
+    assessment = local_polytopes(network, graph)
+    if any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
+        return None
+    rest = tuple(network.sentences[i] for i in assessment.rest)
+    return CredalNetwork(network, graph, tuple(graph.parent_indices), assessment.polytopes), rest
 
 
 def _is_empty(polytope: LocalPolytope) -> bool:
@@ -310,15 +373,14 @@ def _is_empty(polytope: LocalPolytope) -> bool:
     return polytope.is_empty
 
 
-def question(network: Network, query: Query) -> Question | None:
+def question(number: Mapping[Variable, int], query: Query) -> Question | None:
     """Put a query about an event of one variable given literals in numbers; None for any other."""
     asked, literals = scope(query.claim), literals_of(query.given)
     if len(asked) != 1 or literals is None:
         return None
-    index = {variable: i for i, variable in enumerate(network.variables)}
-    observed = {index[x]: x.values.index(value) for x, value in literals.items()}
+    observed = {number[x]: x.values.index(value) for x, value in literals.items()}
     event = tuple(bool(b) for b in truth_table(query.claim, asked))
-    return Question(index[asked[0]], event, observed)
+    return Question(number[asked[0]], event, observed)
 
 
 def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] | None:
@@ -337,7 +399,7 @@ def ask(credal: CredalNetwork, query: Query) -> tuple[CredalNetwork, Question] |
         credal = credal.with_indicator(formula)
     literals = conjunction(x.is_(value) for x, value in world.items())
     claim = query.claim if len(asked) == 1 else Is(credal.network.variables[-1])
-    simple = question(credal.network, Query(claim, literals))
+    simple = question(credal.number, Query(claim, literals))
     assert simple is not None, "one variable given literals"
     observed = {**simple.observed, **{indicators[formula]: 1 for formula in formulas}}
     return credal, Question(simple.target, simple.event, observed)

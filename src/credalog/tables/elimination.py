@@ -13,7 +13,7 @@ relaxation demands, and mini-buckets (`products`) split what would be too wide.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
 from math import frexp, prod
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -24,12 +24,29 @@ from numpy.typing import NDArray
 from credalog.errors import ProblemTooLarge
 from credalog.numbers.budget import Budget
 
-__all__ = ["MAX_CELLS", "Potential", "Step", "combined", "eliminate", "elimination_steps", "restricted"]
+__all__ = [
+    "MAX_CELLS",
+    "Potential",
+    "Step",
+    "combined",
+    "eliminate",
+    "elimination_steps",
+    "planned",
+    "restricted",
+]
 
 V = TypeVar("V", bound=Hashable)
 
 MAX_CELLS = 1 << 22
 """The largest table that is built for one step, unless told otherwise."""
+
+
+AXES_KEPT = 1 << 14
+"""So many ways in which axes fit together are remembered: many questions are about the same tables."""
+
+
+PLANS_KEPT = 1 << 12
+"""So many plans are remembered: both ends of a question have the same, and so may many questions."""
 
 
 class Potential(NamedTuple, Generic[V]):
@@ -72,12 +89,22 @@ def combined(
 
 def _stretched(potential: Potential[V], scope: tuple[V, ...]) -> NDArray[Any]:
     """Give a table the axes of a scope that holds its own, of length one where it lacks one."""
-    place = {x: axis for axis, x in enumerate(scope)}
-    order = sorted(range(len(potential.scope)), key=lambda i: place[potential.scope[i]])
+    own, values = potential
+    if own == scope:
+        return values
+    order, places = _axes(own, scope)
     shape = [1] * len(scope)
-    for x, size in zip(potential.scope, potential.values.shape, strict=True):
-        shape[place[x]] = size
-    return potential.values.transpose(order).reshape(shape)
+    for size, place in zip(values.shape, places, strict=True):
+        shape[place] = size
+    return values.transpose(order).reshape(shape)
+
+
+@lru_cache(maxsize=AXES_KEPT)
+def _axes(own: tuple[Hashable, ...], scope: tuple[Hashable, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the order of a table's axes in a scope, and the place of each of them there."""
+    place = {x: axis for axis, x in enumerate(scope)}
+    places = tuple(place[x] for x in own)
+    return tuple(sorted(range(len(own)), key=places.__getitem__)), places
 
 
 def _scaled_product(
@@ -102,7 +129,7 @@ def eliminate(
     """Sum or maximize all variables but some out of a product; return their table, divided by 2**n, and n."""
     tables = list(potentials)
     sizes = {x: size for scope, values in tables for x, size in zip(scope, values.shape, strict=True)}
-    steps = elimination_steps([scope for scope, _ in tables], sizes, keep=keep, most=most)
+    steps = planned([scope for scope, _ in tables], sizes, keep=keep, most=most)
     exponent, left = 0, dict(enumerate(tables))
     for number, step in enumerate(steps, start=len(tables)):
         if budget is not None:
@@ -118,6 +145,22 @@ def _scaled(values: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
     """Divide a table by the power of two that brings its greatest entry near one: nothing is rounded."""
     exponent = frexp(float(values.max(initial=0.0)))[1]
     return exponent, np.ldexp(values, -exponent)
+
+
+def planned(
+    scopes: Iterable[tuple[V, ...]], sizes: Mapping[V, int], *, keep: Iterable[V] = (), most: int = MAX_CELLS
+) -> Sequence[Step[V]]:
+    """Plan an elimination as `elimination_steps` does, or remember one of the same scopes and sizes."""
+    wanted = tuple(scopes)
+    known = tuple((x, sizes[x]) for x in dict.fromkeys(x for scope in wanted for x in scope))
+    return _planned(wanted, known, tuple(keep), most)
+
+
+@lru_cache(maxsize=PLANS_KEPT)
+def _planned(
+    scopes: tuple[tuple[Any, ...], ...], sizes: tuple[tuple[Any, int], ...], keep: tuple[Any, ...], most: int
+) -> tuple[Step[Any], ...]:
+    return tuple(elimination_steps(scopes, dict(sizes), keep=keep, most=most))
 
 
 def elimination_steps(

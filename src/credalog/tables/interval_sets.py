@@ -34,6 +34,8 @@ def filled(least: Array, most: Array, score: Array) -> Array:
     The last axis runs over the values; the others are stretched where one array lacks them.
     """
     shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
+    if shape[-1] == 2 and score.shape[-1] == 2:
+        return _filled_pair(least, most, score, shape)
     # A score that is the same for all values still has to give an order of all of them.
     whole = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
     order = np.broadcast_to(np.argsort(-whole, axis=-1), shape)
@@ -42,6 +44,25 @@ def filled(least: Array, most: Array, score: Array) -> Array:
     given = np.clip(free - (np.cumsum(room, axis=-1) - room), 0.0, room)
     theta = np.zeros(shape)
     np.put_along_axis(theta, order, given, axis=-1)
+    return theta + least
+
+
+def _filled_pair(least: Array, most: Array, score: Array, shape: tuple[int, ...]) -> Array:
+    """Return the distributions of greatest score over two values: what is free goes to the better one first.
+
+    The numbers are those of the general case, operation by operation.
+    """
+    free = np.maximum(1.0 - least.sum(axis=-1), 0.0)
+    room = most - least
+    prefers = score[..., 1] > score[..., 0]
+    better = np.where(prefers, room[..., 1], room[..., 0])
+    worse = np.where(prefers, room[..., 0], room[..., 1])
+    first = np.clip(free, 0.0, better)
+    # The general case subtracts what was given before, as a sum of two minus the second.
+    second = np.clip(free - ((better + worse) - worse), 0.0, worse)
+    theta = np.empty(shape)
+    theta[..., 0] = np.where(prefers, second, first)
+    theta[..., 1] = np.where(prefers, first, second)
     return theta + least
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
-from credalog.tables.elimination import MAX_CELLS, Potential, Step, combined, elimination_steps
+from credalog.tables.elimination import MAX_CELLS, Potential, Step, combined, planned
 
 __all__ = ["Product"]
 
@@ -32,8 +32,7 @@ class Product:
     @classmethod
     def of(cls, scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], *, most: int = MAX_CELLS) -> Product:
         """Plan an elimination; no table on the way may be larger than `most`."""
-        steps = elimination_steps(scopes, dict(enumerate(sizes)), most=most)
-        return cls(tuple(scopes), tuple(steps))
+        return cls(tuple(scopes), tuple(planned(scopes, dict(enumerate(sizes)), most=most)))
 
     def total(self, tables: Sequence[Array], budget: Budget) -> tuple[float, int]:
         """Return the sum divided by 2**n, and n."""

@@ -17,6 +17,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
+from itertools import compress
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -52,6 +53,9 @@ _is_integer = re.compile(r"-?\d+").fullmatch
 
 LIKE = 0.7
 """A cell this similar to an element is a misspelt element and not a heading."""
+
+MANY_ROWS = 100_000
+"""So many facts are told apart by their hashes first."""
 
 MOST_COMPARED = 20_000
 """With so many elements a cell is compared, to see whether it is one of them misspelt."""
@@ -205,12 +209,28 @@ def _with_rows(declaration: Declaration, rows: list[Cells]) -> Declaration:
         case Domain(name, elements):
             return Domain(name, tuple(dict.fromkeys((*elements, *map(itemgetter(0), rows)))))
         case Relation(facts=facts):
-            return replace(declaration, facts=tuple(dict.fromkeys((*facts, *rows))))
+            return replace(declaration, facts=_distinct([*facts, *rows] if facts else rows))
         case Function(table=known):
             entries = ((row[:-1], row[-1]) for row in rows)
             return replace(declaration, table=tuple(dict.fromkeys((*known, *entries))))
         case NumberFunction() | Constant() | Predicate() | RandomFunction():
             raise AssertionError("data about what is random are refused")
+
+
+def _distinct(rows: list[Cells]) -> tuple[Cells, ...]:
+    """Return the rows in their order, each once."""
+    if len(rows) < MANY_ROWS:
+        return tuple(dict.fromkeys(rows))
+    import numpy as np
+
+    # Rows with different hashes differ: only the others are put into a table, which would be a large one.
+    hashes = np.fromiter(map(hash, rows), dtype=np.int64, count=len(rows))
+    ordered = np.sort(hashes)
+    is_doubtful = np.isin(hashes, ordered[1:][ordered[1:] == ordered[:-1]])
+    places = np.flatnonzero(is_doubtful).tolist()
+    first = {rows[place]: place for place in reversed(places)}
+    is_doubtful[list(first.values())] = False
+    return tuple(compress(rows, ~is_doubtful))
 
 
 # ---- rows and their heading -------------------------------------------------------------------------------
@@ -350,7 +370,10 @@ def _rows(addition: _Addition) -> list[Cells]:
         )
     if addition.origin is not None and addition.origin.columns is not None:
         return cast("list[Cells]", rows)
-    return [_cells(row, addition) for row in (rows.items() if isinstance(rows, Mapping) else rows)]
+    # A million rows name the same elements again and again: each is kept once.
+    kept: dict[str, str] = {}
+    listed = rows.items() if isinstance(rows, Mapping) else rows
+    return [tuple([kept.setdefault(cell, cell) for cell in _cells(row, addition)]) for row in listed]
 
 
 def _cells(row: Row, addition: _Addition) -> Cells:
@@ -385,7 +408,7 @@ def _file(path: Path, declared: Mapping[str, Declaration]) -> Iterator[_Addition
 
 def _csv(text: str, file: str) -> list[Cells]:
     """Return the rows of a CSV file without blank ones."""
-    # A million rows name the same elements again and again: each is kept once.
+    # Each element is kept once here, too.
     kept: dict[str, str] = {}
     return [tuple([kept.setdefault(cell, cell) for cell in cells]) for _, cells in records(text, file)]
 

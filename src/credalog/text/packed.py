@@ -1,17 +1,19 @@
-"""Files of lines that may be compressed.
+"""Files of lines that may be compressed, and lines that are JSON objects.
 
-Input: the path of a file. Output: its lines, up to a limit.
+Input: the path of a file. Output: its lines, up to a limit; what a line says.
 """
 
 from __future__ import annotations
 
+import json
 import zlib
 from gzip import BadGzipFile, GzipFile
 from pathlib import Path
+from typing import Any
 
 from credalog.errors import CredalogError
 
-__all__ = ["MOST_BYTES", "Damaged", "lines_of"]
+__all__ = ["MOST_BYTES", "Damaged", "lines_of", "object_of"]
 
 MOST_BYTES = 1 << 28
 """Files that are larger, once they are unpacked, are not read."""
@@ -21,6 +23,21 @@ class Damaged(CredalogError):
     """A compressed file is not whole."""
 
     exit_code = 5
+
+
+def object_of(n: int, line: str) -> dict[str, Any]:
+    """Read a line that is a JSON object, no key of it twice."""
+    try:
+        return dict(json.loads(line, object_pairs_hook=_distinct))
+    except (ValueError, TypeError, RecursionError):
+        raise Damaged(f"refused: line {n} is no JSON object", advice="Write it anew.") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return found
 
 
 def lines_of(path: str) -> list[str]:

@@ -33,7 +33,6 @@ from credalog.text.statements import (
     Shapes,
     Statement,
     statements,
-    text_of,
 )
 from credalog.text.tabled import filled_from
 from credalog.theory import (
@@ -159,10 +158,10 @@ class _Reader:
 
     def read_file(self, path: Path) -> None:
         """Read one file; a file that was read already is not read again."""
-        self._read(path, text_of(path))
+        self._read(path, self.library.text(path))
 
     def _read(self, path: Path, text: str) -> None:
-        whole = path.resolve()
+        whole = self.library.whole(path)
         if whole in self.read_files:
             return
         self.read_files.add(whole)
@@ -285,16 +284,17 @@ class _Reader:
         self.facts.setdefault(fact.name, []).append(fact)
 
     def _include(self, path: Path) -> None:
-        if "\0" not in str(path) and path.resolve() in self.open_files:
+        if "\0" not in str(path) and self.library.whole(path) in self.open_files:
             raise Misstatement(
                 f"{path} includes itself, directly or through others",
                 lexeme=path.name,
                 advice="Take one of the include lines out of the circle.",
             )
         try:
-            text = text_of(path)
+            text = self.library.text(path)
         except CredalogError as error:
-            raise Misstatement(error.message, lexeme=path.name, kind=type(error)) from None
+            advice = error.advice
+            raise Misstatement(error.message, lexeme=path.name, advice=advice, kind=type(error)) from None
         self._read(path, text)
 
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice, takewhile
 from math import isfinite, isnan
+from os.path import normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,7 +25,7 @@ from credalog.errors import LanguageError, MissingLibrary, Place, UnknownName
 from credalog.garbage import uncollected
 from credalog.network.sentences import Source, exact
 from credalog.origins import not_csv, offset_of_cell, offset_of_line, reader_of
-from credalog.text.statements import bytes_of, with_plain_lines
+from credalog.text.statements import bytes_of, text_of, with_plain_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,8 +206,44 @@ class Library:
         self.used.update(name for name in self.frames if name in query)
         return query_sheet(query, folder=folder, frames=self.frames)
 
+    def text(self, path: Path) -> str:
+        """Return the text of a file that another includes."""
+        return text_of(path)
+
+    def whole(self, path: Path) -> Path:
+        """Return the one name of a file that may be named in several ways."""
+        return path.resolve()
+
 
 NOWHERE = Library({})
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf(Library):
+    """The files that came with a text: what it names is found among them, and never on the disk."""
+
+    texts: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+
+    def sheet(self, name: str, folder: Path) -> Sheet:
+        """Return a table among the files."""
+        return csv_sheet(self.text(folder / name), name)
+
+    def answer(self, query: str, folder: Path) -> Sheet:
+        """Refuse a query: the database would read any file that it names."""
+        raise LanguageError("queries of SQL are not asked here", advice="Give the rows as a CSV file.")
+
+    def text(self, path: Path) -> str:
+        """Return the text of one of the files."""
+        name = self.whole(path).as_posix()
+        if name not in self.texts:
+            known = f"Given are {', '.join(self.texts)}." if self.texts else "Add it first."
+            advice = f"Files on the disk are not read. {known}"
+            raise UnknownName(f"there is no file {path} here", advice=advice)
+        return with_plain_lines(self.texts[name])
+
+    def whole(self, path: Path) -> Path:
+        """Return the name without detours, and without a look at the disk."""
+        return Path(normpath(path))
 
 
 def read_sheet(path: str | Path) -> Sheet:

@@ -36,14 +36,18 @@ BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 
 def text_of(path: Path) -> str:
     """Return the text of a file."""
-    written = bytes_of(path)
+    return decoded(bytes_of(path), str(path))
+
+
+def decoded(written: bytes, name: str) -> str:
+    """Return the text that the bytes of a file stand for."""
     try:
         return with_plain_lines(written.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         text, line = written.decode("latin-1"), written.count(b"\n", 0, error.start)
         raise LanguageError(
-            f"{path} is not a text file in UTF-8",
-            place=Place(line + 1, 1, text.split("\n")[line].rstrip("\r"), str(path)),
+            f"{name} is not a text file in UTF-8",
+            place=Place(line + 1, 1, text.split("\n")[line].rstrip("\r"), name),
             advice="Save it as UTF-8.",
         ) from None
 

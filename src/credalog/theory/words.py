@@ -10,14 +10,20 @@ from functools import lru_cache
 
 from credalog.errors import CredalogError, LanguageError, Place
 
-# fmt: off
-RESERVED = frozenset((
-    "P", "and", "column", "columns", "distinct", "domain", "evidence", "exists", "false", "False", "forall",
-    "from", "function", "iff", "implies", "in", "include", "independent", "learned", "let", "nand", "not",
-    "number", "of", "or", "predicate", "proposition", "query", "relation", "rest", "sql", "symmetric",
-    "table", "tau", "true", "True", "variable", "where", "xor",
-))
-# fmt: on
+WORDS: dict[str, tuple[str, ...]] = {
+    "declaration": (
+        "domain", "predicate", "proposition", "variable", "relation", "function", "number", "let", "table",
+    ),
+    "statement": ("query", "evidence", "independent", "include"),
+    "quantifier": ("forall", "exists", "in", "where", "distinct"),
+    "connective": ("and", "or", "xor", "nand", "not", "implies", "iff"),
+    "modifier": ("symmetric", "from", "sql", "column", "columns", "tau", "learned", "of", "rest"),
+    "truth": ("true", "false", "True", "False"),
+    "probability": ("P",),
+}  # fmt: skip
+"""The words of the language by what they do; editors colour them so."""
+
+RESERVED = frozenset(word for words in WORDS.values() for word in words)
 """The words of the language; as names they are written in quotes."""
 
 PLAIN = re.compile(r"[^\W\d]\w*'*")

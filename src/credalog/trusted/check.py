@@ -7,11 +7,13 @@ the laws of probability, of any sentence or independence. Nothing here knows how
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from math import inf, prod
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph, Markov
@@ -34,6 +36,9 @@ ROUNDS = 300
 
 LAST_DIGITS = 1e-12
 """A violation no larger than this in every parent configuration is rounding, whatever each one weighs."""
+
+ROWS_KEPT = 1 << 14
+"""Of how many sentences about one variable the tables of truth are kept for the next distribution."""
 
 
 def violation(
@@ -185,13 +190,22 @@ def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
     """
     if factor is None or not set(sentence.given_scope) <= set(factor.parents):
         return inf
-    value = sum(
-        float(weight) * (factor.table * truth_table(claim, factor.block)).sum(axis=-1)
-        for weight, claim in sentence.claims
-    )
-    rows = np.asarray(value)[truth_table(sentence.given, factor.parents)]
+    weights, is_given = _row(sentence, factor.block, factor.parents)
+    rows = (factor.table * weights).sum(axis=-1)[is_given]
     excess = np.maximum(float(sentence.lower) - rows, rows - float(sentence.upper))
     return float(excess.max(initial=0.0))
+
+
+@lru_cache(maxsize=ROWS_KEPT)
+def _row(
+    sentence: Sentence, block: tuple[Variable, ...], parents: tuple[Variable, ...]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return what a sentence about x sums up of each value of x, and under which parent configurations.
+
+    Many distributions are held against one sentence: all the witnesses of a network.
+    """
+    terms = (float(weight) * truth_table(claim, block) for weight, claim in sentence.claims)
+    return np.asarray(sum(terms), dtype=float), truth_table(sentence.given, parents)
 
 
 def _copies(distribution: Distribution, graph: DependencyGraph) -> frozenset[Variable]:
@@ -264,7 +278,7 @@ def _local_conditions(
     distribution: Distribution, network: Network, graph: DependencyGraph, asked: tuple[Variable, ...]
 ) -> list[Independence]:
     """Return the conditions that do not hold by construction, among each component and its parents."""
-    component_of = {graph.variables[i]: c for c in graph.components() for i in c}
+    component_of = graph.component_of()
     arrows = _arrows(distribution)
     # By their first members: to compare components of thousands for each of them would take long.
     around = {c[0]: _around(graph, c) for c in {component_of[x][0]: component_of[x] for x in arrows}.values()}

@@ -6,6 +6,7 @@ smaller, and the end of an interval that it proves. All error terms of the progr
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf, isfinite, nextafter
 
 import numpy as np
@@ -13,7 +14,17 @@ from numpy.typing import NDArray
 
 from credalog.numbers.interval import End, Endpoint, Warrant
 
-__all__ = ["UNIT", "all_rounded_down", "enclosed", "outward", "relative_error", "round_down", "round_up"]
+__all__ = [
+    "UNIT",
+    "above",
+    "all_rounded_down",
+    "below",
+    "enclosed",
+    "outward",
+    "relative_error",
+    "round_down",
+    "round_up",
+]
 
 UNIT = 2.0**-53
 """The relative error of one rounding."""
@@ -27,6 +38,18 @@ def round_down(value: float) -> float:
 def round_up(value: float) -> float:
     """Return the next larger float: an upper bound that survives one rounding."""
     return nextafter(value, inf)
+
+
+def below(value: Fraction) -> float:
+    """Return the greatest float that is not above a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else nextafter(nearest, -inf)
+
+
+def above(value: Fraction) -> float:
+    """Return the least float that is not below a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
 def all_rounded_down(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from math import inf, nextafter, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +30,9 @@ from credalog.network.problem import Problem, Statement
 from credalog.network.structure import Condition, Reading, ancestors
 from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
-from credalog.trusted.rounding import relative_error, round_up
+from credalog.trusted.rounding import above, below, relative_error, round_up
 
-__all__ = ["Encoding", "RatioKey", "encode", "below", "above"]
+__all__ = ["Encoding", "RatioKey", "encode"]
 
 Columns = NDArray[np.intp]
 
@@ -43,18 +43,6 @@ FULL_LIMIT = 1 << 7
 
 MIRROR_LIMIT = 1 << 6
 """Up to this size of a clique, ratios that nothing bounds yet are added for the sake of branching."""
-
-
-def below(value: Fraction) -> float:
-    """Return the greatest float that is not above a rational."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else nextafter(nearest, -inf)
-
-
-def above(value: Fraction) -> float:
-    """Return the least float that is not below a rational."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
 class RatioKey(NamedTuple):

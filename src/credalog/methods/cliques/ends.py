@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, no_model
-from credalog.methods.answer import Answer, Options, Progress
+from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques import loglinear, other_solvers
 from credalog.methods.cliques.copies import copying_models
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.glances import Glances
 from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
 from credalog.methods.cliques.slices import RUNGS, Rung
@@ -123,6 +124,7 @@ class Ends:
         self.budget = budget
         self.fragment = fragment
         self.models = models
+        self.glances = Glances(options.telling(asked), self._counts)
         # What stands for a model in one question need not in the next.
         self.accepted: list[Distribution] = []
         self.jointly = jointly
@@ -159,11 +161,11 @@ class Ends:
         """Find an end; where that is stopped between two searches, return what the first ones found."""
         try:
             with spending(budget):
-                return find(budget, end)
+                return self.glances.joined(find(budget, end), end)
         except (KeyboardInterrupt, OutOfTime) as stopped:
             ending = Ending.INTERRUPTED if isinstance(stopped, KeyboardInterrupt) else Ending.STOPPED
             prior = self.__dict__.get("_prior", VACUOUS)[end]
-            found = Finding(prior.bound, None, ending, prior.warrant, 0, None)
+            found = self.glances.joined(Finding(prior.bound, None, ending, prior.warrant, 0, None), end)
             sliced = self.slices[end].found(ending) if end in self.slices else found
             return sliced.joined(found, end) if sliced.ending is ending else found
 
@@ -241,7 +243,7 @@ class Ends:
     def by_solver(self, name: str, budget: Budget, end: End) -> Finding:
         """Take another solver's point as a witness once it is re-checked, and its bound as a claim."""
         encoding, objective = self._encoded(self.fragment.problem.reading, jointly=True)
-        limits = Limits(self.options.tolerance, budget)
+        limits = Limits(self.options.tolerance, budget, report=self.glances.of(end, name))
         return other_solvers.find(name, encoding, objective, limits, end=end, accepts=self._is_model)
 
     def by_search(self, budget: Budget, end: End) -> Finding:
@@ -275,9 +277,7 @@ class Ends:
             return VACUOUS
         self.tried["sound propagation"] = None
         found = self.outside(self.budget.share(OUTSIDE_SHARE))
-        for end in End:
-            if (report := self._report(end)) is not None:
-                report(found[end].bound, None)
+        self.glances.telling.tell_both(found, stage="sound propagation")
         return found
 
     @cached_property
@@ -308,10 +308,11 @@ class Ends:
         for rung in RUNGS if best.ending is Ending.STOPPED else ():
             share = budget.share(0.5)
             with suppress(ProblemTooLarge, OutOfTime), spending(share):
-                limits = Limits(self.options.tolerance, share, True, False, self._report(end))
+                stage = f"slices up to {rung.variables} variables"
+                limits = Limits(self.options.tolerance, share, True, False, self.glances.of(end, stage))
                 search = Search(*self._sliced(rung, share), limits, end, best.witness, self._is_model)
                 self.slices[end] = search
-                self.tried[f"slices up to {rung.variables} variables"] = None
+                self.tried[stage] = None
                 best = search.run().joined(best, end)
             if rung is RUNGS[0] and best.ending is Ending.STOPPED:
                 best = self._simply_attained(best, budget.share(CLIMB), end)
@@ -335,6 +336,7 @@ class Ends:
                 self.accepted.append(witness.distribution)
                 self.models.add(self.fragment, witness.distribution)
                 found = replace(found, witness=farther_witness(found.witness, witness, end))
+                self.glances.tell(end, found, "models of simple forms")
         return found.closed_within(self.options.tolerance)
 
     def _attained_by_copies(self, found: Finding, budget: Budget, end: End) -> Finding:
@@ -348,6 +350,7 @@ class Ends:
             if isfinite(value) and self._is_model(model):
                 found = replace(found, witness=farther_witness(found.witness, Witness(model, value), end))
                 found = found.closed_within(self.options.tolerance)
+                self.glances.tell(end, found, "models with copies")
             if found.ending is not Ending.STOPPED or budget.is_spent:
                 break
         return found
@@ -513,12 +516,15 @@ class Ends:
         floor: float | None = None,
     ) -> Finding:
         encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
-        self.tried["one table" if jointly or self.jointly else TRIED[reading]] = None
-        # What bounds the models of a narrower reading does not bound all of them: nobody is told of it.
-        report = None if reading is Reading.CHAIN else self._report(end)
-        limits = Limits(self.options.tolerance, budget, root_only, attains, report, gap=self.gap)
+        stage = "one table" if jointly or self.jointly else TRIED[reading]
+        self.tried[stage] = None
+        is_outer = reading is not Reading.CHAIN
+        report = self.glances.of(end, stage, is_outer=is_outer)
+        workers, tolerance = self.options.workers, self.options.tolerance
+        limits = Limits(tolerance, budget, root_only, attains, report, gap=self.gap, workers=workers)
         found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
-        if end is End.LOWER:
+        # What bounds a narrower reading does not bound all models, and is not taken up again.
+        if end is End.LOWER and is_outer:
             self.lower_search = found
         return found.run()
 
@@ -580,8 +586,7 @@ class Ends:
         least = max(self._least(alone, asked.claim), 0.0)
         return round_down(least * likelihood * (1.0 - relative_error(len(kept_out) + 1)))
 
-    def _report(self, end: End) -> Callable[[float, float | None], None] | None:
-        report = self.options.report
-        if report is None:
-            return None
-        return lambda bound, found: report(Progress(end.value, bound, found, self.budget.elapsed))
+    def _counts(self, witness: Witness) -> bool:
+        """Tell whether a witness is known to count in the answer: a model, of what extends to the whole."""
+        is_accepted = any(witness.distribution is model for model in self.accepted)
+        return is_accepted and self.cliques.known_to_extend(self.fragment.kept) is True

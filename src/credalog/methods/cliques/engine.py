@@ -16,7 +16,7 @@ from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.search import Ending, Finding
 from credalog.methods.compiled import Compiled
-from credalog.network.expressions import Question
+from credalog.network.expressions import Part, Question
 from credalog.network.formulas import TRUE, Variable
 from credalog.network.graph import Markov
 from credalog.network.problem import relevant_part, restrict, separate_parts
@@ -44,7 +44,7 @@ class Cliques:
     _facts: dict[frozenset[int], bool] = field(default_factory=dict, compare=False, repr=False)
     _spent: dict[frozenset[int], float] = field(default_factory=dict, compare=False, repr=False)
 
-    def fragment(self, asked: Question) -> Fragment:
+    def fragment(self, asked: Question | Part) -> Fragment:
         """Return what bears on a question."""
         number = self.compiled.number
         return Fragment(*relevant_part(self.compiled.problem, (number[v] for v in asked.scope)))

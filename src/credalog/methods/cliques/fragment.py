@@ -12,6 +12,7 @@ from math import prod
 from credalog.methods.cliques.encoding import Encoding, encode
 from credalog.methods.cliques.factorization import Factorization, factorize, in_one_clique
 from credalog.methods.cliques.slices import Rung, Slices
+from credalog.network.expressions import Part
 from credalog.network.formulas import literals_of, scope
 from credalog.network.problem import Problem
 from credalog.network.sentences import Query
@@ -68,7 +69,7 @@ class Fragment:
         return encoding, encoding.objective(asked.claim, asked.given)
 
     def factorize(
-        self, asked: Query, reading: Reading, *, shown: Iterable[int] = ()
+        self, asked: Query | Part, reading: Reading, *, shown: Iterable[int] = ()
     ) -> tuple[Factorization, dict[int, int]]:
         """Choose the cliques for one query; return them with the evidence that is kept out of them.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, farther_witness
+from credalog.methods.cliques.search import Ending, Finding, Glance, Limits, Witness, farther_witness
 from credalog.methods.cliques.witness import STEPS, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Warrant
@@ -53,11 +53,20 @@ def _by_scip(
 ) -> tuple[float, Floats | None, Ending]:
     from credalog.program.solvers import scip
 
-    seconds = limits.budget.for_solver
-    claim = scip.solve(encoding.program, objective, end=end, timeout=seconds, tolerance=limits.tolerance)
+    def worth(bound: float) -> float:
+        is_worth_something = np.isfinite(bound) and not encoding.program.is_ill_scaled
+        return bound if is_worth_something else end.trivial
+
+    def report(bound: float, _: float | None) -> None:
+        if limits.report is not None:
+            limits.report(Glance(worth(bound), Warrant.CLAIMED, None, 0))
+
+    seconds, tolerance = limits.budget.for_solver, limits.tolerance
+    claim = scip.solve(
+        encoding.program, objective, end=end, timeout=seconds, tolerance=tolerance, report=report
+    )
     ending = Ending.INTERRUPTED if claim.interrupted else Ending.STOPPED
-    is_worth_something = np.isfinite(claim.bound) and not encoding.program.is_ill_scaled
-    return claim.bound if is_worth_something else end.trivial, claim.point, ending
+    return worth(claim.bound), claim.point, ending
 
 
 def _by_ipopt(encoding: Encoding, objective: Objective, limits: Limits, end: End) -> Iterator[Floats]:

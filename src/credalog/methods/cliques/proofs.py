@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import inf
 
 import numpy as np
@@ -64,9 +65,20 @@ class Prover:
         self.objective = objective
         self.end = end
         self.budget = budget
-        self.relaxation = Relaxation(program)
         self._checker = Checker(program)
         self._record = record or _Record()
+
+    @property
+    def rows(self) -> int:
+        """Return how many multipliers a claim about a box has: one for each row, and for the norm."""
+        program = self.program
+        stated = program.inequalities.shape[0] + program.equalities.shape[0]
+        return int(stated + 2 * len(program.ratios.of) + 1)
+
+    @cached_property
+    def relaxation(self) -> Relaxation:
+        """Return the linear relaxation; whoever only checks the claims of others needs none."""
+        return Relaxation(self.program)
 
     @property
     def warrant(self) -> Warrant:
@@ -93,13 +105,14 @@ class Prover:
         return known if claim.outcome is Outcome.STOPPED else max(known, self._checked(claim, box))
 
     @property
-    def _is_mass_bounded(self) -> bool:
+    def is_mass_bounded(self) -> bool:
+        """Tell whether the checker proves bounds by itself: the mass is bounded where the evidence has 1."""
         return bool(np.isfinite(self.objective.mass_bounds[0]))
 
     def _bound_of_empty(self, claim: Claim, box: Box, known: float) -> float:
         if self._checker.proves_empty(self.objective, box, claim.multipliers):
             return inf
-        if self._is_mass_bounded or not self._is_exactly_empty(claim, box):
+        if self.is_mass_bounded or not self._is_exactly_empty(claim, box):
             # That a box is empty is proved, or not said.
             return known
         return inf
@@ -109,7 +122,7 @@ class Prover:
         sign = self.end.sign
         proved = sign * self._checker.bound(self.objective, box, claim.multipliers, self.end)
         claimed = sign * claim.value - CLAIM_MARGIN
-        if proved >= claimed or self._is_mass_bounded:
+        if proved >= claimed or self.is_mass_bounded:
             return proved
         exact = self._exactly(sign * self.objective.numerator, box, claim.multipliers)
         if exact is not None and exact >= claimed:

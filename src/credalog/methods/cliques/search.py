@@ -8,30 +8,48 @@ box shrinks, so the tree closes every gap given time (docs/proofs.md, proof 6).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from math import inf, nextafter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.findings import (
+    Accepts,
+    Ending,
+    Finding,
+    Glance,
+    Limits,
+    Witness,
+    farther_witness,
+)
 from credalog.methods.cliques.products import products_of
 from credalog.methods.cliques.proofs import Prover
 from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import End, Endpoint, Warrant
-from credalog.numbers.tolerances import allowed_gap
+from credalog.numbers.interval import End, Warrant
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 from credalog.program.redundancy import without_sums
 from credalog.program.solvers.highs import Basis
 from credalog.program.surroundings import Surroundings
-from credalog.tables.distribution import Distribution
+from credalog.program.workers import Workers
 from credalog.trusted.certify import Checker
 
-__all__ = ["Accepts", "Ending", "Finding", "Limits", "Search", "Witness", "search"]
+__all__ = [
+    "Accepts",
+    "Ending",
+    "Finding",
+    "Glance",
+    "Leaf",
+    "Limits",
+    "Search",
+    "Witness",
+    "farther_witness",
+    "search",
+]
 
 NARROW = 1e-10
 """A ratio's range below this width is not cut further."""
@@ -69,6 +87,9 @@ CLOSE = 0.1
 WHOLE_EVERY = 8
 """Where a part of the program is searched, one in so many leaves is looked at in the whole."""
 
+FIRST_ALONE = 0.5
+"""So many seconds a search works alone before others help: what is done by then needs no help."""
+
 WITNESS_SECONDS, WITNESS_SHARE = 1.0, 0.5
 """How long, and which share of the time, the search may look for a better witness than it has."""
 
@@ -76,90 +97,7 @@ WALK_SHARE = 0.15
 """Which share of the time one walk may take: of that left for a first witness, else of that gone by."""
 
 
-Accepts: TypeAlias = Callable[[Distribution], bool]
-"""Whoever decides whether a distribution is a model."""
-
-
-class Ending(Enum):
-    """Say why a search ended."""
-
-    CLOSED = "bound and witness meet within the tolerance"
-    EMPTY = "it is proved that no point exists"
-    STOPPED = "the time ran out, or no leaf could be cut further"
-    INTERRUPTED = "the user stopped it"
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """A distribution of the factorization and the value it gives the query."""
-
-    distribution: Distribution
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a search found: the proved bound, the best witness, how it ended and its first relaxation."""
-
-    bound: float
-    witness: Witness | None
-    ending: Ending
-    warrant: Warrant
-    nodes: int
-    root: Claim | None
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """Return what was found as one end of an interval."""
-        bound = min(max(self.bound, 0.0), 1.0)
-        if self.witness is None:
-            return Endpoint(bound, None, self.warrant)
-        value = min(max(self.witness.value, 0.0), 1.0)
-        return Endpoint(bound, value, self.warrant, self.witness.distribution)
-
-    def joined(self, earlier: Finding, end: End) -> Finding:
-        """Return this finding with what an earlier one of the same end proved or attained better."""
-        bounding = earlier if end.is_tighter(earlier.bound, self.bound) else self
-        witness = farther_witness(self.witness, earlier.witness, end)
-        nodes = self.nodes + earlier.nodes
-        return replace(self, bound=bounding.bound, warrant=bounding.warrant, witness=witness, nodes=nodes)
-
-    def closed_within(self, tolerance: float) -> Finding:
-        """Return the finding, said to be closed where bound and witness meet within a tolerance."""
-        is_closed = self.ending is Ending.STOPPED and self.endpoint.is_closed(tolerance)
-        return replace(self, ending=Ending.CLOSED) if is_closed else self
-
-    def without_bound(self, end: End) -> Finding:
-        """Return the finding with nothing proved, where its program does not hold every model."""
-        return replace(self, bound=end.trivial, warrant=Endpoint.trivial(end).warrant)
-
-
-def farther_witness(first: Witness | None, second: Witness | None, end: End) -> Witness | None:
-    """Return the witness that lies farther out at an end."""
-    if first is None or second is None:
-        return first or second
-    return second if end.is_farther(second.value, first.value) else first
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop: the gap that is good enough, the time, the first leaf; and who is told on the way.
-
-    `gap` gives the gap that may be left at a value, from the tolerance. `decided` ends a search as soon as
-    the bound and the witnessed value settle what they are needed for. Where `attains` is off no point of the
-    program is looked at as a model: it lacks variables, say.
-    """
-
-    tolerance: float
-    budget: Budget
-    root_only: bool = False
-    attains: bool = True
-    report: Callable[[float, float | None], None] | None = None
-    decided: Callable[[float, float | None], bool] | None = None
-    gap: Callable[[float, float], float] = allowed_gap
-
-
-class _Leaf(NamedTuple):
+class Leaf(NamedTuple):
     """A box, and which ratios lie strictly inside their ranges in it.
 
     `open` are the ratios on which contexts disagree, each with its mean; None while that is not known.
@@ -178,7 +116,7 @@ class _Child(NamedTuple):
     """A part of a leaf with its bound, and a point of its relaxation if that was solved."""
 
     bound: float
-    leaf: _Leaf
+    leaf: Leaf
     point: Floats | None
 
 
@@ -233,7 +171,7 @@ class Search:
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         self.trials = np.zeros(len(encoding.program.ratios.lower), dtype=np.intp)
         known_bound = end.trivial if floor is None else floor
-        self.tree = BranchAndBound(_Leaf(self.program.ratios.box, None), end.sign * known_bound)
+        self.tree = BranchAndBound(Leaf(self.program.ratios.box, None), end.sign * known_bound)
 
     def go_on(self, budget: Budget) -> Finding:
         """Take up a search that stopped, or that saw its first leaf only, with another budget."""
@@ -246,10 +184,27 @@ class Search:
         try:
             if self.root is None:
                 self.tree.step(self._explore, self._enough)
+            if self.limits.workers is not None:
+                self._run_shared(self.limits.workers)
             self.tree.run(self._explore, until=self._is_over, enough=self._enough)
         except KeyboardInterrupt:
             return self._finding(Ending.INTERRUPTED)
         return self._finding(Ending.STOPPED)
+
+    def _run_shared(self, workers: Workers) -> None:
+        """Let several processes explore, once a search takes long and has leaves for all of them."""
+        from credalog.methods.cliques.shared import run_shared
+
+        first = self.limits.budget.at_most(FIRST_ALONE)
+
+        def is_ready() -> bool:
+            return self._is_over() or (first.is_spent and len(self.tree) >= workers.count)
+
+        self.tree.run(self._explore, until=is_ready, enough=self._enough)
+        # Where nothing bounds the mass, a bound may be a solver's word, which is not taken from elsewhere.
+        is_checked = self.prover.is_mass_bounded and self.whole.is_mass_bounded
+        if is_checked and not self._is_over() and not self._suffices(self.tree.bound):
+            run_shared(self, workers)
 
     def _is_over(self) -> bool:
         self._tell()
@@ -262,7 +217,8 @@ class Search:
 
     def _tell(self) -> None:
         if self.limits.report is not None:
-            self.limits.report(self.end.sign * self.tree.bound, self._value)
+            bound = self.end.sign * self.tree.bound
+            self.limits.report(Glance(bound, self._warrant, self.best, self.explored))
 
     @property
     def _value(self) -> float | None:
@@ -296,17 +252,17 @@ class Search:
         """Return on whose word the bounds of all leaves stand."""
         return self.prover.warrant if self.whole.warrant is Checker.warrant else self.whole.warrant
 
-    def _explore(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
+    def _explore(self, known: float, leaf: Leaf) -> Explored[Leaf]:
         """Cut the weakest leaf, once its relaxation is solved."""
         self.explored += 1
         return self._solved(known, leaf) if leaf.open is None else self._branched(known, leaf)
 
-    def _solved(self, known: float, leaf: _Leaf) -> Explored[_Leaf]:
+    def _solved(self, known: float, leaf: Leaf) -> Explored[Leaf]:
         """Bound a leaf and look for a witness in it."""
-        is_root, prover = self.root is None, self.prover
+        is_root, prover = self.root is None, self._prover_of(leaf)
         claim, basis = prover.relax(leaf.box, leaf.basis)
         self.root = self.root or claim
-        bound = prover.bound(claim, leaf.box, known)
+        bound = self._proved(prover, claim, leaf.box, known)
         if claim.outcome is Outcome.STOPPED:
             return self._bisected(bound, leaf)
         solved = leaf._replace(basis=basis)
@@ -315,9 +271,21 @@ class Search:
         if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):
             return Explored(closed=bound)
         solved = solved._replace(open=self._candidates(leaf.box, claim.point))
+        if leaf.rows is not None:
+            solved = solved._replace(point=claim.point)
         return Explored((self._begun(bound, solved) if is_root else (bound, solved),))
 
-    def _begun(self, bound: float, leaf: _Leaf) -> tuple[float, _Leaf]:
+    def _prover_of(self, leaf: Leaf) -> Prover:
+        """Return who solves a leaf: one that comes from elsewhere may have rows of its own, and no basis."""
+        if leaf.rows is None or self.sharpening is None:
+            return self.prover
+        return self.sharpening.prover_of(leaf.box, leaf.rows)
+
+    def _proved(self, prover: Prover, claim: Claim, box: Box, known: float) -> float:
+        """Return what a claim proves of a box, and no less than was known."""
+        return prover.bound(claim, box, known)
+
+    def _begun(self, bound: float, leaf: Leaf) -> tuple[float, Leaf]:
         """Prepare the root for the first cut: narrow its ratios, multiply them, leave out what is far."""
         leaf = leaf._replace(box=self._prepared(leaf.box, bound))
         if self.limits.root_only or self._suffices(bound):
@@ -325,7 +293,7 @@ class Search:
         bound, leaf = self._multiplied(bound, leaf)
         return bound, leaf if self._suffices(bound) else self._surrounded(bound, leaf)
 
-    def _multiplied(self, bound: float, leaf: _Leaf) -> tuple[float, _Leaf]:
+    def _multiplied(self, bound: float, leaf: Leaf) -> tuple[float, Leaf]:
         """Add products of bounds that the relaxation violates, as long as these close enough of the gap."""
         products, budget = products_of(self.encoding), self.limits.budget.share(PRODUCTS_SHARE)
         claim, basis = self.prover.relax(leaf.box, leaf.basis)
@@ -349,19 +317,19 @@ class Search:
         """Return how far a bound is from what would be enough; nothing where that is not known."""
         return 0.0 if self.best is None else self._enough() - bound
 
-    def _sharpened(self, bound: float, leaf: _Leaf, most: int) -> tuple[float, _Leaf]:
+    def _sharpened(self, bound: float, leaf: Leaf, most: int) -> tuple[float, Leaf]:
         """Solve a leaf with products of its own bounds; what is solved in it next has the same rows."""
         assert self.sharpening is not None and leaf.rows is not None and leaf.point is not None
         needed = (ratio for ratio, _ in leaf.open or ())
         found = self.sharpening.sharpen(leaf.box, leaf.basis, leaf.point, leaf.rows, needed, most)
         self.here, claim = found.prover, found.claim
-        bound = self.here.bound(claim, leaf.box, bound)
+        bound = self._proved(self.here, claim, leaf.box, bound)
         leaf = leaf._replace(basis=found.basis, rows=found.rows)
         if claim.outcome is not Outcome.OPTIMAL:
             return bound, leaf._replace(point=None)
         return bound, leaf._replace(open=self._candidates(leaf.box, claim.point), point=claim.point)
 
-    def _surrounded(self, bound: float, leaf: _Leaf) -> _Leaf:
+    def _surrounded(self, bound: float, leaf: Leaf) -> Leaf:
         """Go on with the part of the program that bears on the query, if it is as good."""
         near = bound - CLOSE * self.limits.gap(self.limits.tolerance, self.end.sign * bound)
         for program, objective in Surroundings(self.here.program, self.objective, leaf.box).parts():
@@ -435,12 +403,17 @@ class Search:
                 return
         self.best = Witness(found.distribution, found.value)
 
+    def offer_from_elsewhere(self, found: Witness) -> None:
+        """Take a witness that another process says is better: its value, too, is computed here."""
+        if self.end.sign * found.value < self._incumbent():
+            self._offer(self.witnesses.from_model(found.distribution, steps=1))
+
     def _is_better(self, found: Candidate) -> bool:
         return found.is_feasible and self.end.sign * found.value < self._incumbent()
 
     # ---- cutting --------------------------------------------------------------------------------------
 
-    def _branched(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+    def _branched(self, bound: float, leaf: Leaf) -> Explored[Leaf]:
         """Cut the ratio whose parts promise the best bounds, judged by solving or by experience."""
         self.here = self.prover
         if leaf.point is not None:
@@ -449,7 +422,7 @@ class Search:
                 return Explored(closed=bound)
             if not leaf.open or leaf.point is None:
                 # What its own rows leave open, or cannot be solved with, is up to all of them.
-                return Explored(((bound, _Leaf(leaf.box, None, leaf.inside)),))
+                return Explored(((bound, Leaf(leaf.box, None, leaf.inside)),))
         best: tuple[_Child, ...] | None = None
         best_score, patience = -inf, PATIENCE
         for ratio, value in leaf.open or ():
@@ -486,16 +459,16 @@ class Search:
         self.whole_basis = basis
         return self.witnesses.from_point(claim.point, steps=1 if self.best is not None else STEPS)
 
-    def _uncut(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+    def _uncut(self, bound: float, leaf: Leaf) -> Explored[Leaf]:
         """Close a leaf in which all contexts agree, after a last look for the witness that must be in it."""
         if self.limits.attains:
             claim, _ = self.whole.relax(leaf.box, None)
-            bound = self.whole.bound(claim, leaf.box, bound)
+            bound = self._proved(self.whole, claim, leaf.box, bound)
             if claim.outcome is Outcome.OPTIMAL:
                 self._offer(self.witnesses.from_point(claim.point, steps=STEPS))
         return Explored(closed=bound)
 
-    def _bisected(self, bound: float, leaf: _Leaf) -> Explored[_Leaf]:
+    def _bisected(self, bound: float, leaf: Leaf) -> Explored[Leaf]:
         """Halve the widest ratio of a leaf about which the solver says nothing."""
         box = leaf.box
         widths = box.upper - box.lower
@@ -503,7 +476,7 @@ class Search:
         if not len(widths) or widths[ratio] <= NARROW:
             return Explored(closed=bound)
         halves = box.split(ratio, float(box.lower[ratio] + widths[ratio] / 2.0))
-        return Explored(tuple((bound, _Leaf(half, None, leaf.inside)) for half in halves))
+        return Explored(tuple((bound, Leaf(half, None, leaf.inside)) for half in halves))
 
     def _candidates(self, box: Box, point: Floats) -> tuple[tuple[int, float], ...]:
         """Return the ratios on which contexts disagree, with the value to cut at, most promising first."""
@@ -512,17 +485,24 @@ class Search:
         order = np.argsort(-apart * (self.gains + 1e-3), kind="stable")[:CANDIDATES]
         return tuple((int(r), float(values[r])) for r in order if apart[r] > AGREED)
 
-    def _children(self, known: float, leaf: _Leaf, ratio: int, value: float) -> tuple[_Child, ...]:
-        """Cut one ratio: into its two ends and what is inside, where that may be, or in two halves."""
+    def _children(self, known: float, leaf: Leaf, ratio: int, value: float) -> tuple[_Child, ...]:
+        """Cut one ratio, and bound the parts that are smaller boxes."""
+        boxes, inside = self.parts(leaf.box, leaf.inside, ratio, value)
+        children = self._bounded(known, leaf, ratio, boxes)
+        return children if inside is None else (*children, _Child(known, leaf._replace(inside=inside), None))
+
+    def parts(
+        self, box: Box, inside: frozenset[int], ratio: int, value: float
+    ) -> tuple[tuple[Box, ...], frozenset[int] | None]:
+        """Cut a ratio into its two ends and what is inside, where that may be, or in two halves.
+
+        What is inside is the same box, with the ratios that lie inside their ranges; None where nothing is.
+        """
         interior = self.program.ratios.interior
-        if interior is None or interior.table[ratio] < 0 or ratio in leaf.inside:
-            halves = cut_inside(leaf.box, ratio, value)
-            return self._bounded(known, leaf, ratio, halves)
-        children = self._bounded(known, leaf, ratio, self._ends(leaf.box, ratio))
-        if not interior.admits(leaf.inside, ratio):
-            return children
-        within = leaf._replace(inside=leaf.inside | {ratio})
-        return *children, _Child(known, within, None)
+        if interior is None or interior.table[ratio] < 0 or ratio in inside:
+            return cut_inside(box, ratio, value), None
+        ends = self._ends(box, ratio)
+        return ends, inside | {ratio} if interior.admits(inside, ratio) else None
 
     def _ends(self, box: Box, ratio: int) -> tuple[Box, ...]:
         """Return the box with a ratio at either end of its own range, if that is still in the box."""
@@ -533,21 +513,21 @@ class Search:
         least, most = nextafter(float(box.lower[ratio]), -inf), nextafter(float(box.upper[ratio]), inf)
         return tuple(box.restrict(ratio, *end) for end in ends if least <= end[0] <= most)
 
-    def _bounded(self, known: float, leaf: _Leaf, ratio: int, boxes: Iterable[Box]) -> tuple[_Child, ...]:
+    def _bounded(self, known: float, leaf: Leaf, ratio: int, boxes: Iterable[Box]) -> tuple[_Child, ...]:
         children = [self._child(known, leaf, box) for box in boxes]
         gain = min((child.bound for child in children), default=inf) - known
         self.gains[ratio] = 0.5 * self.gains[ratio] + 0.5 * min(gain, 1.0)
         self.trials[ratio] += 1
         return tuple(children)
 
-    def _child(self, known: float, leaf: _Leaf, box: Box) -> _Child:
+    def _child(self, known: float, leaf: Leaf, box: Box) -> _Child:
         claim, basis = self.here.relax(box, leaf.basis)
-        bound = self.here.bound(claim, box, known)
+        bound = self._proved(self.here, claim, box, known)
         if claim.outcome is not Outcome.OPTIMAL:
-            return _Child(bound, _Leaf(box, None if leaf.rows else leaf.basis, leaf.inside), None)
+            return _Child(bound, Leaf(box, None if leaf.rows else leaf.basis, leaf.inside), None)
         candidates = () if self._suffices(bound) else self._candidates(box, claim.point)
         point = None if leaf.rows is None else claim.point
-        return _Child(bound, _Leaf(box, basis, leaf.inside, candidates, leaf.rows, point), claim.point)
+        return _Child(bound, Leaf(box, basis, leaf.inside, candidates, leaf.rows, point), claim.point)
 
     def _score(self, children: tuple[_Child, ...], bound: float) -> float:
         """Weigh the worse part most: it decides the bound. What is inside has not been bounded yet."""

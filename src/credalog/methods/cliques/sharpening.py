@@ -67,9 +67,13 @@ class Sharpening:
         cut = np.flatnonzero(np.isin(self.prover.program.ratios.of, ratios))
         contexts = np.unique(np.concatenate([rows.contexts[binding[1]], self._nearest(box, point), cut]))
         found = LeafRows(products, contexts)
-        prover = self.prover.with_rows(self.products.rows(box, products), contexts)
+        prover = self.prover_of(box, found)
         claim, own = prover.relax(box, rebased(basis, self._layout(rows), self._layout(found)))
         return Sharpened(prover, claim, own if claim.outcome is Outcome.OPTIMAL else None, found)
+
+    def prover_of(self, box: Box, rows: LeafRows) -> Prover:
+        """Return the prover of a box with some products of its bounds and some contexts."""
+        return self.prover.with_rows(self.products.rows(box, rows.products), rows.contexts)
 
     def _layout(self, rows: LeafRows) -> Layout:
         program = self.prover.program

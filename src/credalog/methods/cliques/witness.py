@@ -95,13 +95,13 @@ class WitnessSearch:
             found = None
         return self.from_point(center if found is None else found, steps=STEPS)
 
-    def from_model(self, distribution: Distribution) -> Candidate | None:
+    def from_model(self, distribution: Distribution, *, steps: int = STEPS) -> Candidate | None:
         """Search from a distribution that was found elsewhere."""
         point = marginals_of(self.encoding, distribution)
         mass = 0.0 if point is None else float(self.objective.denominator @ point)
         if point is None or mass <= 0.0:
             return None
-        return self.from_point(point / mass, steps=STEPS)
+        return self.from_point(point / mass, steps=steps)
 
     def from_point(self, point: Floats, *, steps: int) -> Candidate | None:
         """Search from a point of the relaxation; return the best feasible candidate met.

@@ -17,6 +17,7 @@ from credalog.methods.answer import Answer, Options
 from credalog.methods.columns.events import WIDEST
 from credalog.methods.columns.generation import Generation, Least, Model
 from credalog.methods.columns.system import system_of
+from credalog.methods.progress import Telling
 from credalog.network.formulas import TRUE, conjunction
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget
@@ -46,7 +47,7 @@ def query(network: Network, asked: Query, options: Options = DEFAULT) -> Answer:
     _refuse_independences(network)
     both = conjunction((asked.claim, asked.given))
     generation = Generation(system_of(network, both, asked.given), budget)
-    interval = _Question(network, asked, generation).interval()
+    interval = _Question(network, asked, generation, options.telling(asked)).interval()
     return Answer(asked, interval, interval.status(options.tolerance), METHOD, budget.elapsed)
 
 
@@ -67,7 +68,8 @@ def _verdict(generation: Generation) -> bool | None:
 class _Question:
     """One query under way."""
 
-    def __init__(self, network: Network, asked: Query, generation: Generation) -> None:
+    def __init__(self, network: Network, asked: Query, generation: Generation, telling: Telling) -> None:
+        self._telling = telling
         self._network, self._asked, self._generation = network, asked, generation
         self._claim = generation.system.indicator(conjunction((asked.claim, asked.given)))
         self._given = generation.system.indicator(asked.given)
@@ -83,9 +85,21 @@ class _Question:
         if verdict is None:
             return VACUOUS
         mass = self._greatest_mass()
-        lower = self._generation.minimize(self._claim, self._given, mass=mass, share=0.5)
-        upper = self._generation.minimize(-self._claim, self._given, mass=mass)
-        return Interval(self._end(lower, End.LOWER), self._end(upper, End.UPPER))
+        lower = self._found(End.LOWER, mass, share=0.5)
+        return Interval(lower, self._found(End.UPPER, mass))
+
+    def _found(self, end: End, mass: float, share: float = 1.0) -> Endpoint:
+        """Minimize or maximize; bounds are told on the way, and models once they are checked."""
+
+        def told(least: Least) -> bool:
+            self._telling.tell(end, self._proved(least, end), stage="column generation")
+            return False
+
+        cost = self._claim if end is End.LOWER else -self._claim
+        least = self._generation.minimize(cost, self._given, mass=mass, enough=told, share=share)
+        found = self._end(least, end)
+        self._telling.tell(end, found)
+        return found
 
     def _greatest_mass(self) -> float:
         """Return the most total mass a model can have when the evidence has mass 1; infinity if unbounded."""
@@ -105,14 +119,17 @@ class _Question:
 
     def _end(self, least: Least, end: End) -> Endpoint:
         """Turn the least cost into an end of the probability, with the model that attains it."""
+        known = self._proved(least, end)
+        return known if least.model is None else self._attained(known, least.model)
+
+    def _proved(self, least: Least, end: End) -> Endpoint:
+        """Turn what is proved of the least cost into an end of the probability."""
         bound = end.sign * least.bound
         if not 0.0 < bound < 1.0:
-            known = Endpoint.trivial(end)
-        elif least.proved:
-            known = enclosed(bound, error=0.0, end=end)
-        else:
-            known = Endpoint(bound, None, Warrant.CLAIMED)
-        return known if least.model is None else self._attained(known, least.model)
+            return Endpoint.trivial(end)
+        if least.proved:
+            return enclosed(bound, error=0.0, end=end)
+        return Endpoint(bound, None, Warrant.CLAIMED)
 
     def _attained(self, known: Endpoint, model: Model) -> Endpoint:
         """Add what a model attains, if it passes the check; the model itself where it is small."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from credalog.network.sentences import Query
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.printed import Printed
 from credalog.trusted.rounding import enclosed, round_down, round_up
+
+if TYPE_CHECKING:
+    from credalog.show.canvas import Picture
 
 __all__ = ["Propagation", "Round", "Variant", "of_value"]
 
@@ -110,6 +113,10 @@ class Propagation(Printed):
             "answers": [answer.to_dict() for answer in self.answers()],
             "seconds": self.seconds,
         }
+
+    def plot(self, *, title: str = "") -> Picture:
+        """Draw the intervals of all variables."""
+        return Marginals(self.answers()).plot(title=title or str(self))
 
     def _repr_html_(self) -> str:
         return Marginals(self.answers())._repr_html_()

@@ -32,6 +32,7 @@ from credalog.methods.intervals.linear import LinearProgram
 from credalog.methods.intervals.result import Variant, of_value
 from credalog.methods.intervals.separation import Ancestry, mark_declared
 from credalog.methods.intervals.windows import Surroundings, box_rows, local_sentences
+from credalog.methods.progress import Telling
 from credalog.network.formulas import (
     TRUE,
     And,
@@ -89,9 +90,9 @@ def bounds(
     return slices.bounds(asked, Budget.of() if budget is None else budget)
 
 
-def sound_answer(slices: Slices, asked: Query, budget: Budget) -> Answer:
+def sound_answer(slices: Slices, asked: Query, budget: Budget, telling: Telling | None = None) -> Answer:
     """Answer a query by slices; of one variable given observed values, by the whole network too."""
-    interval = slices.bounds(asked, budget.share(0.5))
+    interval = slices.bounds(asked, budget.share(0.5), telling)
     event, observed = literals_of(asked.claim), literals_of(asked.given)
     is_large = len(slices.network.variables) > SIZES[-1][0]
     if event is not None and len(event) == 1 and observed is not None and (observed or is_large):
@@ -120,7 +121,7 @@ class Slices:
     dependencies: DependencyGraph
     markov: Markov = Markov.LOCAL
 
-    def bounds(self, asked: Query, budget: Budget) -> Interval:
+    def bounds(self, asked: Query, budget: Budget, telling: Telling | None = None) -> Interval:
         """Bound a query in slices that grow, as long as there is time and something to gain."""
         query, found = self._requisite(asked), VACUOUS
         first = replace(budget, deadline=max(budget.deadline, monotonic() + FIRST))
@@ -129,6 +130,8 @@ class Slices:
             before, found = found, found.joined(_interval(part.range(query)))
             if found.is_empty:
                 raise _contradiction(asked)
+            if telling is not None:
+                telling.tell_both(found, stage=f"windows in {variables} variables")
             # What a first slice does not know, a second may; and a query taken apart may fit into a window.
             stands = before is not VACUOUS and part.holds(query) and _gain(before, found) < GAIN
             if budget.is_spent or part.is_whole or stands:

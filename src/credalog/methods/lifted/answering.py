@@ -19,6 +19,7 @@ from credalog.grounding.around import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
+from credalog.grounding.slices import Size, Slice, slice_around
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
@@ -26,7 +27,7 @@ from credalog.methods.lifted.observed import MOST_ASKED, nearby
 from credalog.methods.lifted.orbits import counted_around
 from credalog.methods.lifted.rest import Rest
 from credalog.methods.lifted.rests import Rests
-from credalog.methods.lifted.slices import Size, Slice, slice_around
+from credalog.methods.progress import bounds_alone, values_alone
 from credalog.methods.reduction import scale_of
 from credalog.network.expressions import Question
 from credalog.network.graph import Markov
@@ -101,6 +102,8 @@ class Lifted:
         """Bound a question over all models of the whole grounding: a probability, or what `ask` can."""
         budget, tried = Budget.of(options.timeout), dict[str, None]()
         interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
+        telling = options.telling(asked, interval.scale)
+        options = replace(options, report=telling)
         for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
             tried["a slice without the evidence far away"] = None
             interval = interval.joined(found)
@@ -118,6 +121,7 @@ class Lifted:
             if COUNTED not in tried:
                 tried[COUNTED] = None
                 interval = interval.joined(self._counted(asked, budget.share(BOUND_SHARE)))
+                telling.tell_both(interval, stage=COUNTED)
         has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
         tried[DECIDED if has_model else UNDECIDED] = None
         status = interval.status(options.tolerance)
@@ -173,10 +177,9 @@ class Lifted:
 
     def _bounded(self, near: Slice, asked: Question, options: Options, budget: Budget, ask: Ask) -> Interval:
         """Bound a query by one slice: what attains the slice's bounds need not be a model of the whole."""
-        limited = replace(options, method="auto", timeout=budget.for_solver)
-        found = ask(self.engine(near), asked, limited).interval
-        lower, upper = (replace(end, witnessed=None, model=None) for end in (found.lower, found.upper))
-        return replace(found, lower=lower, upper=upper)
+        telling = options.telling(asked).through(bounds_alone, scale=scale_of(asked))
+        limited = replace(options, method="auto", timeout=budget.for_solver, report=telling)
+        return bounds_alone(ask(self.engine(near), asked, limited).interval)
 
     def _attained(
         self, stage: Stage, asked: Question, options: Options, budget: Budget, ask: Ask
@@ -184,14 +187,11 @@ class Lifted:
         """Yield what models of the whole attain, one world of the rest after the other."""
         for residue in self.residues(stage, asked, budget):
             with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
-                limited = replace(options, method="auto", timeout=budget.share(0.5).for_solver)
-                found = ask(Engine(residue.network, self.markov, residue.frame), asked, limited).interval
-                nothing = vacuous(found.scale)
-                yield replace(
-                    found,
-                    lower=replace(found.lower, bound=nothing.lower.bound, warrant=nothing.lower.warrant),
-                    upper=replace(found.upper, bound=nothing.upper.bound, warrant=nothing.upper.warrant),
-                )
+                telling = options.telling(asked).through(values_alone, scale=scale_of(asked))
+                seconds = budget.share(0.5).for_solver
+                limited = replace(options, method="auto", timeout=seconds, report=telling)
+                engine = Engine(residue.network, self.markov, residue.frame)
+                yield values_alone(ask(engine, asked, limited).interval)
 
     def residues(self, stage: Stage, asked: Question, budget: Budget) -> Iterator[Residue]:
         """Yield what is left of a slice in worlds of the rest, then in rests of coins and of copies."""

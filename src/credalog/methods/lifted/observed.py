@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from credalog.grounding.around import Around
 from credalog.grounding.schema import Schema
-from credalog.methods.lifted.slices import (
+from credalog.grounding.slices import (
     Size,
     Slice,
     frame_of,

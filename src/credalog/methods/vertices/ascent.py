@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from credalog.network.relevance import Relevance, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Question
-from credalog.tables.elimination import Potential, restricted
 from credalog.tables.interval_sets import filled
 from credalog.tables.slopes import Product
 
@@ -47,28 +47,45 @@ FEWER = 4
 """Where many families that move together gain nothing, so many times fewer are tried."""
 
 
+NEAR = 1e-9
+"""A model whose posterior is so near to what is proved need not be improved."""
+
+
 def climb(
-    credal: CredalNetwork, asked: Question, event: Array, *, budget: Budget
+    credal: CredalNetwork,
+    asked: Question,
+    event: Array,
+    *,
+    budget: Budget,
+    most: float = 1.0,
+    near: Mapping[int, Array] | None = None,
 ) -> Mapping[int, Array] | None:
-    """Return the tables of all relevant families; None where nothing is attained in time."""
+    """Return the tables of all relevant families; None where nothing is attained in time.
+
+    No model passes `most`: where one comes near it, no other start is tried. The first start is what `near`
+    says of some variables, and the centre for all others.
+    """
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     best: tuple[float, Mapping[int, Array] | None] = (-1.0, None)
     with suppress(OutOfTime, ProblemTooLarge):
         climber = Climber.of(credal, asked, event, relevant)
-        for number, tables in enumerate(_starts(credal, relevant)):
-            if number == 1:
+        for number, tables in enumerate(_starts(climber, relevant, near or {})):
+            if number == 1 + bool(near):
                 budget = budget.share(MORE_STARTS)
-            found = climber.run(tables, budget)
+            found = climber.run(tables, budget, most=most)
             best = max(best, found, key=lambda reached: reached[0])
-            if budget.is_spent:
+            if best[0] >= most - NEAR or budget.is_spent:
                 break
     return best[1]
 
 
-def _starts(credal: CredalNetwork, relevant: Relevance) -> Iterator[dict[int, Array]]:
-    """Yield tables at the centre of their intervals, then at vertices drawn at random."""
-    ranges = {x: credal.ranges(x, {}) for x in relevant.families}
-    yield {x: _centre(*ends) for x, ends in ranges.items()}
+def _starts(climber: Climber, relevant: Relevance, near: Mapping[int, Array]) -> Iterator[dict[int, Array]]:
+    """Yield tables near to some, then at the centre of their intervals, then at vertices drawn at random."""
+    ranges = {x: climber.credal.ranges(x, {}) for x in relevant.families}
+    centre = {x: _centre(*ends) for x, ends in ranges.items()}
+    if near:
+        yield {**centre, **{x: climber.completed(x, centre[x], theta) for x, theta in near.items()}}
+    yield centre
     luck = np.random.default_rng(0)
     for _ in range(STARTS - 1):
         yield {x: filled(*ends, luck.random(ends[0].shape)) for x, ends in ranges.items()}
@@ -82,6 +99,9 @@ def _centre(least: Array, most: Array) -> Array:
     return np.asarray(least + np.divide(free, spread, out=np.zeros_like(free), where=spread > 0.0) * room)
 
 
+Index: TypeAlias = tuple[int | slice, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Climber:
     """A question, and the order in which all variables are summed out of its tables."""
@@ -91,6 +111,10 @@ class Climber:
     event: Array
     families: tuple[int, ...]
     product: Product
+    shown: Mapping[int, Index]
+    """Where each table agrees with all that is observed."""
+    parts: Mapping[int, Index]
+    """Where each table agrees with the observed parents."""
 
     @classmethod
     def of(cls, credal: CredalNetwork, asked: Question, event: Array, relevant: Relevance) -> Climber:
@@ -99,16 +123,22 @@ class Climber:
             tuple(y for y in (*credal.parents[x], x) if y not in asked.observed) for x in relevant.families
         ]
         product = Product.of([*scopes, (asked.target,)], credal.sizes, most=MAX_CELLS)
-        return cls(credal, asked, event, relevant.families, product)
+        shown, parts = dict[int, Index](), dict[int, Index]()
+        for x in relevant.families:
+            parts[x] = tuple(asked.observed.get(p, slice(None)) for p in credal.parents[x])
+            shown[x] = (*parts[x], asked.observed.get(x, slice(None)))
+        return cls(credal, asked, event, relevant.families, product, shown, parts)
 
-    def run(self, tables: dict[int, Array], budget: Budget) -> tuple[float, Mapping[int, Array] | None]:
+    def run(
+        self, tables: dict[int, Array], budget: Budget, *, most: float = 1.0
+    ) -> tuple[float, Mapping[int, Array] | None]:
         """Move tables while that gains something; return what is attained, -1 where the evidence is not."""
         value = self.posterior(tables, budget)
         with suppress(OutOfTime):
-            for _ in range(STEPS):
+            for _ in range(STEPS if value < most - NEAR else 0):
                 before = value
                 tables, value = self._moved(tables, value, budget)
-                if value <= before + GAIN:
+                if value <= before + GAIN or value >= most - NEAR:
                     break
         return value, None if value < 0.0 else tables
 
@@ -125,10 +155,7 @@ class Climber:
 
     def _shown(self, tables: Mapping[int, Array], values: Array) -> list[Array]:
         """Return all tables at what is observed, then values of the query's variable."""
-        return [*(self._at_observed(x, tables[x]) for x in self.families), values]
-
-    def _at_observed(self, x: int, table: Array) -> Array:
-        return restricted(Potential((*self.credal.parents[x], x), table), self.asked.observed).values
+        return [*(tables[x][self.shown[x]] for x in self.families), values]
 
     def _moved(
         self, tables: dict[int, Array], value: float, budget: Budget
@@ -165,5 +192,4 @@ class Climber:
 
     def _part(self, x: int, table: Array) -> Array:
         """Return the part of a table that agrees with the observed parents."""
-        own = {p: s for p, s in self.asked.observed.items() if p in self.credal.parents[x]}
-        return restricted(Potential((*self.credal.parents[x], x), table), own).values
+        return table[self.parts[x]]

@@ -14,7 +14,7 @@ neither bound suffices, the interval with most to gain is split in two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -73,8 +73,12 @@ def closed(
     *,
     tolerance: float,
     budget: Budget,
+    report: Callable[[float, int], None],
 ) -> Closed:
-    """Prove bounds on the posterior of the climber's event, closer and closer, while the time lasts."""
+    """Prove bounds on the posterior of the climber's event, closer and closer, while the time lasts.
+
+    Of each the bound is reported, and how many nodes it took.
+    """
     search = _Search(climber, layout, start, budget)
     try:
         search.value = climber.posterior(start, budget)
@@ -83,6 +87,7 @@ def closed(
             gap = far * CLOSE * allowed_gap(tolerance, max(search.value, 0.0))
             if search.value >= 0.0 and search.value + gap < bound:
                 bound = min(bound, search.run(gap))
+                report(bound, search.explored)
     except (OutOfTime, _Undecided):
         pass
     return Closed(bound, search.tables)
@@ -118,13 +123,16 @@ class _Search:
         self._climber, self._layout, self._budget = climber, layout, budget
         self.tables, self.value = tables, -1.0
         self._lacking = inf
+        self.explored = 0
 
     def run(self, gap: float) -> float:
         """Return the value that is proved, so much above the best one that is met on the way."""
         trial = self.value + gap
         credal, observed = self._climber.credal, self._climber.asked.observed
+        self.explored = 0
         waiting: list[Boxes] = [{x: credal.ranges(x, observed) for x in self._layout.parents}]
         while waiting:
+            self.explored += 1
             waiting += self._explored(waiting.pop(), trial)
             trial = max(trial, self.value + gap)
             if trial >= 1.0:

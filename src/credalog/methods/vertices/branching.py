@@ -12,21 +12,24 @@ else fixed the quotient is linear-fractional in all blocks of one family togethe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import TypeAlias
 
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
+from credalog.methods.progress import Telling
 from credalog.methods.vertices.elimination import Bools, Clusters, Plan, plan
 from credalog.methods.vertices.hanging_trees import Trimmed, trim
 from credalog.methods.vertices.mini_buckets import bounds, contributions, evidence, forward
 from credalog.methods.vertices.orders import Interior, better_order, end_scores
 from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import End
+from credalog.numbers.interval import End, Endpoint
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.tables.cones import Array
@@ -76,11 +79,13 @@ def extremes(
     tolerance: float,
     budget: Budget,
     near: tuple[float, float] = (0.0, 1.0),
+    telling: Telling | None = None,
 ) -> tuple[Extreme, Extreme]:
     """Bound the posterior of an event by search over vertices until the gaps close or the time is up.
 
     `near` is about where its ends are expected.
     """
+    told = telling or Telling(None)
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
     trimmed = trim(tables, asked, credal.sizes, budget=budget.share(TRIMMING))
@@ -89,10 +94,15 @@ def extremes(
         raise ProblemTooLarge(f"one pass over the network needs {layout.cells} numbers")
     event = np.array(asked.event, dtype=np.float64)
     is_rare = _is_rare(layout, budget)
+
+    def report(search: _Search, end: End, explored: int) -> None:
+        endpoint = Endpoint.trivial(end) if is_rare else _endpoint(trimmed, search, end)
+        told.tell(end, endpoint, explored=explored)
+
     upper = _Search(layout, event, tolerance, budget.share(0.5))
-    upper.run()
+    upper.run(partial(report, upper, End.UPPER))
     lower = _Search(layout, 1 - event, tolerance, budget)
-    lower.run()
+    lower.run(partial(report, lower, End.LOWER))
     found = (_extreme(trimmed, search, end) for search, end in ((lower, End.LOWER), (upper, End.UPPER)))
     first, second = (_unproved(one, end) if is_rare else one for one, end in zip(found, End, strict=True))
     return first, second
@@ -127,11 +137,16 @@ def _unproved(extreme: Extreme, end: End) -> Extreme:
 
 def _extreme(trimmed: Trimmed, search: _Search, end: End) -> Extreme:
     """Turn what a search found into a proved end and a choice of vertices of the original tables."""
-    bound = search.bound if end is End.UPPER else 1 - search.bound
-    endpoint = enclosed(bound, error=4 * trimmed.error + relative_error(2), end=end)
+    endpoint = _endpoint(trimmed, search, end)
     if search.value < 0:
         return Extreme(endpoint, None)
     return Extreme(endpoint, tuple(trimmed.choices(search.plan.choices(search.row))))
+
+
+def _endpoint(trimmed: Trimmed, search: _Search, end: End) -> Endpoint:
+    """Return what a search has proved of its end."""
+    bound = search.bound if end is End.UPPER else 1 - search.bound
+    return enclosed(bound, error=4 * trimmed.error + relative_error(2), end=end)
 
 
 class _Search:
@@ -141,6 +156,7 @@ class _Search:
         self.plan, self._event = layout, event
         self._tolerance, self._budget = tolerance, budget
         self.value, self.row = -1.0, layout.start
+        self._explored = 0
         self._tree = BranchAndBound[Node]((layout.start, None), -1.0)
         # Families are the units of improvement; blocks are contiguous within them.
         starts = [family.start for family in layout.families]
@@ -154,20 +170,26 @@ class _Search:
         """Return what no choice of vertices passes."""
         return max(self.value, -self._tree.bound, 0.0)
 
-    def run(self) -> None:
-        """Search until no open node can beat the witness by more than the tolerance."""
+    def run(self, report: Callable[[int], None]) -> None:
+        """Search until no open node can beat the witness by more than the tolerance.
+
+        How many nodes were bounded is reported after each pass.
+        """
         at_once = max(1, min(BATCH, MAX_CELLS // self.plan.cells) // 2)
+
+        def is_over() -> bool:
+            explored, self._explored = self._explored, 0
+            report(explored)
+            return self._budget.is_spent or len(self._tree) > MAX_NODES
+
         try:
             self._tree.step_together(self._explore, self._enough, at_most=1)
             if not self._tree.is_exhausted or self.value < 0:
                 self._improve(self._random_rows())
-            self._tree.run_together(self._explore, until=self._is_over, enough=self._enough, at_most=at_once)
+            self._tree.run_together(self._explore, until=is_over, enough=self._enough, at_most=at_once)
         except OutOfTime:
             # What was open still is, with its bound.
             return
-
-    def _is_over(self) -> bool:
-        return self._budget.is_spent or len(self._tree) > MAX_NODES
 
     def _enough(self) -> float:
         return -max(self.value, 0.0) - self._gap
@@ -193,6 +215,7 @@ class _Search:
     def _explore(self, nodes: list[tuple[float, Node]]) -> Explored[Node]:
         """Split nodes and bound what they become; try the choice that each one's contexts agree on."""
         rows = np.array([row for _, node in nodes for row in self._split(*node)])
+        self._explored += len(rows)
         start = np.full(len(rows), max(self.value, 0.0))
         values, passage = bounds(self.plan, rows, self._event, start, self._budget)
         found = contributions(self.plan, rows, passage)

@@ -155,14 +155,18 @@ def plan(
 
 
 def clusters(
-    parents: Mapping[int, Sequence[int]], observed: Container[int], sizes: Sequence[int]
+    parents: Mapping[int, Sequence[int]],
+    observed: Container[int],
+    sizes: Sequence[int],
+    others: Iterable[set[int]] = (),
 ) -> Clusters:
     """Choose an order of elimination, children first; return what each variable meets when it goes.
 
+    `others` are scopes of what takes part beside the tables.
     `tables.elimination` would choose smaller tables, but not an order in which each is that of a family.
     """
     left = {x for x in parents if x not in observed}
-    scopes = [set(parents[x]) for x in parents if x in observed]
+    scopes = [set(parents[x]) for x in parents if x in observed] + list(others)
     found: dict[int, set[int]] = {}
     while left:
         ready = left - {p for x in left for p in parents[x]}

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from credalog.tables.elimination import Potential, combined
 from credalog.tables.interval_sets import filled, greatest_sum
 from credalog.trusted.rounding import enclosed, relative_error
 
-__all__ = ["bounded"]
+__all__ = ["Choices", "bounded"]
 
 MAX_CELLS = 1 << 21
 """The most cells of a product of messages that is not split."""
@@ -60,6 +61,13 @@ ROUNDING = relative_error(64.0)
 
 DRIFT = relative_error(8.0)
 """How far what a knapsack gives to one value may be off, per value."""
+
+
+ALL = -1
+"""Stands for the axis along which arrays of the same scope lie side by side."""
+
+Choices: TypeAlias = dict[int, Array]
+"""For some variables a distribution in each configuration of their unobserved parents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +96,38 @@ class _Range:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The message that involves the query: inside and outside of the event, their size, and the error."""
+    """The message that involves the query: inside and outside of the event; their size, and the error."""
 
     scope: tuple[int, ...]
-    inside: Array
-    outside: Array
-    size: Array
-    error: Array
+    masses: Array
+    """Inside and outside, along the first axis."""
+    bounds: Array
+    """What their sum does not pass for any theta, and the error, along the first axis."""
 
 
 def bounded(
-    credal: CredalNetwork, asked: Question, *, budget: Budget, order: Clusters | None = None
+    credal: CredalNetwork,
+    asked: Question,
+    *,
+    budget: Budget,
+    order: Clusters | None = None,
+    chosen: dict[End, Choices] | None = None,
 ) -> tuple[Endpoint, Endpoint]:
-    """Bound the posterior of an event; what is not found in time is trivial."""
+    """Bound the posterior of an event; what is not found in time is trivial.
+
+    `chosen` learns which distributions each end chose last: a model near to them may attain it.
+    """
     lower, upper = Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
+    chosen = {} if chosen is None else chosen
     event = np.array(asked.event, dtype=np.float64)
     with suppress(OutOfTime):
         network = _Network.of(credal, asked, budget, order)
         if network.widest > SPLIT_CELLS:
             lower, upper = network.sides(event, budget)
         if network.widest <= MAX_CELLS:
-            above = network.greatest(event, budget.share(0.5))
+            above = network.greatest(event, budget.share(0.5), chosen.setdefault(End.UPPER, {}))
             upper = upper.joined(enclosed(above, error=ERROR, end=End.UPPER), End.UPPER)
-            below = 1.0 - network.greatest(1.0 - event, budget)
+            below = 1.0 - network.greatest(1.0 - event, budget, chosen.setdefault(End.LOWER, {}))
             lower = lower.joined(enclosed(below, error=ERROR, end=End.LOWER), End.LOWER)
     return lower, upper
 
@@ -145,13 +162,13 @@ class _Network:
         widest = max(prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items())
         return cls(asked.target, tuple(families), tuple(leaves), sizes, widest)
 
-    def greatest(self, event: Array, budget: Budget) -> float:
+    def greatest(self, event: Array, budget: Budget, chosen: Choices) -> float:
         """Return what the posterior of an event does not pass: where a trial comes to rest, or one."""
         trial = 0.0
         for _ in range(ROUNDS):
-            pair = self._pass(event, trial, budget)
-            inside, total = float(pair.inside), float(pair.inside + pair.outside)
-            error = float(pair.error) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
+            pair = self._pass(event, trial, budget, chosen)
+            inside, total = float(pair.masses[0]), float(pair.masses.sum())
+            error = float(pair.bounds[1]) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
             if inside - trial * total + error <= 0.0:
                 return trial
             # A little beyond the quotient found, so that the next pass comes to rest.
@@ -160,17 +177,19 @@ class _Network:
                 break
         return 1.0
 
-    def _pass(self, event: Array, trial: float, budget: Budget) -> _Pair:
+    def _pass(self, event: Array, trial: float, budget: Budget, chosen: Choices) -> _Pair:
         """Sum out all variables for one trial value."""
         waiting = list(self.leaves)
-        pair = _Pair((self.target,), event, 1.0 - event, np.ones(len(event)), np.zeros(len(event)))
+        ones = np.ones(len(event))
+        pair = _Pair((self.target,), np.stack([event, ones - event]), np.stack([ones, np.zeros_like(ones)]))
         for family in self.families:
             budget.require_time()
             x = family.scope[-1]
             near = [message for message in waiting if x in message.scope]
             waiting = [message for message in waiting if x not in message.scope]
             if x in pair.scope:
-                pair = _sum_pair(family, near, pair, trial)
+                pair, theta = _sum_pair(family, near, pair, trial)
+                chosen[x] = _for_all_contexts(theta, len(family.scope) - 1)
             else:
                 waiting.append(_sum_range(family, near))
         return pair
@@ -235,26 +254,30 @@ def _drift(low: Array, high: Array, weights: Array) -> Array:
     return np.asarray((np.minimum(DRIFT * low.shape[-1], high - low) * weights).sum(axis=-1))
 
 
-def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: float) -> _Pair:
-    """Sum a variable out where the query is involved.
+def _for_all_contexts(theta: Array, parents: int) -> Array:
+    """Return one distribution for each parent configuration: the mean of those chosen in its contexts."""
+    contexts = tuple(range(parents, theta.ndim - 1))
+    return theta.mean(axis=contexts) if contexts else theta
+
+
+def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: float) -> tuple[_Pair, Array]:
+    """Sum a variable out where the query is involved; return the distributions chosen, too.
 
     A cell with a positive score wants the greatest values of the other messages, any other the least.
     """
     scope = _joint_scope(family, [pair.scope, *(message.scope for message in messages)])
-    inside, outside, size, error = (
-        combined([Potential(pair.scope, a)], scope)
-        for a in (pair.inside, pair.outside, pair.size, pair.error)
-    )
-    high = (1.0 - trial) * inside >= trial * outside
+    together = (ALL, *scope)
+    masses = combined([Potential((ALL, *pair.scope), pair.masses)], together)
+    bounds = combined([Potential((ALL, *pair.scope), pair.bounds)], together)
+    high = (1.0 - trial) * masses[0] >= trial * masses[1]
     for message in messages:
         least, most = (combined([Potential(message.scope, a)], scope) for a in (message.least, message.most))
-        wanted = np.where(high, most, least)
-        inside, outside, size, error = inside * wanted, outside * wanted, size * most, error * most
+        masses, bounds = masses * np.where(high, most, least), bounds * most
     low, top = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
-    theta = filled(low, top, (1.0 - trial) * inside - trial * outside)
-    inside, outside = (theta * inside).sum(axis=-1), (theta * outside).sum(axis=-1)
-    total = greatest_sum(low, top, size)
-    error = greatest_sum(low, top, error) + _drift(low, top, size + error)
+    theta = filled(low, top, (1.0 - trial) * masses[0] - trial * masses[1])
+    total, error = greatest_sum(low, top, bounds)
+    error = error + _drift(low, top, bounds.sum(axis=0))
     error += ROUNDING * theta.shape[-1] * (total + error) + VANISHING
     scale = np.ldexp(1.0, -int(np.frexp(total.max(initial=0.0))[1]))
-    return _Pair(scope[:-1], *(scale * a for a in (inside, outside, total, error)))
+    masses = (theta * masses).sum(axis=-1)
+    return _Pair(scope[:-1], scale * masses, scale * np.stack([total, error])), theta

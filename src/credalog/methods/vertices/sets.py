@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options, last_of
+from credalog.methods.progress import Telling
 from credalog.methods.vertices.ascent import Climber, climb
 from credalog.methods.vertices.boxes import MOST_COMPARED, closed
 from credalog.methods.vertices.branching import ORDER_CELLS, extremes
-from credalog.methods.vertices.greedy import bounded
+from credalog.methods.vertices.greedy import Choices, bounded
 from credalog.methods.vertices.interval_slopes import Layout
 from credalog.methods.vertices.messages import (
     MAX_COMBINATIONS,
@@ -310,14 +311,15 @@ def _intervals(
     credal: CredalNetwork, asked: Question, query: Query, options: Options, budget: Budget
 ) -> Iterator[Interval]:
     """Yield ever narrower intervals, until one is exact or the time is up."""
-    interval = VACUOUS
-    for found in _stages(credal, asked, options.tolerance, budget):
+    interval, telling = VACUOUS, options.telling(query)
+    for found in _stages(credal, asked, options.tolerance, budget, telling):
         # The bounds are there before the models that may attain them are checked.
         yield interval.joined(Interval(*(one.endpoint for one in found)))
         part = Budget.of(budget.remaining + GRACE)
         ends = (witnessed(credal, asked, query, one, part) for one in found)
         interval = interval.joined(Interval(*ends))
         yield interval
+        telling.tell_both(interval)
         if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
             return
 
@@ -329,7 +331,7 @@ def witnessed(
     if extreme.choices is None and extreme.tables is None:
         return extreme.endpoint
     model = distribution(credal, asked, extreme.choices or (), extreme.tables or {})
-    said = credal.network.about(x for factor in model.factors for x in factor.block)
+    said = credal.said_of(tuple(x for factor in model.factors for x in factor.block))
     value = model.probability(query.claim, query.given)
     if violation(model, said, credal.graph, budget=budget) > FEASIBILITY or not 0.0 <= value <= 1.0:
         return extreme.endpoint
@@ -337,24 +339,27 @@ def witnessed(
 
 
 def _stages(
-    credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget
+    credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget, telling: Telling
 ) -> Iterator[tuple[Extreme, Extreme]]:
     """Propagate sets in a polytree; where there are loops, bound without vertices, then search over them."""
     if (certain := _certain(asked)) is not None:
         yield certain
         return
+    telling.stage = "set propagation"
     if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
+    telling.stage = "bounds without vertices"
     first = _loose(credal, asked, budget)
     yield first
     ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
     yield ordered
     near = _near(first, ordered)
-    for found in _searches(credal, asked, first, near, tolerance, budget):
+    for found in _searches(credal, asked, first, near, tolerance, budget, telling):
         yield found
         near = _near(first, ordered, found)
+    telling.stage = "bounds in other orders"
     # What is too wide to search is split, and where depends on the order: the best of several is kept.
     for seed in range(1, MOST_ORDERS):
         if budget.is_spent:
@@ -369,6 +374,7 @@ def _searches(
     near: tuple[float, float],
     tolerance: float,
     budget: Budget,
+    telling: Telling,
 ) -> Iterator[tuple[Extreme, Extreme]]:
     """Search over vertices and without them for a while each, then longest where more was found."""
     layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
@@ -377,9 +383,11 @@ def _searches(
         part = budget.share(share)
         with suppress(OutOfTime, ProblemTooLarge):
             if without[turn]:
-                found = models = _decided(credal, asked, layout, models, near, tolerance, part)
+                telling.stage = "search without vertices"
+                found = models = _decided(credal, asked, layout, models, near, tolerance, part, telling)
             else:
-                found = extremes(credal, asked, tolerance=tolerance, budget=part, near=near)
+                telling.stage = "search over vertices"
+                found = extremes(credal, asked, tolerance=tolerance, budget=part, near=near, telling=telling)
             yield found
             lower, upper = _near(found)
             if without[turn] and (lower > near[0] or upper < near[1]):
@@ -389,10 +397,11 @@ def _searches(
 
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
     """Bound without vertices in the first order that comes to mind, and look for models close to the ends."""
-    lower, upper = bounded(credal, asked, budget=budget.share(GREEDY))
+    chosen: dict[End, Choices] = {}
+    lower, upper = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
     return (
-        _climbed(credal, asked, lower, End.LOWER, budget),
-        _climbed(credal, asked, upper, End.UPPER, budget),
+        _climbed(credal, asked, lower, End.LOWER, budget, chosen.get(End.LOWER)),
+        _climbed(credal, asked, upper, End.UPPER, budget, chosen.get(End.UPPER)),
     )
 
 
@@ -418,12 +427,15 @@ def _decided(
     near: tuple[float, float],
     tolerance: float,
     budget: Budget,
+    telling: Telling,
 ) -> tuple[Extreme, Extreme]:
     """Search without vertices, from models that come close."""
     if layout.cells > MOST_COMPARED:
         raise ProblemTooLarge(f"one step of the search compares {layout.cells} values")
-    upper = _close(credal, asked, layout, first[1], (End.UPPER, near[1]), tolerance, budget.share(0.5))
-    lower = _close(credal, asked, layout, first[0], (End.LOWER, near[0]), tolerance, budget)
+    upper = _close(
+        credal, asked, layout, first[1], (End.UPPER, near[1]), tolerance, budget.share(0.5), telling
+    )
+    lower = _close(credal, asked, layout, first[0], (End.LOWER, near[0]), tolerance, budget, telling)
     return lower, upper
 
 
@@ -435,6 +447,7 @@ def _close(
     proved: tuple[End, float],
     tolerance: float,
     budget: Budget,
+    telling: Telling,
 ) -> Extreme:
     """Bring the bound of one end closer to what is attained there."""
     if extreme.tables is None:
@@ -444,9 +457,15 @@ def _close(
         event, bound = 1.0 - event, 1.0 - bound
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     climber = Climber.of(credal, asked, event, relevant)
-    found = closed(climber, layout, extreme.tables, bound, tolerance=tolerance, budget=budget)
-    value = found.bound if end is End.UPPER else 1.0 - found.bound
-    return Extreme(enclosed(value, error=relative_error(4), end=end), None, found.tables)
+
+    def endpoint(bound: float) -> Endpoint:
+        return enclosed(bound if end is End.UPPER else 1.0 - bound, error=relative_error(4), end=end)
+
+    def report(bound: float, leaves: int) -> None:
+        telling.tell(end, endpoint(bound), explored=leaves)
+
+    found = closed(climber, layout, extreme.tables, bound, tolerance=tolerance, budget=budget, report=report)
+    return Extreme(endpoint(found.bound), None, found.tables)
 
 
 def _layout(credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget) -> Layout:
@@ -464,11 +483,19 @@ def _interior(credal: CredalNetwork, asked: Question, near: tuple[float, float])
     return Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
 
 
-def _climbed(credal: CredalNetwork, asked: Question, proved: Endpoint, end: End, budget: Budget) -> Extreme:
-    """Look for a model that comes close to an end."""
+def _climbed(
+    credal: CredalNetwork,
+    asked: Question,
+    proved: Endpoint,
+    end: End,
+    budget: Budget,
+    chosen: Choices | None,
+) -> Extreme:
+    """Look for a model that comes close to an end, from what its bound chose."""
     event = np.array(asked.event, dtype=np.float64)
-    sought = event if end is End.UPPER else 1.0 - event
-    return Extreme(proved, None, climb(credal, asked, sought, budget=budget.share(CLIMBING)))
+    sought, most = (event, proved.bound) if end is End.UPPER else (1.0 - event, 1.0 - proved.bound)
+    part = budget.share(CLIMBING)
+    return Extreme(proved, None, climb(credal, asked, sought, budget=part, most=most, near=chosen))
 
 
 def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:

@@ -34,17 +34,17 @@ class ColumnProgram:
     It is solved through its dual, in which a column is a row: maximize the last multiplier, with
     columns.T @ multipliers <= costs. Columns are few where rows are many, and the dual simplex method goes
     on from where it was. Bounds on the multipliers, other than those of their sign, allow the rows to be
-    missed at that price.
+    missed at that price. Prices on the multipliers themselves are for whoever likes them small.
     """
 
-    def __init__(self, lowest: Floats, highest: Floats) -> None:
+    def __init__(self, lowest: Floats, highest: Floats, prices: Floats | None = None) -> None:
         self._highs = quiet_highs()
         self._highs.setOptionValue("presolve", "off")
         # By default a coefficient below 1e-9 counts as zero, and with it a tiny probability.
         self._highs.setOptionValue("small_matrix_value", 1e-12)
         self._lowest, self._highest = np.append(lowest, -np.inf), np.append(highest, np.inf)
         count = len(self._lowest)
-        last = np.append(np.zeros(count - 1), -1.0)
+        last = np.append(np.zeros(count - 1) if prices is None else prices, -1.0)
         nothing = np.zeros(count, dtype=np.int32)
         self._highs.addCols(count, last, self._lowest, self._highest, 0, nothing, nothing[:0], np.zeros(0))
 

@@ -8,6 +8,7 @@ denominator in every context c. That relaxation is exact where a ratio's range i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import highspy
@@ -175,6 +176,10 @@ class Relaxation:
         self._column_of = contexts.indices
         self._row_of = np.repeat(np.arange(len(ratios.of)), np.diff(contexts.indptr))
         self._context_of = ratios.of[self._row_of]
+        # The nonzeros of each ratio stand together in `places`; there is an empty ratio at the end.
+        self._places = np.argsort(self._context_of, kind="stable")
+        count = len(ratios.lower)
+        self._starts = np.searchsorted(self._context_of[self._places], np.arange(count + 2))
         shape = sp.csr_array((self._whole, contexts.indices, contexts.indptr), shape=contexts.shape)
         self._matrix = sp.csr_array(
             sp.vstack([program.inequalities, shape, shape, program.equalities], format="csr")
@@ -183,6 +188,7 @@ class Relaxation:
         self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
         self._highs = quiet_highs(tolerance)
         self._loaded: _Loaded | None = None
+        self._read: tuple[Basis, list[Any]] | None = None
 
     def minimize(
         self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
@@ -246,12 +252,10 @@ class Relaxation:
         first, contexts = self.program.inequalities.shape[0], len(self.program.ratios.of)
         low, high = slice(first, first + contexts), slice(first + contexts, first + 2 * contexts)
         fixed = (box.lower == box.upper)[self.program.ratios.of]
-        turned = (
-            np.where(fixed, np.minimum(duals[low], 0.0), 0.0),
-            np.where(fixed, np.minimum(duals[high], 0.0), 0.0),
-        )
-        duals[low] -= turned[0] + turned[1]
-        duals[high] -= turned[0] + turned[1]
+        turned = np.minimum(duals[low], 0.0) + np.minimum(duals[high], 0.0)
+        turned[~fixed] = 0.0
+        duals[low] -= turned
+        duals[high] -= turned
         return duals
 
     def _swapped(self, basis: Basis, loaded: _Loaded, box: Box) -> Basis:
@@ -261,19 +265,28 @@ class Relaxation:
         """
         of, first = self.program.ratios.of, self.program.inequalities.shape[0]
         fixed = np.flatnonzero((box.lower == box.upper)[of])
+        if not len(fixed):
+            return basis
         at_low = (box.lower == loaded.box.lower)[of[fixed]]
         low, high = first + fixed, first + len(of) + fixed
-        rows, basic = basis.row_status, highspy.HighsBasisStatus.kBasic
+        rows, basic = self._row_status(basis), highspy.HighsBasisStatus.kBasic
         pairs = zip(np.where(at_low, low, high).tolist(), np.where(at_low, high, low).tolist(), strict=True)
         wrong = [(equal, other) for equal, other in pairs if rows[equal] == basic and rows[other] != basic]
         if not wrong:
             return basis
+        rows = list(rows)
         for equal, other in wrong:
             rows[equal], rows[other] = highspy.HighsBasisStatus.kLower, basic
         swapped = highspy.HighsBasis()
         swapped.valid, swapped.alien = True, False
         swapped.col_status, swapped.row_status = basis.col_status, rows
         return swapped
+
+    def _row_status(self, basis: Basis) -> list[Any]:
+        """Return a basis by rows; reading is slow, and all parts of one leaf start from the same basis."""
+        if self._read is None or self._read[0] is not basis:
+            self._read = basis, basis.row_status
+        return self._read[1]
 
     # ---- the solver's model ---------------------------------------------------------------------------
 
@@ -297,7 +310,7 @@ class Relaxation:
         stale = np.flatnonzero(~at_end & ~(is_low & is_high))
         if len(stale) > MOST_CHANGED:
             return False
-        places = np.flatnonzero(np.isin(self._context_of, stale)) if len(stale) else stale
+        places = np.concatenate([self._places[self._starts[r] : self._starts[r + 1]] for r in (*stale, -2)])
         if len(places) > MOST_COEFFICIENTS * self._matrix.nnz:
             return False
         loaded.box.lower[stale], loaded.box.upper[stale] = box.lower[stale], box.upper[stale]
@@ -459,6 +472,18 @@ def _nothing(columns: int, rows: int) -> Claim:
     return Claim(Outcome.STOPPED, np.nan, np.zeros(columns), np.zeros(rows))
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The rows of a linearized program, and which of its nonzeros are the contexts' and the ratios' own."""
+
+    matrix: sp.csr_array
+    contexts: NDArray[np.intp]
+    turns: NDArray[np.intp]
+    part: Floats
+    whole: Floats
+    ratio: NDArray[np.intp]
+
+
 class Linearization:
     """A program linearized around a point: the step of sequential linear programming.
 
@@ -526,25 +551,46 @@ class Linearization:
 
     def _rows(
         self, objective: Objective, point: Floats, ratios: Floats
-    ) -> tuple[sp.csr_array, tuple[Floats, Floats]]:
-        program, of = self.program, self.program.ratios.of
-        contexts = program.ratios.numerator - sp.diags_array(ratios[of]) @ program.ratios.denominator
-        mass = program.ratios.denominator @ point
-        turn = sp.csr_array((-mass, (np.arange(len(of)), of)), shape=(len(of), len(ratios)))
-        norm = sp.csr_array(objective.denominator[None, :])
-        matrix = sp.block_array(
-            [
-                [program.inequalities, None, self._give, None, None, None, None],
-                [program.equalities, None, None, self._swing, -self._swing, None, None],
-                [contexts, turn, None, None, None, self._sway, -self._sway],
-                [norm, None, None, None, None, None, None],
-            ],
-            format="csr",
-        )
-        inequalities, equalities = program.inequalities.shape[0], program.equalities.shape[0]
+    ) -> tuple[_Rows, tuple[Floats, Floats]]:
+        """Fill in the coefficients of the contexts, which alone differ from step to step, and the norm."""
+        frame, of = self._frame, self.program.ratios.of
+        norm = np.flatnonzero(objective.denominator)
+        data = np.concatenate([frame.matrix.data, objective.denominator[norm]])
+        data[frame.contexts] = frame.part - ratios[frame.ratio] * frame.whole
+        data[frame.turns] = -(self.program.ratios.denominator @ point)
+        indices = np.concatenate([frame.matrix.indices, norm])
+        inequalities, equalities = self.program.inequalities.shape[0], self.program.equalities.shape[0]
         lower = np.concatenate([np.zeros(inequalities + equalities + len(of)), [1.0]])
         upper = np.concatenate([np.full(inequalities, np.inf), np.zeros(equalities + len(of)), [1.0]])
-        return sp.csr_array(matrix), (lower, upper)
+        return _Rows(data, indices, np.append(frame.matrix.indptr, len(data))), (lower, upper)
+
+    @cached_property
+    def _frame(self) -> _Frame:
+        """Lay out the matrix of all steps, without the norm, which is its last row."""
+        ratios, program = self.program.ratios, self.program
+        # One complex matrix aligns the nonzeros of numerators (real) and denominators (imaginary).
+        both = sp.csr_array(ratios.numerator + 1j * ratios.denominator)
+        count, rows = len(both.data), len(ratios.of)
+        numbers = np.arange(1.0, count + rows + 1.0)
+        contexts = sp.csr_array((numbers[:count], both.indices, both.indptr), shape=both.shape)
+        turns = sp.csr_array((numbers[count:], (np.arange(rows), ratios.of)), shape=(rows, len(ratios.lower)))
+        matrix = self._blocks(contexts, turns)
+        # Numbers of nonzeros tell where these came to be; nothing else stands in the contexts' rows there.
+        start = matrix.indptr[program.inequalities.shape[0] + program.equalities.shape[0]]
+        narrow = matrix.indices[start:] < program.columns + len(ratios.lower)
+        places = start + np.flatnonzero(narrow)
+        places = places[np.argsort(matrix.data[places], kind="stable")]
+        ratio = np.repeat(ratios.of, np.diff(both.indptr))
+        return _Frame(matrix, places[:count], places[count:], both.data.real, both.data.imag, ratio)
+
+    def _blocks(self, contexts: sp.csr_array, turns: sp.csr_array) -> sp.csr_array:
+        program = self.program
+        blocks = [
+            [program.inequalities, None, self._give, None, None, None, None],
+            [program.equalities, None, None, self._swing, -self._swing, None, None],
+            [contexts, turns, None, None, None, self._sway, -self._sway],
+        ]
+        return sp.csr_array(sp.block_array(blocks, format="csr"))
 
 
 def elastic_step(

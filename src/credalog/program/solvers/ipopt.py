@@ -57,6 +57,10 @@ def improve(
     return point / mass if usable else None
 
 
+PER_SECOND = 4_000
+"""IPOPT stops between two steps only. Of a larger program for each second, one step may take longer."""
+
+
 def spread(
     program: Program,
     groups: Sequence[NDArray[np.intp]],
@@ -71,6 +75,8 @@ def spread(
     all groups, of -x log(x / the row's sum). Where IPOPT is missing, small programs are left to scipy.
     """
     nonlinear, box = _Entropic(program, groups), program.ratios.box
+    if nonlinear.size > PER_SECOND * timeout:
+        return None
     try:
         found = nonlinear.solve(start, box, timeout, iterations)
     except MissingLibrary:

@@ -210,7 +210,12 @@ class _Watch(pyscipopt.Eventhdlr):
         if self.report is not None and self.pause.is_spent:
             self.pause = Budget.of(PAUSE)
             value = self.model.getPrimalbound() / SCALE if self.model.getNSols() else None
-            self.report(_bound(self.model, self.outward), value)
+            try:
+                self.report(_bound(self.model, self.outward), value)
+            except KeyboardInterrupt:
+                # Nothing may be raised through SCIP.
+                self.interruption.is_asked = True
+                self.model.interruptSolve()
 
 
 @contextmanager

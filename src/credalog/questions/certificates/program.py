@@ -17,16 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from credalog.methods.cliques.encoding import above, below
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
 from credalog.methods.cliques.fragment import Fragment
 from credalog.network.graph import Markov
-from credalog.network.meaning import Event, Key, Meaning, key
+from credalog.network.meaning import Asked, Event, Key, Meaning, key
 from credalog.network.polytopes import single_value_bounds
-from credalog.network.sentences import Query
 from credalog.network.tables import Column
 from credalog.numbers.budget import Budget
 from credalog.program.program import Objective, Program, Ratios
+from credalog.trusted.rounding import above, below
 from credalog.verify import Form, Proof
 
 __all__ = ["Reason", "ReasonedProgram", "reasoned"]
@@ -50,7 +49,7 @@ class ReasonedProgram:
     """Tables, the reasons of all rows, and the conditional probabilities that may be cut."""
 
     meaning: Meaning
-    asked: Query
+    asked: Asked
     tables: list[list[Any]]
     question: int
     parts: list[Reason] = field(default_factory=list)
@@ -93,15 +92,10 @@ class ReasonedProgram:
         ]
 
     @cached_property
-    def goal(self) -> tuple[list[Column], list[Column]]:
-        """Return the columns of claim and condition, and those of the condition."""
-        meaning, asked = self.meaning, self.asked
-        true, given = list[Column](), list[Column]()
-        for event in meaning.states(asked.given, asked.scope):
-            cells = self.proof.cells(self.question, event)
-            given += cells
-            true += cells if meaning.holds(asked.claim, event) else []
-        return true, given
+    def goal(self) -> dict[Column, Fraction]:
+        """Return the columns of the condition, and what each is worth."""
+        goal = self.meaning.goal(self.asked, 1, Fraction(0))
+        return {column: worth for event, worth in goal for column in self.proof.cells(self.question, event)}
 
     @cached_property
     def program(self) -> Program:
@@ -131,7 +125,7 @@ class ReasonedProgram:
         return [*unequal, *self.bounds], [reason for reason, equal in chosen if equal]
 
     def _ratios(self) -> Ratios:
-        ranges = [self.proof.range(left, given, {}) for left, given in self.keys]
+        ranges = [self.meaning.range(left, given, {}) for left, given in self.keys]
         of = [n for n, reasons in enumerate(self.contexts.values()) for _ in reasons]
         parts, wholes = list[Form](), list[Form]()
         for (_, _, left, given, right, t, u), swaps in zip(self.ratio_reasons, self.is_swapped, strict=True):
@@ -162,16 +156,16 @@ class ReasonedProgram:
 
     def objective(self, mass: float) -> Objective:
         """Return the question for the solver; no table holds more than `mass` where its condition has one."""
-        true, given = self.goal
         numerator, denominator = (np.zeros(len(self.column_of)) for _ in range(2))
-        numerator[[self.column_of[c] for c in true]] = 1.0
-        denominator[[self.column_of[c] for c in given]] = 1.0
+        columns = [self.column_of[c] for c in self.goal]
+        numerator[columns] = [float(worth) for worth in self.goal.values()]
+        denominator[columns] = 1.0
         return Objective(numerator, denominator, np.full(len(self.tables), mass))
 
 
 def reasoned(
     meaning: Meaning,
-    asked: Query,
+    asked: Asked,
     fragment: Fragment,
     cliques: tuple[Factorization, Mapping[int, int]],
     budget: Budget,
@@ -184,7 +178,7 @@ class _Reasoning:
     def __init__(
         self,
         meaning: Meaning,
-        asked: Query,
+        asked: Asked,
         fragment: Fragment,
         cliques: Factorization,
         evidence: Mapping[int, int],

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from credalog.methods.cliques.rational import exact_multipliers
+from credalog.network.meaning import Box as Ranges
 from credalog.network.meaning import Event, Key, key
 from credalog.network.polytopes import Vertex
 from credalog.network.tables import Column
@@ -27,7 +28,6 @@ from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Outcome
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.questions.certificates.program import Reason, ReasonedProgram, pairs
-from credalog.verify import Box as Ranges
 
 __all__ = ["Least", "Proved", "prove"]
 
@@ -236,7 +236,7 @@ class _Proving:
             if t != self.found.question or self.found.asked.is_conditional:
                 self._move(used, reduced, ranges, self._to_mass(reduced, t))
         self._move(used, reduced, ranges, self._through_mass(reduced))
-        given = set(self.found.goal[1])
+        given = self.found.goal
         if any(value < 0 for column, value in reduced.items() if column not in given):
             return None
         return -min([Fraction(0), *(reduced[column] for column in given)])
@@ -250,10 +250,8 @@ class _Proving:
         self, used: Used, ranges: Ranges, scales: tuple[Fraction, Fraction]
     ) -> dict[Column, Fraction]:
         weight, shift = scales
-        true, given = self.found.goal
-        sign, reduced = Fraction(self.end.sign), dict.fromkeys(given, -shift)
-        for column in true:
-            reduced[column] += weight * sign
+        sign = Fraction(self.end.sign)
+        reduced = {column: weight * sign * worth - shift for column, worth in self.found.goal.items()}
         for reason, value in used:
             self._subtract(reduced, reason, value, ranges)
         return reduced
@@ -308,7 +306,8 @@ class _Proving:
 
     def _cut(self, leaf: _Leaf, claim: Claim, basis: Basis) -> list[_Leaf] | None:
         """Cut the conditional probability on which the contexts of a point disagree most."""
-        ratio, value = self._widest(leaf.box, claim.point)
+        is_silent = claim.outcome is Outcome.STOPPED
+        ratio, value = self._broadest(leaf.box) if is_silent else self._widest(leaf.box, claim.point)
         if ratio is None:
             return None
         left, given = self.found.keys[ratio]
@@ -322,7 +321,7 @@ class _Proving:
             margin = MARGIN * (high - low)
             # A float that is a short fraction: what the solver sees is what is written.
             at = Fraction(round(min(max(value, low + margin), high - margin) * FINENESS), FINENESS)
-            least, most = self.found.proof.range(left, given, leaf.ranges)
+            least, most = self.found.meaning.range(left, given, leaf.ranges)
             parts = [{key(left, given): half} for half in ((least, at), (at, most))]
             head = ["cut", pairs(left), pairs(given), str(at)]
         children = [

@@ -24,10 +24,9 @@ from credalog.methods.vertices.hanging_trees import core
 from credalog.methods.vertices.tree import Arc, Tree
 from credalog.network.graph import Markov
 from credalog.network.markov import Variables
-from credalog.network.meaning import Meaning
+from credalog.network.meaning import Asked, Meaning
 from credalog.network.polytopes import facets
 from credalog.network.relevance import relevance
-from credalog.network.sentences import Query
 from credalog.network.tables import Bounds
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
@@ -66,7 +65,7 @@ class Summed:
 
 
 def proved_by_sums(
-    meaning: Meaning, asked: Query, end: End, bound: float | Fraction, budget: Budget
+    meaning: Meaning, asked: Asked, end: End, bound: float | Fraction, budget: Budget
 ) -> Summed | None:
     """Prove that no model passes a bound, each law being free for itself; None where that is not done."""
     if meaning.markov is Markov.NONE or not _is_small(meaning, asked):
@@ -76,7 +75,7 @@ def proved_by_sums(
     return None
 
 
-def _above(meaning: Meaning, asked: Query) -> Variables:
+def _above(meaning: Meaning, asked: Asked) -> Variables:
     """Return the variables of a question and all that their laws are given, a tied one nothing."""
     found, waiting = set[int](), list(meaning.numbers(asked.scope))
     while waiting:
@@ -87,7 +86,7 @@ def _above(meaning: Meaning, asked: Query) -> Variables:
     return frozenset(found)
 
 
-def _is_small(meaning: Meaning, asked: Query) -> bool:
+def _is_small(meaning: Meaning, asked: Asked) -> bool:
     """Tell whether the laws above a question are of one variable of the core at most, and few enough."""
     above = _above(meaning, asked)
     if len(meaning.core & above) > 1 or any(meaning.sizes[x] > MOST_VALUES for x in above):
@@ -129,7 +128,7 @@ class _Summing:
     """One proof under way."""
 
     def __init__(
-        self, meaning: Meaning, asked: Query, end: End, bound: float | Fraction, budget: Budget
+        self, meaning: Meaning, asked: Asked, end: End, bound: float | Fraction, budget: Budget
     ) -> None:
         self.meaning, self.asked, self.end, self.bound, self.budget = meaning, asked, end, bound, budget
         self.known = meaning.only_state(asked.given) or {}
@@ -171,8 +170,8 @@ class _Summing:
             return None
         claimed = self.claimed(less) if self.end is End.UPPER else 1 - self.claimed(less)
         states = range(self.meaning.sizes[root.target])
-        holds = [self.meaning.holds(self.asked.claim, {**self.known, root.target: s}) for s in states]
-        event = np.array(holds, dtype=float) if self.end is End.UPPER else 1.0 - np.array(holds, dtype=float)
+        worth = [self.meaning.weight(self.asked, {**self.known, root.target: s}) for s in states]
+        event = np.array(worth, dtype=float) if self.end is End.UPPER else 1.0 - np.array(worth, dtype=float)
         order = [x for x in last.order if x in root.tree.tables]
         return self._tried(self.groups, nodes_of(root, order, event, float(claimed), self.budget), less)
 

@@ -12,40 +12,51 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor, log10
+from math import ceil, floor, isfinite, log10, prod
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from credalog.errors import CredalogError, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.factorization import Factorization
+from credalog.methods.cliques.factorization import Factorization, in_one_clique
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS, Slices
+from credalog.methods.reduction import without
+from credalog.network.copies import without_contrasts
+from credalog.network.expressions import Question, Quotient
 from credalog.network.formulas import TRUE, Formula
-from credalog.network.meaning import Meaning
+from credalog.network.meaning import Asked, Meaning
 from credalog.network.models import Model
-from credalog.network.sentences import Query, Sentence
+from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.questions.certificates.models import completed, in_whole_numbers
+from credalog.questions.certificates.posing import Posed, parts_across, poses
 from credalog.questions.certificates.program import ReasonedProgram, reasoned
 from credalog.questions.certificates.proving import Least, Proved, prove
 from credalog.questions.certificates.rivals import write_best
 from credalog.questions.certificates.sums import proved_by_sums
+from credalog.questions.combined import ask
 from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.questions.map import BestAssignments
 from credalog.tables.distribution import Distribution
 from credalog.text.packed import MOST_BYTES
 from credalog.verify import FORMAT, MOST_RESIDUAL, VERSION
 
-__all__ = ["Certificate", "certify", "certify_consistency"]
+__all__ = ["Certificate", "Wanted", "Writing", "certify", "certify_consistency", "wanted"]
 
 Cliques: TypeAlias = tuple[Factorization, dict[int, int]]
 
 SMALLEST = 1e-5
 """A condition that may be less probable than this is proved about without rounding."""
+
+SHARE = 0.5
+"""The share of the time left for cliques of one kind."""
+
+MOST_STATES = 1 << 10
+"""Where there are ties, all variables are put into one table up to this size."""
 
 PLACES = 12
 """How many decimals of a bound are claimed."""
@@ -82,17 +93,23 @@ class Certificate:
 class Wanted(NamedTuple):
     """One end of a result: what is to be proved of it, and what attains it."""
 
-    query: Query
+    query: Question
     end: End
     bound: float | Fraction | None
     model: Distribution | None
 
 
 def certify(
-    engine: Engine, results: Iterable[Answer | Decision | BestAssignments], options: Options = Options()
+    engine: Engine,
+    network: Network,
+    results: Iterable[Answer | Decision | BestAssignments],
+    options: Options = Options(),
 ) -> Certificate:
-    """Write down proofs of the bounds that results rest on, and the models that attain them."""
-    writing = Writing(engine, options.timeout)
+    """Write down proofs of the bounds that results rest on, and the models that attain them.
+
+    The engine is that of the network, with copies where this compares across conditions.
+    """
+    writing = Writing(engine, network, options.timeout)
     try:
         for result in results:
             if isinstance(result, BestAssignments):
@@ -105,27 +122,24 @@ def certify(
     return writing.certificate
 
 
-def certify_consistency(engine: Engine, options: Options = Options()) -> Certificate:
+def certify_consistency(engine: Engine, network: Network, options: Options = Options()) -> Certificate:
     """Write down a model of a network, or a proof that there is none."""
-    writing = Writing(engine, options.timeout)
+    writing = Writing(engine, network, options.timeout)
     if not writing.write_model(Query(TRUE), None) and not writing.refute():
         writing.missing.append("neither a model nor a contradiction could be certified")
     return writing.certificate
 
 
-def _wanted(result: Answer | Decision, missing: list[str]) -> Iterator[Wanted]:
+def wanted(result: Answer | Decision, missing: list[str]) -> Iterator[Wanted]:
     """Return the ends of a result."""
     return _of_decision(result) if isinstance(result, Decision) else _of_answer(result, missing)
 
 
 def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
     """Yield both ends of an answer; a bound that is only claimed has no proof."""
-    if not isinstance(answer.query, Query):
-        missing.append(f"{answer.query} is not one probability: it has no certificate yet")
-        return
     for end in End:
         endpoint: Endpoint = answer.interval[end]
-        bound = endpoint.bound if end.is_tighter(endpoint.bound, end.trivial) else None
+        bound = None if _is_trivial(answer, end) else endpoint.bound
         if endpoint.warrant in (Warrant.CLAIMED, Warrant.HEURISTIC):
             missing.append(f"the {end.value} bound of {answer.query} is only claimed: it has no certificate")
             bound = None
@@ -134,10 +148,15 @@ def _of_answer(answer: Answer, missing: list[str]) -> Iterator[Wanted]:
         yield Wanted(answer.query, end, bound, endpoint.model)
 
 
+def _is_trivial(answer: Answer, end: End) -> bool:
+    """Tell whether every distribution satisfies the bound at an end."""
+    bound, scale = answer.interval[end].bound, answer.interval.scale
+    trivial = scale.least if end is End.LOWER else scale.greatest
+    return not isfinite(bound) or not end.is_tighter(bound, trivial)
+
+
 def _of_decision(decision: Decision) -> Iterator[Wanted]:
     """Yield what a verdict rests on: a bound at the threshold, or models on both sides of it."""
-    if not isinstance(decision.query, Query):
-        return
     towards = End.LOWER if decision.relation is Relation.AT_LEAST else End.UPPER
     if decision.verdict is Verdict.CERTAIN:
         yield Wanted(decision.query, towards, decision.threshold, None)
@@ -151,15 +170,18 @@ def _of_decision(decision: Decision) -> Iterator[Wanted]:
 class Writing:
     """A certificate under way; `seconds` are for each proof."""
 
-    def __init__(self, engine: Engine, seconds: float) -> None:
-        self.engine, self.seconds = engine, seconds
-        self.meaning = Meaning(engine.network, engine.markov)
-        digest, markov = engine.network.digest, engine.markov.value
+    def __init__(self, engine: Engine, network: Network, seconds: float) -> None:
+        self.network, self.seconds = network, seconds
+        self.said = Meaning(network, engine.markov, engine.frame)
+        self.meaning = self.said.grown(without_contrasts(network, engine.markov))
+        self.engine = Engine(self.meaning.network, engine.markov) if network.contrasts else engine
+        digest, markov = network.digest, engine.markov.value
         self.lines: list[dict[str, Any]] = [
             {"format": FORMAT, "version": VERSION, "network": digest, "markov": markov}
         ]
         self.missing: list[str] = []
         self.leasts: dict[Formula, Least | None] = {}
+        self.parted = set[Question]()
 
     @property
     def certificate(self) -> Certificate:
@@ -168,11 +190,11 @@ class Writing:
 
     def certify(self, result: Answer | Decision) -> None:
         """Write down the ends of a result."""
-        for wanted in _wanted(result, self.missing):
-            self.certify_end(*wanted)
+        for one in wanted(result, self.missing):
+            self.certify_end(*one)
 
     def certify_end(
-        self, asked: Query, end: End, bound: float | Fraction | None, model: Distribution | None
+        self, asked: Question, end: End, bound: float | Fraction | None, model: Distribution | None
     ) -> None:
         """Write down one end of a result."""
         if bound is not None and not self.write_bound(asked, end, bound):
@@ -182,24 +204,41 @@ class Writing:
 
     # ---- bounds ---------------------------------------------------------------------------------------
 
-    def write_bound(self, asked: Query, end: End, bound: float | Fraction) -> bool:
-        """Write down a proof that no model passes a bound, on cliques of one kind or another."""
-        summed = proved_by_sums(self.meaning, asked, end, bound, Budget.of(self.seconds))
+    def write_bound(self, asked: Question, end: End, bound: float | Fraction) -> bool:
+        """Write down a proof that no model passes a bound; first of the parts, if it is about several."""
+        for part in parts_across(asked) if asked not in self.parted else ():
+            answer = ask(self.engine, part, Options(timeout=self.seconds))
+            for one in (end for end in End if not _is_trivial(answer, end)):
+                self.write_bound(part, one, answer.interval[one].bound)
+        self.parted.add(asked)
+        for posed in poses(self.engine, self.meaning, asked, end, bound):
+            found = self._proved(posed, end)
+            if found is not None:
+                proved, line = found
+                self._write(asked, end, posed.worth(proved), posed.body(line))
+                if posed.meaning is self.meaning and not isinstance(asked, Quotient):
+                    self.meaning.learn_bound(posed.original, int(end.sign), posed.worth(proved))
+                return True
+        return False
+
+    def _proved(self, posed: Posed, end: End) -> tuple[Fraction, dict[str, Any]] | None:
+        """Prove that no model passes a bound: by sums, or on cliques of one kind or another."""
+        meaning, asked, bound = posed.meaning, posed.asked, posed.bound
+        summed = proved_by_sums(meaning, asked, end, bound, Budget.of(self.seconds))
         if summed is not None:
-            self._write(asked, end, summed.bound, summed.line)
-            return True
-        budget, fragment = Budget.of(self.seconds), self.engine.part(asked)
-        least = self._least(asked.given)
+            return summed.bound, summed.line
+        budget, fragment = Budget.of(self.seconds), posed.engine.part(asked)
+        least = self._least(asked.given) if meaning is self.meaning else None
         for cliques in self._factorizations(asked, fragment):
             with suppress(ProblemTooLarge, OutOfTime):
-                program = reasoned(self.meaning, asked, fragment, cliques, budget)
-                proved = prove(program, end, bound, budget, least=least)
+                share = budget.share(SHARE)
+                program = reasoned(meaning, asked, fragment, cliques, share)
+                proved = prove(program, end, bound, share, least=least)
                 if proved is not None:
-                    self._write_rows(asked, end, program, proved, bound)
-                    return True
+                    return _by_rows(end, program, proved, bound)
             if budget.is_spent:
                 break
-        return False
+        return None
 
     def refute(self) -> bool:
         """Write down a proof that there is no model: that the probability of what is true is at least 2."""
@@ -210,7 +249,7 @@ class Writing:
                     program = reasoned(self.meaning, Query(TRUE), fragment, cliques, budget)
                     proved = prove(program, End.LOWER, Fraction(2), budget)
                     if proved is not None:
-                        self._write_rows(Query(TRUE), End.LOWER, program, proved, 2.0)
+                        self._write(Query(TRUE), End.LOWER, *_by_rows(End.LOWER, program, proved, 2.0))
                         return True
         return False
 
@@ -225,7 +264,7 @@ class Writing:
                 self.leasts[given] = Least(known, self.meaning.sentences[known].lower)
         return self.leasts[given]
 
-    def _factorizations(self, asked: Query, fragment: Fragment) -> Iterator[Cliques]:
+    def _factorizations(self, asked: Asked, fragment: Fragment) -> Iterator[Cliques]:
         """Yield cliques on which to prove: along ties, then with all conditions, then slices."""
         problem = fragment.problem
         has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
@@ -233,36 +272,42 @@ class Writing:
             with suppress(ProblemTooLarge):
                 yield fragment.factorize(asked, reading)
         number = {v: i for i, v in enumerate(problem.variables)}
-        slices = Slices(problem, tuple(sorted(number[v] for v in asked.scope)))
+        query = sorted(number[v] for v in asked.scope)
+        if has_core and prod(problem.structure.sizes) <= MOST_STATES:
+            yield in_one_clique(problem.structure, query=query, reading=problem.reading), {}
+        slices = Slices(problem, tuple(query))
         for rung in RUNGS:
             with suppress(ProblemTooLarge):
                 yield slices.factorization(rung), {}
 
-    def _write_rows(
-        self, asked: Query, end: End, program: ReasonedProgram, proved: Proved, bound: float | Fraction
-    ) -> None:
-        """Write a claim: the bound asked for if it is a fraction, else what is proved, rounded outwards."""
-        scaled = proved.bound * 10**PLACES
-        claimed = Fraction(floor(scaled) if end is End.LOWER else ceil(scaled), 10**PLACES)
-        tables = {"table": program.question, "tables": program.tables}
-        body = {**tables, "rows": proved.rows, "nodes": proved.nodes}
-        self._write(asked, end, bound if isinstance(bound, Fraction) else claimed, body)
-
-    def _write(self, asked: Query, end: End, claimed: Fraction, body: Mapping[str, Any]) -> None:
-        """Write a claim that is proved; what comes after it may use it."""
+    def _write(self, asked: Question, end: End, claimed: Fraction, body: Mapping[str, Any]) -> None:
+        """Write a claim that is proved."""
         self.lines.append({"claim": end.value, "query": str(asked), "bound": str(claimed), **body})
-        if 0 <= claimed <= 1:
-            low, high = (claimed, Fraction(1)) if end is End.LOWER else (Fraction(0), claimed)
-            self.meaning.learn(Sentence.of(asked.claim, low, high, given=asked.given))
 
     # ---- models ---------------------------------------------------------------------------------------
 
-    def write_model(self, asked: Query, model: Distribution | None) -> bool:
+    def write_model(self, asked: Question, model: Distribution | None) -> bool:
         """Write down a model of the whole network, with what rounding leaves of a violation."""
-        options = Options(timeout=self.seconds)
-        whole = completed(self.engine, model, options, Budget.of(self.seconds))
-        if whole is None:
-            return False
+        return any(self._write_whole(asked, whole) for whole in self._wholes(model))
+
+    def _wholes(self, model: Distribution | None) -> Iterator[Distribution]:
+        """Yield distributions over all variables that restrict to a given one.
+
+        Where the network compares across conditions, the copies that stand for it are forgotten.
+        """
+        options, added = Options(timeout=self.seconds), frozenset(self.engine.network.variables)
+        added -= frozenset(self.network.variables)
+        if not added or model is not None:
+            inner = model if model is None else without(model, added)
+            engine = Engine(_drawn(self.network), self.engine.markov) if added else self.engine
+            found = completed(engine, inner, options, Budget.of(self.seconds))
+        else:
+            found = completed(self.engine, None, options, Budget.of(self.seconds))
+            found = None if found is None else without(found, added)
+        if found is not None:
+            yield found
+
+    def _write_whole(self, asked: Question, whole: Distribution) -> bool:
         try:
             residual, value, factors = self._nearest(asked, whole)
         except (ValueError, ProblemTooLarge):
@@ -274,15 +319,32 @@ class Writing:
         self.lines.append({**line, **within, "factors": factors})
         return True
 
-    def _nearest(self, asked: Query, model: Distribution) -> tuple[Fraction, Fraction, list[list[Any]]]:
+    def _nearest(self, asked: Question, model: Distribution) -> tuple[Fraction, Fraction, list[list[Any]]]:
         """Return what a model misses, what it gives, and its factors, in the numbers that miss least."""
         found: list[tuple[Fraction, Fraction, list[list[Any]]]] = []
         for factors in in_whole_numbers(model, self.meaning.number):
-            checked = Model(self.meaning, factors)
+            checked = Model(self.said, factors)
             found.append((checked.residual(asked), checked.value(asked), factors))
             if not found[-1][0]:
                 break
         return min(found, key=lambda one: one[0])
+
+
+def _drawn(network: Network) -> Network:
+    """Return a network without what it says across conditions, but with the arrows of that."""
+    arrows = tuple(sentence for contrast in network.contrasts for sentence in contrast.arrows())
+    return replace(network, sentences=(*network.sentences, *arrows), contrasts=())
+
+
+def _by_rows(
+    end: End, program: ReasonedProgram, proved: Proved, bound: float | Fraction
+) -> tuple[Fraction, dict[str, Any]]:
+    """Return a bound and its proof: the one asked for if it is a fraction, else rounded outwards."""
+    scaled = proved.bound * 10**PLACES
+    claimed = Fraction(floor(scaled) if end is End.LOWER else ceil(scaled), 10**PLACES)
+    tables = {"table": program.question, "tables": program.tables}
+    body = {**tables, "rows": proved.rows, "nodes": proved.nodes}
+    return (bound if isinstance(bound, Fraction) else claimed), body
 
 
 def _upwards(value: Fraction) -> Fraction:

@@ -12,9 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from credalog.errors import LanguageError
 from credalog.grounding.around import Around, TooMany
+from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
-from credalog.grounding.schema import Schema
+from credalog.grounding.schema import Schema, schema_of
+from credalog.lines import kinds
 from credalog.network.expressions import Question
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
@@ -30,7 +33,10 @@ __all__ = [
     "parents_in",
     "parents_of",
     "predicate",
+    "said_among",
     "slice_around",
+    "slice_of",
+    "sliced",
     "tied_among",
 ]
 
@@ -73,7 +79,24 @@ def predicate(variable: Variable) -> str:
 
 def slice_around(around: Around, schema: Schema, asked: Question, size: Size, budget: Budget) -> Slice:
     """Gather atoms outwards from a question, and what is said of them."""
-    atoms, sentences = _gathered(around, asked, size, budget)
+    return slice_of(around, schema, *_gathered(around, asked, size, budget))
+
+
+def sliced(grounder: Grounder, variables: Iterable[Variable]) -> Slice:
+    """Return the slice of some atoms of a theory, if its rules have one condition and plain numbers each."""
+    if not all(rule.is_plain for rule in kinds(grounder.theory.rules)):
+        raise LanguageError(
+            "the theory has rules across conditions, or with numbers to be filled in, and so no slices",
+            advice="Name the theory that the certificate was written for.",
+        )
+    around, atoms = Around(grounder), dict.fromkeys(variables)
+    return slice_of(around, schema_of(around.rules), list(atoms), said_among(around, atoms))
+
+
+def slice_of(
+    around: Around, schema: Schema, atoms: Sequence[Variable], sentences: Iterable[Sentence]
+) -> Slice:
+    """Return the slice of some atoms and sentences about them: all that the frame says every model has."""
     inside = frozenset(atoms)
     families = {v: parents_of(around, schema, v, inside) for v in atoms}
     parents = {v: found for v, found in families.items() if found is not None}
@@ -182,11 +205,16 @@ def _gathered(
                 if fresh and is_near and len(atoms) + len(fresh) <= size.atoms:
                     atoms.update(dict.fromkeys(fresh))
                     frontier.extend(fresh)
+    return list(atoms), said_among(around, atoms) if not budget.is_spent else []
+
+
+def said_among(around: Around, atoms: Mapping[Variable, None]) -> list[Sentence]:
+    """Return the sentences about some atoms alone; of very many about one of them only some."""
     pool = around.pool_of(atoms)
     said = {
         (str(s.source), s.label, s): s
         for v in atoms
-        for s in (() if budget.is_spent else around.touching(v, pool, tries=NEAR))
+        for s in around.touching(v, pool, tries=NEAR)
         if atoms.keys() >= set(s.scope)
     }
-    return list(atoms), list(said.values())
+    return list(said.values())

@@ -1,0 +1,220 @@
+"""What a worker does: answer a chunk of questions, one after the other.
+
+Input: `Chunk`, some questions with their models and limits. Output: `Done`: what became of each, and those
+that are handed back because the chunk took long enough. Nothing that one question does reaches another,
+short of the death of the process.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from credalog.batches.items import Item, Value
+from credalog.batches.memory import limit_memory, resident
+from credalog.batches.models import Models, Source
+from credalog.batches.outcomes import Outcome
+from credalog.errors import CredalogError
+from credalog.lcn import LCN
+from credalog.numbers.budget import Budget
+from credalog.numbers.tolerances import TOLERANCE
+
+if TYPE_CHECKING:
+    from credalog.choices import MarkovName, MethodName
+
+__all__ = ["Chunk", "Done", "Settings", "answer_chunk", "learn", "prepare"]
+
+CROWDED = 0.7
+"""At such a share of its memory a worker lets go of what it keeps between questions."""
+
+OVERDUE, MOMENT = 2.0, 20.0
+"""A question that takes so many times its limit, and so many seconds more, is stopped with its process."""
+
+LONGEST_ALARM = 1e6
+"""The most seconds that an alarm can be set to: more than a week."""
+
+WORDS: Mapping[str, bool] = {"1": True, "yes": True, "0": False, "no": False}
+"""How tables write propositions, beside true and false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long to work on each question, how closely, by which method, and what to tell of it."""
+
+    timeout: float = 30.0
+    tolerance: float = TOLERANCE
+    method: MethodName = "auto"
+    markov: MarkovName = "local"
+    with_witnesses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Questions for one worker, each with the key of its model.
+
+    `sources` are the models that the worker may not know. After `seconds` of work the questions left are
+    handed back; `left` is what is left for the whole batch.
+    """
+
+    number: int
+    items: tuple[Item, ...]
+    models: tuple[str, ...]
+    settings: Settings
+    seconds: float
+    left: float = inf
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of the questions of a chunk, in their order; how many were handed back, and the seconds.
+
+    `missing` are the keys of models that the worker was never sent.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    seconds: float
+    missing: tuple[str, ...] = ()
+
+
+class _Worker:
+    """What a process keeps between chunks."""
+
+    def __init__(self) -> None:
+        self.models = Models()
+        self.memory = inf
+        self.is_ours = False
+        # Dask may give one process several threads; the models of one process are asked by one at a time.
+        self.lock = Lock()
+
+
+_WORKER = _Worker()
+
+
+def prepare(memory: float, *sources: Source) -> None:
+    """Make a process ready that works for nobody else: it leaves Ctrl-C to the one that asks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _WORKER.is_ours = True
+    _WORKER.memory = memory
+    limit_memory(memory)
+    for source in sources:
+        _WORKER.models.learn(source)
+
+
+def learn(source: Source, *, memory: float = inf) -> None:
+    """Remember a model, in a process that may work for others, too."""
+    _WORKER.memory = memory
+    _WORKER.models.learn(source)
+
+
+def forget(key: str) -> None:
+    """Forget a model."""
+    _WORKER.models.forget(key)
+
+
+def answer_chunk(chunk: Chunk, send: Callable[[Outcome], None] = lambda _: None) -> Done:
+    """Answer questions until the chunk has taken long enough; send each outcome when it is known."""
+    with _WORKER.lock:
+        budget, outcomes = Budget.of(chunk.left), list[Outcome]()
+        missing = tuple(dict.fromkeys(key for key in chunk.models if not _has(key, chunk)))
+        if missing:
+            return Done((), 0.0, missing)
+        with _watched(chunk):
+            for item, key in zip(chunk.items, chunk.models, strict=True):
+                if budget.is_spent or (outcomes and budget.elapsed > chunk.seconds):
+                    break
+                found = _outcome(item, key, chunk, budget)
+                if budget.is_spent and not (found.is_exact or found.error):
+                    # It had less than its own time: it is asked again when there is more.
+                    break
+                outcomes.append(found)
+                send(found)
+        _make_room()
+        return Done(tuple(outcomes), budget.elapsed)
+
+
+def _has(key: str, chunk: Chunk) -> bool:
+    return key in chunk.sources or _WORKER.models.knows(key)
+
+
+def _outcome(item: Item, key: str, chunk: Chunk, budget: Budget) -> Outcome:
+    """Answer one question, or say why there is no answer."""
+    began, settings = monotonic(), chunk.settings
+    if item.wrong:
+        return Outcome.failed(item, item.wrong)
+    timeout = min(item.timeout or settings.timeout, budget.remaining)
+    why: CredalogError | str
+    try:
+        model = _WORKER.models.get(key, chunk.sources)
+        answer = model.query(
+            item.query,
+            given=_given(model, item),
+            timeout=timeout,
+            tolerance=settings.tolerance,
+            method=settings.method,
+            markov=settings.markov,
+        )
+        spent, witnesses = monotonic() - began, settings.with_witnesses
+        return Outcome.of(item, answer, seconds=spent, with_witnesses=witnesses)
+    except CredalogError as error:
+        why = error
+    except MemoryError:
+        _WORKER.models.clear()
+        why = "out of memory\n  Give workers more memory, or ask by another method."
+    except RecursionError:
+        why = "a formula is nested too deeply\n  Give its parts names of their own."
+    except Exception as error:  # noqa: BLE001 -- whatever is wrong with one question, the others are asked
+        why = f"{type(error).__name__}: {error}\n  This is a bug in Credalog. Please report it."
+    return Outcome.failed(item, why, seconds=monotonic() - began)
+
+
+@contextmanager
+def _watched(chunk: Chunk) -> Iterator[None]:
+    """End this process, where it is ours, should a question not come back: the others are asked again.
+
+    After the seconds of a chunk only the question under way is waited for, so one alarm will do for all.
+    """
+    if not _WORKER.is_ours:
+        yield
+        return
+    longest = max((item.timeout or chunk.settings.timeout for item in chunk.items), default=0.0)
+    timeout = OVERDUE * longest + chunk.seconds + MOMENT
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        faulthandler.dump_traceback_later(min(timeout, LONGEST_ALARM), exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def _given(model: LCN, item: Item) -> dict[str, Value] | str | None:
+    if isinstance(item.given, str):
+        return item.given or None
+    return {name: _value(model, name, value) for name, value in item.given} or None
+
+
+def _value(model: LCN, name: str, value: Value) -> Value:
+    """Return a value as the network knows it; tables write true and false in several ways."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().casefold()
+    if word in ("true", "false"):
+        return word == "true"
+    if word in WORDS and model.variable(name).is_proposition:
+        return WORDS[word]
+    return value.strip()
+
+
+def _make_room() -> None:
+    """Let go of what is kept where memory runs out."""
+    if resident() > CROWDED * _WORKER.memory:
+        _WORKER.models.clear()

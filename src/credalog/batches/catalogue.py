@@ -1,0 +1,172 @@
+"""Which model a question is put to.
+
+Input: a model, a folder of models, or a template that each row of a table fills. Output: the source of the
+model of each question; which of them all workers should have; and a digest of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from credalog.batches.grouping import grouped, grouped_by_model
+from credalog.batches.items import Item
+from credalog.batches.models import Source
+from credalog.batches.reading import filled
+from credalog.errors import CredalogError, UnknownName
+from credalog.lcn import LCN
+from credalog.text.statements import bytes_of
+
+__all__ = ["Catalogue", "Folder", "OneModel", "Several", "Template"]
+
+SUFFIXES = (".lcn", ".bif", ".uai")
+
+
+class Catalogue(Protocol):
+    """Where the models of a batch come from."""
+
+    @property
+    def shared(self) -> tuple[Source, ...]:
+        """Return the models that every worker should have from the beginning."""
+
+    @property
+    def content(self) -> bytes:
+        """Return what tells these models from others."""
+
+    def source(self, item: Item) -> Source:
+        """Return the model of a question."""
+
+    def arranged(self, items: Iterable[Item]) -> list[Item]:
+        """Return the questions for these models, those that share work together."""
+
+
+@dataclass(frozen=True)
+class OneModel:
+    """One model for all questions."""
+
+    model: LCN
+
+    @cached_property
+    def shared(self) -> tuple[Source, ...]:
+        """Return the model."""
+        return (Source.of_model(self.model),)
+
+    @property
+    def content(self) -> bytes:
+        """Return the text of the model."""
+        return self.model.unparse().encode()
+
+    def source(self, item: Item) -> Source:
+        """Return the model; a question that names another has lost its way."""
+        if item.model:
+            raise UnknownName(
+                f"there is no model {item.model}: one model is asked", advice="Name a folder of models."
+            )
+        return self.shared[0]
+
+    def arranged(self, items: Iterable[Item]) -> list[Item]:
+        """Return the questions, those about the same part of the network together."""
+        return grouped(items, self.model)
+
+
+class _Many:
+    """Many models, by their names."""
+
+    shared: tuple[Source, ...] = ()
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        self._last: tuple[str, Source] | None = None
+
+    def source(self, item: Item) -> Source:
+        """Return the model that a question names; neighbours name the same."""
+        if self._last is None or self._last[0] != item.model:
+            if item.model not in self.names_known:
+                raise UnknownName(f"there is no model {item.model}", advice=self._known())
+            self._last = (item.model, self._read(item.model))
+        return self._last[1]
+
+    @cached_property
+    def names_known(self) -> frozenset[str]:
+        """Return all names."""
+        return frozenset(self.names)
+
+    def _known(self) -> str:
+        return f"There are {', '.join(self.names[:5])}{', …' if len(self.names) > 5 else ''}."
+
+    def _read(self, name: str) -> Source:
+        raise NotImplementedError
+
+    def arranged(self, items: Iterable[Item]) -> list[Item]:
+        """Return the questions model by model; one that names no model is put to each of them."""
+        return grouped_by_model(self._each(items))
+
+    def _each(self, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            if item.model or item.wrong:
+                yield item
+            else:
+                yield from (replace(item, id=f"{name}:{item.id}", model=name) for name in self.names)
+
+
+class Several(_Many):
+    """Models of a program, by name."""
+
+    def __init__(self, models: Mapping[str, LCN]) -> None:
+        super().__init__(models)
+        self._models = models
+
+    @property
+    def content(self) -> bytes:
+        """Return the texts of all models."""
+        return "\0".join(f"{name}\0{model.unparse()}" for name, model in self._models.items()).encode()
+
+    def _read(self, name: str) -> Source:
+        return Source.of_model(self._models[name])
+
+
+class Folder(_Many):
+    """The models in the files of a folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        if not self._folder.is_dir():
+            raise UnknownName(f"there is no folder {folder}", advice="Name one with .lcn files in it.")
+        found = sorted(p.name for p in self._folder.iterdir() if p.suffix.lower() in SUFFIXES)
+        if not found:
+            raise CredalogError(
+                f"there is no model in {folder}", advice=f"Its files should end in {', '.join(SUFFIXES)}."
+            )
+        super().__init__(found)
+
+    @property
+    def content(self) -> bytes:
+        """Return the bytes of all files."""
+        return b"\0".join(name.encode() + b"\0" + bytes_of(self._folder / name) for name in self.names)
+
+    def _read(self, name: str) -> Source:
+        return Source.of_file(self._folder / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The text of a model with places for the cells of a row."""
+
+    text: str
+    shared: tuple[Source, ...] = ()
+
+    @property
+    def content(self) -> bytes:
+        """Return the text."""
+        return self.text.encode()
+
+    def source(self, item: Item) -> Source:
+        """Return the text that a row makes of the template."""
+        return Source.of_text(filled(self.text, dict(item.row)))
+
+    def arranged(self, items: Iterable[Item]) -> list[Item]:
+        """Return the questions as they are."""
+        return list(items)

@@ -1,0 +1,477 @@
+"""Posteriors of credal networks with statements: multipliers make one score of all that is said.
+
+Input: the credal part of a network, statements that are not local, and a query. Output: a bound on the
+query's posterior that holds for every model of all of it.
+
+To prove P(event | evidence) <= t is to prove G = P(event, evidence) - t P(evidence) <= 0 in every model, and
+H >= 0 holds in models for each bound H of a statement. So it suffices that F = G + sum of weight * H <= 0 in
+the whole credal network, for some weights that are not negative (Lagrange). F is linear in each block, hence
+greatest at vertices, and branch and bound over these decides. Models in which F is positive are columns of a
+linear program whose multipliers are better weights (Kelley, 1960; Dantzig and Wolfe, 1960). Where no weights
+will do, the interval that matters most among those on which the columns differ is cut in two, and each half
+has weights of its own (docs/proofs.md, proof 27).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from random import Random
+
+import numpy as np
+
+from credalog.errors import ProblemTooLarge
+from credalog.methods.vertices.demands import Scores
+from credalog.methods.vertices.elimination import Bools
+from credalog.methods.vertices.expectations import Function, Slots, Sums
+from credalog.methods.vertices.walking import Model, walk
+from credalog.network.relevance import ancestors
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.tolerances import allowed_gap
+from credalog.program.branch import BranchAndBound, Explored
+from credalog.program.program import Floats
+from credalog.program.solvers.columns import ColumnProgram
+from credalog.tables.cones import Array
+from credalog.tables.credal import CredalNetwork
+
+__all__ = ["Column", "Proving"]
+
+CLOSE = 0.95
+"""The share of the tolerance to which a search is driven; the rest is for roundings."""
+
+STAGES = (32.0, 8.0, 1.0)
+"""How many times the tolerance lie between the values proved one after the other and what is attained."""
+
+PRICE = 0.005
+"""What each unit of a weight must gain, where there is a choice: light sums are searched sooner."""
+
+HEAVIEST = 16.0
+"""No statement weighs more than so many times the question."""
+
+LEAST_MARGIN = 1e-9
+"""Weights whose columns leave a smaller margin are not tried: an interval is cut instead."""
+
+ORDERING = 0.08
+"""The share of the time for a better order of elimination."""
+
+ORDER_CELLS, PATIENCE = 1 << 13, 300
+"""The most cells of such an order, and how many moves without a gain end the trying."""
+
+LIGHT = 1e-3
+"""Every statement has at least this weight where an order is chosen, which has to serve all."""
+
+STARTS = 24
+"""How many models, drawn at random, are columns from the beginning."""
+
+CLIMBS = 6
+"""From how many models a positive score is sought before it is searched for."""
+
+BATCH = 128
+"""How many nodes are bounded at once."""
+
+TRIED = 4
+"""In so many of these the choice that contexts agree on is tried."""
+
+MOST_CELLS = 1 << 24
+"""How many numbers are computed in one pass over all these."""
+
+MARGIN = 0.2
+"""The least share of an interval that either half of a cut gets."""
+
+WALKS, WALKING = 2, 0.08
+"""How many walks begin at models drawn at random, and the share of the time left for each walk."""
+
+SHORTEST_WALK = 0.3
+"""The least number of seconds that a walk is given."""
+
+TINY = 1e-300
+"""Less than any weight that counts."""
+
+NARROW = 1e-9
+"""An interval that is not wider is not cut."""
+
+Tables = Mapping[int, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A model of the credal part: its tables, P(event, evidence), P(evidence), and the statements' terms."""
+
+    tables: Tables
+    inside: float
+    mass: float
+    demands: Floats
+
+    def score(self, trial: float) -> float:
+        """Return what the question scores."""
+        return self.inside - trial * self.mass
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Weights of the statements, and those of the columns that they are best against."""
+
+    of_statements: Floats
+    of_columns: Floats
+    margin: float
+
+
+class Proving:
+    """Prove that no model passes what is attained by much; `bound` is proved, `best` attains its value.
+
+    Columns found for one trial value are used for the next, and a search that stopped can be taken up again.
+    """
+
+    def __init__(
+        self,
+        credal: CredalNetwork,
+        scores: Scores,
+        vertices: Tables,
+        *,
+        value: float | None,
+        bound: float,
+        budget: Budget,
+    ) -> None:
+        self._credal, self._scores, self._vertices = credal, scores, vertices
+        self._luck = np.random.default_rng(0)
+        self._order: Sequence[int] | None = None
+        self._columns: list[Column] = []
+        self._cuts = 0
+        self.value, self.bound, self.budget = value, bound, budget
+        self.best: Model | None = None
+
+    def run(self, tolerance: float) -> None:
+        """Prove bounds closer and closer to what is attained, while the time lasts."""
+        if self.best is None:
+            self._meet({x: mine.mean(axis=-2) for x, mine in self._vertices.items()})
+            for _ in range(WALKS):
+                self._meet({x: self._drawn(mine) for x, mine in self._vertices.items()})
+        with suppress(OutOfTime):
+            for far in STAGES:
+                if self.value is None:
+                    return
+                gap = far * CLOSE * allowed_gap(tolerance, self.value)
+                if self.value + gap < self.bound:
+                    self.bound = min(self.bound, self._proved(gap))
+
+    def _proved(self, gap: float) -> float:
+        """Return a value that is proved, so much above the best one that is met on the way.
+
+        What was proved of a smaller trial value holds for a greater one. Where nothing is left to cut, one.
+        """
+        waiting, trial = [self._vertices], -inf
+        while waiting:
+            assert self.value is not None
+            trial = max(trial, self.value + gap)
+            box = _Box(self._credal, self._scores, trial, waiting.pop(), self._order)
+            found = self._refuted(box)
+            if found is not None:
+                self._walk_from(*found)
+                halved = list(_cut(box, *found, self.budget))
+                if not halved:
+                    return 1.0
+                waiting += halved
+        return trial
+
+    def _walk_from(self, weights: _Weights, columns: Sequence[Column]) -> None:
+        """Look for a better model where no weights prove that there is none; seldom, as that takes time."""
+        self._cuts += 1
+        if (self._cuts & (self._cuts - 1)) == 0:
+            shares = weights.of_columns / max(float(weights.of_columns.sum()), TINY)
+            counted = [(s, c.tables) for s, c in zip(shares, columns, strict=True) if s > NARROW]
+            if counted:
+                self._meet({x: sum(s * tables[x] for s, tables in counted) for x in self._vertices})
+
+    def _drawn(self, vertices: Array) -> Array:
+        """Draw a distribution for each block."""
+        shares = self._luck.dirichlet(np.ones(vertices.shape[-2]), vertices.shape[:-2])
+        return np.asarray((shares[..., None] * vertices).sum(axis=-2))
+
+    def _meet(self, start: Tables) -> None:
+        """Walk to a model, and keep it if it attains more."""
+        budget = self.budget.share(WALKING, least=SHORTEST_WALK)
+        with suppress(OutOfTime):
+            found = walk(self._credal, self._scores, self._vertices, start, budget)
+            if found is not None and (self.value is None or found.value > self.value):
+                self.best, self.value = found, found.value
+
+    def _refuted(self, box: _Box) -> tuple[_Weights, list[Column]] | None:
+        """Try weights until some prove the trial value in a box; return the last ones where none do."""
+        columns = [column for column in self._columns if box.holds(column)]
+        if len(columns) < STARTS:
+            columns += self._kept(box.columns(box.random_rows(STARTS, self._luck), self.budget))
+        while True:
+            self.budget.require_time()
+            weights = self._weighed(columns, box.trial, PRICE)
+            if weights.margin < LEAST_MARGIN:
+                weights = self._weighed(columns, box.trial, 0.0)
+            if weights.margin < LEAST_MARGIN:
+                return weights, columns
+            if self._order is None:
+                self._order = box.better_order(weights.of_statements, self.budget.share(ORDERING))
+            score = box.sums(weights.of_statements)
+            search = _Search(score, box.start, self.budget)
+            rows = search.climbed(box.random_rows(CLIMBS, self._luck))
+            if not len(rows):
+                counter = search.run()
+                if counter is None:
+                    return None
+                rows = counter[None]
+            columns += self._kept(box.columns(rows, self.budget))
+
+    def _kept(self, columns: list[Column]) -> list[Column]:
+        self._columns += columns
+        return columns
+
+    def _weighed(self, columns: Sequence[Column], trial: float, price: float) -> _Weights:
+        """Choose the weights whose score is least in the columns' best one."""
+        count = len(self._scores.demands)
+        program = ColumnProgram(np.zeros(count), np.full(count, HEAVIEST), np.full(count, price))
+        rows = np.array([[*column.demands, 1.0] for column in columns]).T
+        program.add(rows, np.array([-column.score(trial) for column in columns]))
+        claim = program.solve(self.budget.for_solver)
+        if claim is None:
+            raise OutOfTime
+        return _Weights(np.maximum(claim.multipliers[:-1], 0.0), claim.weights, claim.value)
+
+
+class _Box:
+    """Vertices of all blocks, and all terms laid out over them."""
+
+    def __init__(
+        self,
+        credal: CredalNetwork,
+        scores: Scores,
+        trial: float,
+        vertices: Tables,
+        order: Sequence[int] | None,
+    ) -> None:
+        self.trial, self.vertices, self.order = trial, vertices, order
+        self.slots = Slots.of(vertices)
+        self.start = self.slots.start
+        self._credal, self._scores = credal, scores
+
+    def sums(self, weights: Floats) -> Sums:
+        """Return the question's score with the weighted demands."""
+        kept = [(f, float(w)) for f, w in zip(self._scores.demands, weights, strict=True) if w > 0.0]
+        functions = [self._scores.at(self.trial), *(f for f, _ in kept)]
+        return self._laid_out(functions, [1.0, *(w for _, w in kept)])
+
+    def better_order(self, weights: Floats, budget: Budget) -> Sequence[int]:
+        """Move variables to other places, between children and parents, while the bound narrows."""
+        weights = np.maximum(weights, LIGHT)
+        start = self.start[None]
+        best = self.sums(weights)
+        most, luck, idle = float(best.passage(start, budget).total[0]), Random(0), 0
+        with suppress(OutOfTime):
+            while idle < PATIENCE and not budget.is_spent:
+                self.order, idle = self._moved(best.order, luck), idle + 1
+                with suppress(ProblemTooLarge):
+                    there = self.sums(weights)
+                    reached = float(there.passage(start, budget).total[0])
+                    if there.cells <= ORDER_CELLS and reached <= most:
+                        idle = 0 if reached < most else idle
+                        best, most = there, reached
+        self.order = best.order
+        return best.order
+
+    def _moved(self, order: Sequence[int], luck: Random) -> list[int]:
+        moved = list(order)
+        for _ in range(luck.choice((1, 1, 2, 4))):
+            x = moved.pop(luck.randrange(len(moved)))
+            parents = self._credal.parents
+            first = max((i + 1 for i, y in enumerate(moved) if x in parents[y]), default=0)
+            last = min((i for i, y in enumerate(moved) if y in parents[x]), default=len(moved))
+            moved.insert(luck.randint(first, last), x)
+        return moved
+
+    def _laid_out(self, functions: Sequence[Function], weights: Sequence[float] | Array) -> Sums:
+        parents = self._credal.parents
+        needed = sorted(ancestors(parents, {x for f in functions for x in f.scope}))
+        return Sums(
+            self.slots, {x: parents[x] for x in needed}, self._credal.sizes, functions, weights, self.order
+        )
+
+    def holds(self, column: Column) -> bool:
+        """Tell whether a model is in the box."""
+        return all(
+            bool((column.tables[x] >= mine.min(axis=-2) - NARROW).all())
+            and bool((column.tables[x] <= mine.max(axis=-2) + NARROW).all())
+            for x, mine in self.vertices.items()
+        )
+
+    def nearest_row(self, tables: Tables) -> Bools:
+        """Return the vertices that are nearest to a model."""
+        off = [np.abs(mine - tables[x][..., None, :]).sum(axis=-1) for x, mine in self.vertices.items()]
+        nearest = self.slots.best_in_block(-np.concatenate([part.reshape(-1) for part in off])[None])
+        return np.asarray(nearest[0])
+
+    def random_rows(self, count: int, luck: np.random.Generator) -> Bools:
+        """Choose a vertex at random in every block."""
+        return self.slots.best_in_block(np.where(self.start, luck.random((count, len(self.start))), -1.0))
+
+    def columns(self, rows: Bools, budget: Budget) -> list[Column]:
+        """Evaluate models."""
+        count = len(rows)
+        functions = (self._scores.inside, self._scores.mass, *self._scores.demands)
+        each = self._laid_out(functions, np.repeat(np.eye(len(functions)), count, axis=1))
+        found = each.passage(np.tile(rows, (len(functions), 1)), budget).total.reshape(-1, count)
+        return [
+            Column(self.slots.tables(row), float(found[0, i]), float(found[1, i]), found[2:, i])
+            for i, row in enumerate(rows)
+        ]
+
+    def effects(self, rows: Bools, weights: Floats, budget: Budget) -> Array:
+        """Return by how much each term changes in each block between its ends, added up, row by row."""
+        kept = [(f, float(w)) for f, w in zip(self._scores.demands, weights, strict=True) if w > 0.0]
+        effects = np.zeros((len(rows), len(self.slots.firsts)))
+        for function, weight in ((self._scores.at(self.trial), 1.0), *kept):
+            sums = self._laid_out([function], [weight])
+            totals, _ = sums.contributions(rows, sums.passage(rows, budget))
+            most, least = (f.reduceat(totals, self.slots.firsts, axis=1) for f in (np.maximum, np.minimum))
+            effects += most - least
+        return effects
+
+
+class _Search:
+    """Look for a choice of vertices with a positive score, or prove that there is none."""
+
+    def __init__(self, score: Sums, start: Bools, budget: Budget) -> None:
+        self._score, self._start, self._budget = score, start, budget
+        self._found: Bools | None = None
+
+    def run(self) -> Bools | None:
+        """Return a row with a positive score; None where it is proved that there is none."""
+        tree = BranchAndBound[tuple[Bools, int | None]]((self._start, None), -inf)
+        at_once = max(1, min(BATCH, MOST_CELLS // self._score.cells) // 2)
+        tree.run_together(
+            self._explore, until=lambda: self._found is not None, enough=lambda: 0.0, at_most=at_once
+        )
+        if self._found is None and tree.bound < 0.0:
+            raise OutOfTime
+        return self._found
+
+    def _explore(
+        self, nodes: list[tuple[float, tuple[Bools, int | None]]]
+    ) -> Explored[tuple[Bools, int | None]]:
+        """Split nodes and bound what they become; try the choice that each one's contexts agree on."""
+        self._budget.require_time()
+        slots = self._score.slots
+        rows = np.array([row for _, node in nodes for row in self._split(*node)])
+        passage = self._score.passage(rows, self._budget)
+        most = passage.total + self._score.rounding
+        is_open = most > 0.0
+        if not is_open.any():
+            return Explored(closed=0.0)
+        rows, most = rows[is_open], most[is_open]
+        totals, losses = self._score.contributions(rows, passage.at(is_open))
+        counts = np.add.reduceat(rows, slots.firsts, axis=1, dtype=np.intp)
+        blocks = np.where(counts > 1, losses, -inf).argmax(axis=1)
+        promising = np.argsort(-most)[:TRIED]
+        agreed = slots.best_in_block(np.where(rows, totals, -inf)[promising])
+        better = self.climbed(agreed, steps=0)
+        if len(better):
+            self._found = better[0]
+        may_split = counts[np.arange(len(rows)), blocks] > 1
+        if (whole := self.climbed(rows[~may_split], steps=0)).size:
+            self._found = whole[0]
+        children = ((-float(most[i]), (rows[i], int(blocks[i]))) for i in np.flatnonzero(may_split))
+        # What cannot be split has a positive bound, but perhaps no positive score: then nothing is proved.
+        return Explored(tuple(children), -float(most[~may_split].max(initial=0.0)))
+
+    def _split(self, row: Bools, block: int | None) -> list[Bools]:
+        """Share the allowed vertices of a block between two rows."""
+        if block is None:
+            return [row]
+        first = self._score.slots.firsts[block]
+        allowed = first + np.flatnonzero(row[first : first + self._score.slots.lengths[block]])
+        children = []
+        for part in np.array_split(allowed, 2):
+            child = row.copy()
+            child[allowed] = False
+            child[part] = True
+            children.append(child)
+        return children
+
+    def climbed(self, rows: Bools, steps: int = 20) -> Bools:
+        """Change families, all at once or the one that gains most; return the best row if it is positive."""
+        if not len(rows):
+            return rows
+        values = self._values(rows)
+        for _ in range(steps):
+            changed = np.stack(self._changed(rows))
+            better = self._values(changed.reshape(-1, rows.shape[1])).reshape(2, -1)
+            way, every = better.argmax(axis=0), np.arange(len(rows))
+            gained = better[way, every] > values + LEAST_MARGIN * LEAST_MARGIN
+            rows = np.where(gained[:, None], changed[way, every], rows)
+            values = np.where(gained, better[way, every], values)
+            if not gained.any():
+                break
+        return rows[values > 0.0][np.argsort(-values[values > 0.0])][:1]
+
+    def _values(self, rows: Bools) -> Array:
+        """Return the scores of rows with one vertex in each block, all roundings subtracted."""
+        return self._score.passage(rows, self._budget).total - self._score.rounding
+
+    def _changed(self, rows: Bools) -> tuple[Bools, Bools]:
+        """Return the rows with all families, and with the most profitable one, at their best vertices."""
+        slots = self._score.slots
+        totals, _ = self._score.contributions(rows, self._score.passage(rows, self._budget))
+        best = slots.best_in_block(np.where(self._start, totals, -inf))
+        gains = np.add.reduceat(
+            np.where(best, totals, 0.0) - np.where(rows, totals, 0.0), slots.firsts, axis=1
+        )
+        family = np.add.reduceat(gains, slots.family_firsts, axis=1).argmax(axis=1)
+        of_block = np.searchsorted(slots.family_firsts, np.arange(len(slots.firsts)), "right") - 1
+        touched = (of_block[None] == family[:, None]).repeat(slots.lengths, axis=1)
+        return best, np.where(touched, best, rows)
+
+
+def _cut(box: _Box, weights: _Weights, columns: Sequence[Column], budget: Budget) -> Iterator[Tables]:
+    """Cut the interval of the two-valued block that matters most among those on which columns differ."""
+    total = float(weights.of_columns.sum())
+    counted = [i for i, share in enumerate(weights.of_columns) if share > 1e-9 * total]
+    if not counted:
+        return
+    shares = weights.of_columns[counted] / weights.of_columns[counted].sum()
+    models = [columns[i].tables for i in counted]
+    effects = _effects(box, weights, models, shares, budget)
+    best, place = 0.0, None
+    for x, mine in box.vertices.items():
+        if mine.shape[-1] != 2:
+            continue
+        thetas = np.array([tables[x][..., 0] for tables in models])
+        mean = np.tensordot(shares, thetas, axes=1)
+        apart = np.tensordot(shares, np.abs(thetas - mean), axes=1)
+        width = np.ptp(mine[..., 0], axis=-1)
+        scores = np.divide(apart, width, out=np.zeros_like(apart), where=width > NARROW) * effects[x]
+        if scores.max() > best:
+            best = float(scores.max())
+            block = tuple(int(i) for i in np.unravel_index(int(scores.argmax()), scores.shape))
+            place = x, block, float(mean[block])
+    if place is not None:
+        yield from _halves(box.vertices, *place)
+
+
+def _effects(
+    box: _Box, weights: _Weights, models: Sequence[Tables], shares: Array, budget: Budget
+) -> dict[int, Array]:
+    """Return by how much all terms change in a block between its ends, each for itself."""
+    rows = np.array([box.nearest_row(tables) for tables in models])
+    effects = shares @ box.effects(rows, weights.of_statements, budget)
+    return box.slots.by_family(effects)
+
+
+def _halves(vertices: Tables, x: int, block: tuple[int, ...], value: float) -> Iterator[Tables]:
+    """Cut the interval of a two-valued block at a number, but not too near an end."""
+    ends = vertices[x][block][:, 0]
+    low, high = float(ends.min()), float(ends.max())
+    margin = MARGIN * (high - low)
+    cut = min(max(value, low + margin), high - margin)
+    for first, second in ((low, cut), (cut, high)):
+        mine = vertices[x].copy()
+        mine[block] = [first, 1.0 - first]
+        mine[block][1] = [second, 1.0 - second]
+        yield {**vertices, x: mine}

@@ -1,0 +1,75 @@
+"""What the arrows of a distribution leave to be shown of an independence, worked out by hand."""
+
+from __future__ import annotations
+
+import networkx
+import pytest
+
+from credalog import parse
+from credalog.network.graph import Markov
+from credalog.network.markov import Graph, MarkovCondition, _not_separated
+
+
+def numbers(*some: int) -> frozenset[int]:
+    return frozenset(some)
+
+
+def test_the_rest_follows_where_no_path_leads_to_it() -> None:
+    """0 -> 1, and 2 by itself."""
+    own = Graph.directed({0: (), 1: (0,), 2: ()})
+    left = numbers(0)
+    assert list(_not_separated(own, left, numbers(1, 2), numbers())) == [(left, numbers(1), numbers())]
+
+
+def test_without_the_markov_condition_nothing_has_parents() -> None:
+    network = parse("0.3 <= P(b | a) <= 0.4\n0.1 <= P(a) <= 0.2").ground()
+    free, local = (MarkovCondition(network, markov) for markov in (Markov.NONE, Markov.LOCAL))
+    assert not any(free.parents)
+    assert any(local.parents)
+
+
+TRIANGLE = "0.1 <= P(a xor b) <= 0.9\n0.1 <= P(c | a and b) <= 0.9\n"
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_excused"), [("", True), ("independent a, c | b\n", False), ("independent c, d\n", True)]
+)
+def test_a_declared_independence_of_a_component_excuses_nothing(declared: str, is_excused: bool) -> None:
+    network = parse(f"{TRIANGLE}0.1 <= P(d) <= 0.9\n{declared}").ground()
+    condition = MarkovCondition(network, Markov.LOCAL)
+    a, b, c, d = (condition.number[v] for v in network.variables)
+    arrows = {a: numbers(), b: numbers(a), c: numbers(a, b), d: numbers()}
+    excused = condition._excused(arrows, [numbers(a, b)])
+    assert bool(excused) == is_excused
+
+
+CHAIN = "\n".join(f"0.1 <= P({x} xor {y}) <= 0.9" for x, y in ("ab", "bc", "cd"))
+
+
+def test_the_global_condition_asks_for_more_than_the_local_one_along_a_chain_of_ties() -> None:
+    """What it asks for separates the chain a - b - c - d, and some of it no local condition says."""
+    network = parse(CHAIN).ground()
+    chain = networkx.path_graph(4)
+    anything = {x: frozenset(range(x)) for x in range(4)}
+    found = {}
+    for markov in (Markov.LOCAL, Markov.GLOBAL):
+        open_ = MarkovCondition(network, markov).left_open(anything, [numbers(0, 3)])
+        assert open_ is not None
+        found[markov] = set(open_)
+    assert found[Markov.LOCAL] < found[Markov.GLOBAL]
+    for left, right, given in found[Markov.GLOBAL]:
+        cut = chain.subgraph(set(chain) - given)
+        assert not any(networkx.has_path(cut, x, y) for x in left for y in right)
+
+
+def test_a_chain_that_factorizes_along_its_ties_leaves_nothing_to_be_shown() -> None:
+    network = parse(CHAIN).ground()
+    along = {x: frozenset({x - 1} & {*range(4)}) for x in range(4)}
+    assert MarkovCondition(network, Markov.GLOBAL).left_open(along, [numbers(0, 3)]) == []
+
+
+def test_nobody_can_tell_where_ties_form_a_ring_without_chords() -> None:
+    ring = f"{CHAIN}\n0.1 <= P(d xor a) <= 0.9"
+    anything = {x: frozenset(range(x)) for x in range(4)}
+    condition = MarkovCondition(parse(ring).ground(), Markov.GLOBAL)
+    assert condition.left_open(anything, [numbers(0, 2)]) is None
