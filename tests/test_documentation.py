@@ -6,7 +6,6 @@ import json
 import re
 import runpy
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,27 +33,25 @@ def _named(page: Path) -> str:
     return page.parent.name if page in EXAMPLES else page.stem
 
 
-def commands() -> Iterator[object]:
-    for page in PAGES:
-        shown = [(one["words"], one["output"]) for b in blocks(page, "") for one in COMMAND.finditer(b)]
-        inline = [(one["words"], "") for one in INLINE.finditer(page.read_text(encoding="utf-8"))]
-        for words, output in shown + inline:
-            if MISTAKEN not in words:
-                # One worker runs the commands of a page: some read what those before have written.
-                together = pytest.mark.xdist_group(f"page {_named(page)}")
-                yield pytest.param(words, output, id=f"{_named(page)}: {words}", marks=together)
+def commands(page: Path) -> list[tuple[str, str]]:
+    """Return the commands of a page with what they write, in the order of the page."""
+    shown = [(one["words"], one["output"]) for b in blocks(page, "") for one in COMMAND.finditer(b)]
+    inline = [(one["words"], "") for one in INLINE.finditer(page.read_text(encoding="utf-8"))]
+    return [(words, output) for words, output in shown + inline if MISTAKEN not in words]
 
 
+# One test for a page, not one for a command: some commands read what those before them have written.
 @pytest.mark.slow
-@pytest.mark.parametrize(("words", "output"), list(commands()))
-def test_a_command_writes_what_is_shown(
-    words: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=_named)
+def test_the_commands_of_a_page_write_what_is_shown(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(PROJECT)
-    assert main(shlex.split(words)[1:]) == 0
-    written = capsys.readouterr().out
-    assert written
-    assert not output.strip() or timeless(written) == timeless(output)
+    for words, output in commands(page):
+        assert main(shlex.split(words)[1:]) == 0, words
+        written = capsys.readouterr().out
+        assert written, words
+        assert not output.strip() or timeless(written) == timeless(output), words
 
 
 @pytest.mark.slow
@@ -67,7 +64,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_there_is_something_to_try() -> None:
-    assert len(list(commands())) >= 8
+    assert sum(len(commands(page)) for page in PAGES) >= 8
 
 
 def test_the_network_of_the_front_page_is_the_example() -> None:
