@@ -109,6 +109,15 @@ class Around:
                     if variable in sentence.claim_scope:
                         yield sentence
 
+    def claiming(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
+        """Yield every sentence that claims a variable, perhaps twice; too many is an error."""
+        atom = atom_of(variable)
+        for atoms, occurrence in self._by_name.get(atom.name, ()):
+            if occurrence.is_claimed or atoms.has_facts:
+                for sentence in self._matching(atoms, occurrence, atom.elements, None, tries):
+                    if variable in sentence.claim_scope:
+                        yield sentence
+
     def touching(self, variable: Variable, pool: Pool, *, tries: int = TRIES) -> list[Sentence]:
         """Return sentences that mention a variable, free logical variables ranging over a pool.
 

@@ -19,9 +19,10 @@ from credalog.grounding.around import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
-from credalog.grounding.slices import Size, Slice, slice_around
+from credalog.grounding.slices import Size, Slice, ancestry, slice_around
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.lifted.carried import Carried
 from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
 from credalog.methods.lifted.observed import MOST_ASKED, nearby
 from credalog.methods.lifted.orbits import counted_around
@@ -53,6 +54,12 @@ SIZES = (
 
 BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
 """The shares of the time left for the bounds of one slice, and for its models."""
+
+MOST_ANCESTORS = 300
+"""A question with more ancestors than this is asked of slices that leave some out."""
+
+ANCESTRY_SHARE = 0.5
+"""The share of the time for a question and all its ancestors."""
 
 COUNTED = "elements that nothing tells apart, counted"
 DECIDED = "the rest has a model"
@@ -107,7 +114,11 @@ class Lifted:
         for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
             tried["a slice without the evidence far away"] = None
             interval = interval.joined(found)
-        for stage in self.stages(asked, budget):
+        for size, found in self._with_ancestors(asked, options, budget.share(ANCESTRY_SHARE), ask):
+            tried[f"all {size} ancestors, and a law for whatever depends on them"] = None
+            interval = interval.joined(found)
+        is_open = interval.status(options.tolerance) is not Status.EXACT
+        for stage in self.stages(asked, budget) if is_open else ():
             tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
             found = self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE), ask)
             interval = interval.joined(found)
@@ -134,6 +145,26 @@ class Lifted:
         near = nearby(self.around, self.schema, asked, budget)
         if near is not None:
             yield self._bounded(near[0], near[1], options, budget, ask_probability)
+
+    def _with_ancestors(
+        self, asked: Question, options: Options, budget: Budget, ask: Ask
+    ) -> Iterator[tuple[int, Interval]]:
+        """Yield the answer of a question and its ancestors where all else follows any model of these."""
+        if not self._extends:
+            return
+        found = ancestry(self.around, self.schema, asked, most=MOST_ANCESTORS, budget=budget)
+        if found is not None:
+            limited = replace(options, method="auto", timeout=budget.for_solver)
+            yield len(found.network.variables), ask(self.engine(found), asked, limited).interval
+
+    @cached_property
+    def _extends(self) -> bool:
+        """Tell whether any model of some atoms and all their ancestors is one of the whole grounding."""
+        # The inner law of components is not looked at here, and declared independences reach anywhere.
+        if self.markov is Markov.GLOBAL or self.around.theory.independences:
+            return False
+        carried = Carried(self.around, self.schema)
+        return all(carried.holds(name) for name in self.rests().rest.certain)
 
     def _counted(self, asked: Question, budget: Budget) -> Interval:
         """Bound a probability by many elements that nothing tells apart."""

@@ -34,7 +34,7 @@ from credalog.theory import (
     Term,
 )
 
-__all__ = ["Cell", "Cells", "Rest"]
+__all__ = ["Cell", "Cells", "Rest", "interval_of", "is_plain"]
 
 Cell: TypeAlias = tuple[str, tuple[Profile | None, ...]]
 """A predicate, and the profiles of its arguments; None stands for any."""
@@ -83,7 +83,7 @@ class Rest:
         is_cyclic = self.schema.is_cyclic(name) and not descends(self.around, self.schema, name)
         if is_cyclic or self.around.values(name) != BOOLEAN:
             return False
-        if not all(atoms.is_atomic and _is_plain(atoms.rule.plain.claims[0][1]) for atoms in claiming):
+        if not all(atoms.is_atomic and is_plain(atoms.rule.plain.claims[0][1]) for atoms in claiming):
             return False
         try:
             return all(self._agree(*pair) for pair in combinations_with_replacement(claiming, 2))
@@ -92,7 +92,7 @@ class Rest:
 
     def _agree(self, one: RuleAtoms, other: RuleAtoms) -> bool:
         """Tell whether two rules never ask for different probabilities of one atom under one condition."""
-        (low, high), (least, most) = _interval(one), _interval(other)
+        (low, high), (least, most) = interval_of(one), interval_of(other)
         if max(low, least) <= min(high, most):
             return True
         claimed, claimed_too = (next(o for o in r.occurrences if o.is_claimed) for r in (one, other))
@@ -402,7 +402,7 @@ class _Side:
         yield self
 
 
-def _interval(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
+def interval_of(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
     """Return the bounds of a rule on the probability of its atom, which may be negated in the claim."""
     assessment = atoms.rule.plain
     ((_, claim),) = assessment.claims
@@ -411,11 +411,11 @@ def _interval(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
     return assessment.lower, assessment.upper
 
 
-def _is_plain(claim: Pattern) -> bool:
+def is_plain(claim: Pattern) -> bool:
     """Tell an atom, perhaps negated, from a comparison with true or false."""
     match claim:
         case Compound(Connective.NOT, (operand,)):
-            return _is_plain(operand)
+            return is_plain(operand)
         case _:
             return isinstance(claim, Name | Application)
 
