@@ -58,8 +58,8 @@ BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
 MOST_ANCESTORS = 300
 """A question with more ancestors than this is asked of slices that leave some out."""
 
-ANCESTRY_SHARE = 0.5
-"""The share of the time for a question and all its ancestors."""
+FEW_ANCESTORS, ANCESTRY_SHARE = 24, 0.5
+"""Beyond so many ancestors a question gets this share of the time; slices that leave some out get the rest."""
 
 COUNTED = "elements that nothing tells apart, counted"
 DECIDED = "the rest has a model"
@@ -114,10 +114,10 @@ class Lifted:
         for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
             tried["a slice without the evidence far away"] = None
             interval = interval.joined(found)
-        for size, found in self._with_ancestors(asked, options, budget.share(ANCESTRY_SHARE), ask):
+        for size, found in self._with_ancestors(asked, options, budget, ask):
             tried[f"all {size} ancestors, and a law for whatever depends on them"] = None
             interval = interval.joined(found)
-        is_open = interval.status(options.tolerance) is not Status.EXACT
+        is_open = interval.status(options.tolerance) is not Status.EXACT and not budget.is_spent
         for stage in self.stages(asked, budget) if is_open else ():
             tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
             found = self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE), ask)
@@ -154,8 +154,10 @@ class Lifted:
             return
         found = ancestry(self.around, self.schema, asked, most=MOST_ANCESTORS, budget=budget)
         if found is not None:
-            limited = replace(options, method="auto", timeout=budget.for_solver)
-            yield len(found.network.variables), ask(self.engine(found), asked, limited).interval
+            size = len(found.network.variables)
+            share = budget if size <= FEW_ANCESTORS else budget.share(ANCESTRY_SHARE)
+            limited = replace(options, method="auto", timeout=share.for_solver)
+            yield size, ask(self.engine(found), asked, limited).interval
 
     @cached_property
     def _extends(self) -> bool:

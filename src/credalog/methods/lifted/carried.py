@@ -1,8 +1,8 @@
 """Predicates whose atoms follow any model of what they depend on, because little bears on each.
 
-Input: a theory read backwards. Output: `Carried`: a table that serves every atom of a predicate, with which
-what is said of the atom holds whatever law its parents have, as long as each parent keeps the bounds on its
-own probability (docs/proofs.md, proof 28). Such atoms need no interval that suits all of their conditions,
+Input: a theory read backwards. Output: `Carried`, which tells whether every atom of a predicate has a table
+with which all that is said of it holds, whatever law its parents have, as long as each parent keeps the
+bounds on its own probability (docs/proofs.md, proof 28). Such atoms need no interval that suits all of their conditions,
 as free ones do: one of `P(Bad(g)) <= 0.05` and `P(Bad(g) | Bad(h)) >= 0.1` may be carried.
 """
 
@@ -21,7 +21,7 @@ from credalog.grounding.descent import descends
 from credalog.grounding.guards import conjuncts
 from credalog.grounding.rule_atoms import RuleAtoms
 from credalog.grounding.schema import Schema
-from credalog.methods.lifted.cycles import Table, lengths_of_cycles
+from credalog.methods.lifted.cycles import Table, cycles_of
 from credalog.methods.lifted.rest import interval_of, is_plain
 from credalog.network.formulas import BOOLEAN
 from credalog.theory import (
@@ -40,8 +40,11 @@ __all__ = ["Carried"]
 
 EVERYTHING = Fraction(0), Fraction(1)
 
+Elements = NDArray[np.int64]
+"""Numbers of elements of one domain."""
+
 Edges = NDArray[np.int64]
-"""Rows of two element numbers: an atom depends on another."""
+"""Rows of two such numbers: the atom of the second depends on that of the first."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Carried:
     def holds(self, name: str) -> bool:
         """Tell whether the atoms of a predicate follow any model of what they depend on."""
         table = self._table(name)
-        if table is None or (table.high - table.low) < table.slope * min(Fraction(1), self._bearing(name)):
+        if table is None or not table.bears(self._bearing(name)):
             return False
         return not self.schema.is_cyclic(name) or self._is_ordered(name, table)
 
@@ -76,10 +79,10 @@ class Carried:
             return None
         return Table(low, high, least, most)
 
-    def _bearing(self, name: str) -> Fraction:
-        """Return what the conditions on one atom come to at most, added up."""
+    def _bearing(self, name: str, among: Elements | None = None) -> Fraction:
+        """Return what the conditions on one atom come to at most, added up; perhaps of some elements only."""
         rules = [atoms for atoms in self._claiming(name) if atoms.rule.plain.given != YES]
-        return sum((self._instances(a) * self._most(a.rule.plain.given) for a in rules), Fraction(0))
+        return sum((self._instances(a, among) * self._most(a.rule.plain.given) for a in rules), Fraction(0))
 
     def _most(self, given: Pattern) -> Fraction:
         """Return a bound on the probability of a condition."""
@@ -113,16 +116,16 @@ class Carried:
 
     # ---- how many conditions --------------------------------------------------------------------------
 
-    def _instances(self, atoms: RuleAtoms) -> int:
+    def _instances(self, atoms: RuleAtoms, among: Elements | None) -> int:
         """Return at most how many instances of a rule claim one atom."""
         claimed = next(o for o in atoms.occurrences if o.is_claimed)
         known = frozenset(a.name for a in claimed.arguments if isinstance(a, Name) and a.name in atoms.sorts)
-        return prod(self._values(atoms, name, known) for name in atoms.sorts if name not in known)
+        return prod(self._values(atoms, name, known, among) for name in atoms.sorts if name not in known)
 
-    def _values(self, atoms: RuleAtoms, name: str, known: frozenset[str]) -> int:
+    def _values(self, atoms: RuleAtoms, name: str, known: frozenset[str], among: Elements | None) -> int:
         """Return at most how many values a variable has where others are known."""
         counts = [
-            self._most_alike(guard, [i for i, a in enumerate(guard.arguments) if _is_one_of(a, known)])
+            self._most_alike(guard, [i for i, a in enumerate(guard.arguments) if _is_one_of(a, known)], among)
             for guard in self._relations(atoms)
             if Name(name) in guard.arguments
         ]
@@ -138,9 +141,11 @@ class Carried:
         declared = next((d for d in self.around.theory.declarations if d.name == guard.name), None)
         return declared.sorts if isinstance(declared, Relation) else ()
 
-    def _most_alike(self, guard: Application, columns: list[int]) -> int:
+    def _most_alike(self, guard: Application, columns: list[int], among: Elements | None) -> int:
         """Return how many facts of a relation are alike in some columns, at most."""
         facts = self.around.grounder.signature.facts(guard.name)
+        if among is not None and len(columns) == 1:
+            facts = facts[np.isin(facts[:, columns[0]], among)]
         if not columns or not len(facts):
             return len(facts)
         if len(columns) == 1:
@@ -158,10 +163,11 @@ class Carried:
         if descends(self.around, self.schema, name):
             return True
         edges = self._edges(name)
-        lengths = None if edges is None else lengths_of_cycles(edges)
-        if lengths is None or (lengths and not self._has_plain_conditions(name)):
-            return False
-        return all(map(table.has_law, lengths))
+        cycles = None if edges is None else cycles_of(edges)
+        if cycles is None or not cycles.lengths:
+            return cycles is not None
+        is_steady = table.bears_steadily(self._bearing(name, cycles.members))
+        return is_steady and self._has_plain_conditions(name) and all(map(table.has_law, cycles.lengths))
 
     def _has_plain_conditions(self, name: str) -> bool:
         """Tell whether whatever conditions an atom on its like says that one of them is true."""

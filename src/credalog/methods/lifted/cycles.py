@@ -1,7 +1,7 @@
 """Laws of atoms that depend on each other in a cycle.
 
-Input: which elements depend on which; a table of two probabilities. Output: the lengths of the cycles, and
-whether atoms along a cycle of some length have a law with this table, whatever else they depend on
+Input: which elements depend on which; what is said of an atom under no condition, and under any. Output: the
+cycles, and whether atoms along a cycle of some length have a law, whatever else they depend on
 (docs/proofs.md, proof 28).
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Table", "lengths_of_cycles"]
+__all__ = ["Cycles", "Table", "cycles_of"]
 
 LONGEST = 10
 """Longer cycles are not looked at: all sets of atoms with a condition outside are."""
@@ -42,10 +42,17 @@ class Table:
         """Return the probability of an atom where no condition holds."""
         return self.low if self.least > self.high else self.high
 
-    @property
-    def slope(self) -> Fraction:
-        """Return how far conditions move the probability of an atom, for each unit of their own."""
-        return abs(self.under_any - self.under_none)
+    def bears(self, conditions: Fraction) -> bool:
+        """Tell whether some table does what is said, conditions having so much probability at most."""
+        some = min(Fraction(1), conditions)
+        if self.least > self.high:
+            return self.least * some <= self.high
+        return (1 - self.most) * some <= 1 - self.low
+
+    def bears_steadily(self, conditions: Fraction) -> bool:
+        """Tell whether one table does what is said however little probability the conditions have."""
+        slope = abs(self.under_any - self.under_none)
+        return slope * min(Fraction(1), conditions) <= self.high - self.low
 
     def has_law(self, length: int) -> bool:
         """Tell whether atoms on a cycle, each conditioned on the one before it, have a law."""
@@ -81,13 +88,19 @@ class Table:
         return before
 
 
-def lengths_of_cycles(edges: NDArray[np.int64]) -> frozenset[int] | None:
-    """Return how long the cycles of a directed graph are; None where two of them meet, or one is a loop."""
-    if not len(edges):
-        return frozenset()
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """How long the cycles of a directed graph are, and what lies on them."""
+
+    lengths: frozenset[int]
+    members: NDArray[np.int64]
+
+
+def cycles_of(edges: NDArray[np.int64]) -> Cycles | None:
+    """Return the cycles of a directed graph; None where two of them meet, or one is a loop."""
     if (edges[:, 0] == edges[:, 1]).any():
         return None
-    size = int(edges.max()) + 1
+    size = int(edges.max(initial=-1)) + 1
     graph = csr_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), shape=(size, size))
     _, labels = connected_components(graph, directed=True, connection="strong")
     sizes = np.bincount(labels)
@@ -96,4 +109,5 @@ def lengths_of_cycles(edges: NDArray[np.int64]) -> frozenset[int] | None:
     # As many arrows as members, and each reached from each: a single cycle.
     if (within[sizes > 1] != sizes[sizes > 1]).any():
         return None
-    return frozenset(int(length) for length in np.unique(sizes[sizes > 1]))
+    lengths = frozenset(int(length) for length in np.unique(sizes[sizes > 1]))
+    return Cycles(lengths, np.flatnonzero(sizes[labels] > 1))
