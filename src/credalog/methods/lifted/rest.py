@@ -108,7 +108,11 @@ class Rest:
     ) -> bool:
         """Tell whether the conditions of two rules may hold together where they claim the same atom."""
         shared = _Shared(self.around, (one, other), first, second)
-        if shared.is_contradictory:
+        pairs = tuple(zip(first, second, strict=True))
+        is_apart = any(self._is_out_of_reach(other, left, right) for left, right in pairs)
+        if shared.is_contradictory or is_apart:
+            return False
+        if any(self._is_out_of_reach(one, right, left) for left, right in pairs):
             return False
         evaluators = [
             Evaluator(self.around, _Side(shared, side, atoms)) for side, atoms in enumerate((one, other))
@@ -122,6 +126,16 @@ class Rest:
             )
 
         return any(outcomes(both))
+
+    def _is_out_of_reach(self, atoms: RuleAtoms, constant: Term, term: Term) -> bool:
+        """Tell whether a term of a rule is never a constant: no element of its domain is so far from it."""
+        match constant, term:
+            case Name(name), Shifted(Name(variable), by) if self.around.is_constant(name):
+                return self.around.never_sums_to(atoms.sorts.get(variable, ""), by, name)
+            case Name(name), Name(variable) if self.around.is_constant(name) and variable in atoms.sorts:
+                return not self.around.has(atoms.sorts[variable], name)
+            case _:
+                return False
 
     # ---- cells ----------------------------------------------------------------------------------------
 
@@ -340,7 +354,12 @@ class _Shared:
     ) -> None:
         self.around, self.rules = around, rules
         self._leader: dict[Hashable, Hashable] = {}
-        for one, other in zip(first, second, strict=True):
+        for side, atoms in enumerate(rules):
+            for name, sort in atoms.sorts.items():
+                if around.size(sort) == 1:
+                    # Where there is one element only, every variable is it.
+                    self._leader[side, name] = next(iter(around.elements(sort)))
+        for one, other in (_stripped(*pair) for pair in zip(first, second, strict=True)):
             left, right = self.key(0, one), self.key(1, other)
             if isinstance(one, Name) and isinstance(other, Name):
                 # A constant leads, so that what is equal to it is known by its name.
@@ -371,6 +390,15 @@ class _Shared:
     def is_contradictory(self) -> bool:
         """Tell whether one constant would be another."""
         return any(isinstance(one, str) for one in self._leader)
+
+
+def _stripped(one: Term, other: Term) -> tuple[Term, Term]:
+    """Leave out of two terms that are equal what is added to both."""
+    match one, other:
+        case Shifted(Name() as left, by), Shifted(Name() as right, further) if by == further:
+            return left, right
+        case _:
+            return one, other
 
 
 @dataclass(frozen=True)
