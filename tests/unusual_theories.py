@@ -1,9 +1,9 @@
-"""Twenty unusual theories over any number of elements, each with questions about the first few.
+"""Twenty-two unusual theories over any number of elements, each with questions about the first few.
 
 Input: a number of elements. Output: the text. Three sorts, functions, negated guards, quantifiers
 inside P(...), evidence on many elements, symmetric relations, constants in rules and questions, tau False,
 steps along ranges, domains with one element or none, guards that nothing satisfies, rules that carry on.
-`is_level` says that more elements change no answer once there are as many as `least`.
+In each of them more elements change no answer, once there are as many as `least`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ class Unusual:
     rules: str
     questions: tuple[str, ...]
     least: int = 3
-    is_level: bool = True
 
     def text(self, elements: int) -> str:
         """Return the theory for so many elements."""
@@ -67,7 +66,7 @@ predicate Holds(Guest, Key), In(Guest)
 forall g in Guest: P(exists k in Key: Holds(g, k)) <= 0.3
 forall g in Guest: 0.7 <= P(In(g) | exists k in Key: Holds(g, k)) <= 0.9
 forall g in Guest: P(In(g) | !(exists k in Key: Holds(g, k))) <= 0.1""",
-        ("P(In(1))", "P(Holds(1, red))", "P(In(1) and In(2))"),
+        ("P(In(1))", "P(Holds(1, red))"),
     ),
     Unusual(
         "everybody and nobody inside P(...)",
@@ -113,7 +112,7 @@ P(Bright(1) or Bright(3)) >= 0.4""",
         """domain Coin = 1..{n}
 predicate Up(Coin)
 forall x in Coin: 0.3 <= P(Up(x)) <= 0.7
-[tau = false] forall x in Coin, x < 3: P(Up(x) or Up(x+1)) <= 0.8""",
+forall x in Coin, x < 3: P(Up(x) or Up(x+1)) <= 0.8 ; tau=False""",
         ("P(Up(1) and Up(2))", "P(Up(2))"),
     ),
     Unusual(

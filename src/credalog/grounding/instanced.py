@@ -1,9 +1,9 @@
 """Rules that have instances, with short quantifiers written out.
 
-Input: a rule, the domains, and which relations have facts. Output: the rule, in its condition quantifiers over
-nothing replaced by their values, and everywhere those over a few elements by conjunctions and disjunctions,
-which is what they are when ground; None where no instance can exist, so that the rule says nothing. What is
-left may still have no instance.
+Input: a rule, the domains, and which relations have facts. Output: the rule, in its condition quantifiers
+over nothing replaced by their values, and everywhere those over a few elements by conjunctions and
+disjunctions, which is what they are when ground; None where no instance can exist, so that the rule says
+nothing. What is left may still have no instance.
 """
 
 from __future__ import annotations
@@ -93,7 +93,11 @@ def folded(pattern: Pattern, domains: Domains) -> Pattern:
             return Boolean(quantifier is Quantifier.FORALL)
         case Compound(Connective.NOT, (operand,)):
             inner = folded(operand, domains)
-            return Boolean(not inner.value) if isinstance(inner, Boolean) else replace(pattern, operands=(inner,))
+            return (
+                Boolean(not inner.value)
+                if isinstance(inner, Boolean)
+                else replace(pattern, operands=(inner,))
+            )
         case Compound(Connective.AND | Connective.OR as connective, operands):
             return _joined(pattern, connective, tuple(folded(o, domains) for o in operands))
         case _:

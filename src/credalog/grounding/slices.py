@@ -83,9 +83,7 @@ def slice_around(around: Around, schema: Schema, asked: Question, size: Size, bu
     return slice_of(around, schema, *_gathered(around, asked, size, budget))
 
 
-def ancestry(
-    around: Around, schema: Schema, asked: Question, *, most: int, budget: Budget
-) -> Slice | None:
+def ancestry(around: Around, schema: Schema, asked: Question, *, most: int, budget: Budget) -> Slice | None:
     """Return the slice of a question and all its ancestors with all that is claimed of them.
 
     None where these are too many, or not known.

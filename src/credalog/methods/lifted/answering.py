@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TypeAlias
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
@@ -58,10 +59,14 @@ BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
 MOST_ANCESTORS = 300
 """A question with more ancestors than this is asked of slices that leave some out."""
 
-FEW_ANCESTORS, ANCESTRY_SHARE = 24, 0.5
-"""Beyond so many ancestors a question gets this share of the time; slices that leave some out get the rest."""
+FEW_ANCESTORS = 24
+"""With more ancestors than this, slices that leave some out are asked, too."""
+
+ANCESTRY_SHARES = 0.1, 0.5
+"""The shares of the time left for many ancestors, before the first slice and after it."""
 
 COUNTED = "elements that nothing tells apart, counted"
+MODELS = "models in which all other atoms are certain, coins, copies or free"
 DECIDED = "the rest has a model"
 UNDECIDED = "whether the rest has a model was not decided"
 
@@ -111,32 +116,39 @@ class Lifted:
         interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
         telling = options.telling(asked, interval.scale)
         options = replace(options, report=telling)
-        for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
-            tried["a slice without the evidence far away"] = None
+        for what, found in self._findings(asked, options, budget, ask):
+            tried[what] = None
             interval = interval.joined(found)
-        for size, found in self._with_ancestors(asked, options, budget, ask):
-            tried[f"all {size} ancestors, and a law for whatever depends on them"] = None
-            interval = interval.joined(found)
-        is_open = interval.status(options.tolerance) is not Status.EXACT and not budget.is_spent
-        for stage in self.stages(asked, budget) if is_open else ():
-            tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
-            found = self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE), ask)
-            interval = interval.joined(found)
-            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE), ask):
-                tried["models in which all other atoms are certain, coins, copies or free"] = None
-                interval = interval.joined(found)
-                if interval.status(options.tolerance) is Status.EXACT:
-                    break
-            if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
-                break
-            if COUNTED not in tried:
-                tried[COUNTED] = None
-                interval = interval.joined(self._counted(asked, budget.share(BOUND_SHARE)))
+            if what == COUNTED:
                 telling.tell_both(interval, stage=COUNTED)
+            if interval.status(options.tolerance) is Status.EXACT:
+                break
         has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
         tried[DECIDED if has_model else UNDECIDED] = None
         status = interval.status(options.tolerance)
         return Answer(asked, interval, status, "lifted", budget.elapsed, tried=tuple(tried))
+
+    def _findings(
+        self, asked: Question, options: Options, budget: Budget, ask: Ask
+    ) -> Iterator[tuple[str, Interval]]:
+        """Yield what is found, and how: quick bounds, then slices and models one after the other."""
+        for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
+            yield "a slice without the evidence far away", found
+        ancestral = self._of_ancestors(asked, options, budget, ask)
+        yield from islice(ancestral, 1)
+        is_first = True
+        for stage in self.stages(asked, budget) if not budget.is_spent else ():
+            size = len(stage.slice.network.variables)
+            share = budget.share(BOUND_SHARE)
+            yield f"a slice of {size} atoms", self._bounded(stage.slice, asked, options, share, ask)
+            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE), ask):
+                yield MODELS, found
+            if budget.is_spent:
+                return
+            if is_first:
+                yield COUNTED, self._counted(asked, budget.share(BOUND_SHARE))
+                yield from ancestral
+            is_first = False
 
     def _far_away(self, asked: Question, options: Options, budget: Budget) -> Iterator[Interval]:
         """Yield bounds of a probability that hold whatever evidence far away does."""
@@ -146,18 +158,23 @@ class Lifted:
         if near is not None:
             yield self._bounded(near[0], near[1], options, budget, ask_probability)
 
-    def _with_ancestors(
+    def _of_ancestors(
         self, asked: Question, options: Options, budget: Budget, ask: Ask
-    ) -> Iterator[tuple[int, Interval]]:
-        """Yield the answer of a question and its ancestors where all else follows any model of these."""
+    ) -> Iterator[tuple[str, Interval]]:
+        """Yield answers of a question and its ancestors where all else follows any model of these.
+
+        If they are many, the first gets little time, and whoever wants the second has tried slices before.
+        """
         if not self._extends:
             return
         found = ancestry(self.around, self.schema, asked, most=MOST_ANCESTORS, budget=budget)
-        if found is not None:
-            size = len(found.network.variables)
-            share = budget if size <= FEW_ANCESTORS else budget.share(ANCESTRY_SHARE)
-            limited = replace(options, method="auto", timeout=share.for_solver)
-            yield size, ask(self.engine(found), asked, limited).interval
+        if found is None:
+            return
+        size, engine = len(found.network.variables), self.engine(found)
+        for share in (1.0,) if size <= FEW_ANCESTORS else ANCESTRY_SHARES:
+            limited = replace(options, method="auto", timeout=budget.share(share).for_solver)
+            what = f"all {size} ancestors, and a law for whatever depends on them"
+            yield what, ask(engine, asked, limited).interval
 
     @cached_property
     def _extends(self) -> bool:

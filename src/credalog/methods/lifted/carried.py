@@ -2,8 +2,8 @@
 
 Input: a theory read backwards. Output: `Carried`, which tells whether every atom of a predicate has a table
 with which all that is said of it holds, whatever law its parents have, as long as each parent keeps the
-bounds on its own probability (docs/proofs.md, proof 28). Such atoms need no interval that suits all of their conditions,
-as free ones do: one of `P(Bad(g)) <= 0.05` and `P(Bad(g) | Bad(h)) >= 0.1` may be carried.
+bounds on its own probability (docs/proofs.md, proof 30). Such atoms need no interval that suits all of their
+conditions, as free ones do: one of `P(Bad(g)) <= 0.05` and `P(Bad(g) | Bad(h)) >= 0.1` may be carried.
 """
 
 from __future__ import annotations

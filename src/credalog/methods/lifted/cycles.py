@@ -2,7 +2,7 @@
 
 Input: which elements depend on which; what is said of an atom under no condition, and under any. Output: the
 cycles, and whether atoms along a cycle of some length have a law, whatever else they depend on
-(docs/proofs.md, proof 28).
+(docs/proofs.md, proof 30).
 """
 
 from __future__ import annotations
