@@ -19,6 +19,8 @@ class Unusual:
     rules: str
     questions: tuple[str, ...]
     least: int = 3
+    is_decided: bool = True
+    """Whether answers are exact among very many elements."""
 
     def text(self, elements: int) -> str:
         """Return the theory for so many elements."""
@@ -57,6 +59,7 @@ forall x, y in Site, Near(x, y): P(Dry(x) xor Dry(y)) <= 0.1
 forall x in Site, not Near(x, x): 0.2 <= P(Dry(x)) <= 0.5
 forall x in Site, not Near(1, x), x != 1: P(Dry(x)) >= 0.3""",
         ("P(Dry(1) and Dry(2))", "P(Dry(3))", "P(Dry(1) | Dry(3))"),
+        is_decided=False,
     ),
     Unusual(
         "somebody inside a claim",
@@ -67,6 +70,7 @@ forall g in Guest: P(exists k in Key: Holds(g, k)) <= 0.3
 forall g in Guest: 0.7 <= P(In(g) | exists k in Key: Holds(g, k)) <= 0.9
 forall g in Guest: P(In(g) | !(exists k in Key: Holds(g, k))) <= 0.1""",
         ("P(In(1))", "P(Holds(1, red))"),
+        is_decided=False,
     ),
     Unusual(
         "everybody and nobody inside P(...)",
@@ -106,6 +110,7 @@ forall x in Star, x != 2: 0.1 <= P(Bright(x) | Bright(2)) <= 0.4
 forall x in Star, x != 2: 0.6 <= P(Bright(x) | !Bright(2)) <= 0.9
 P(Bright(1) or Bright(3)) >= 0.4""",
         ("P(Bright(1) and Bright(2) and Bright(3))", "P(Bright(2) | Bright(1) & Bright(3))"),
+        is_decided=False,
     ),
     Unusual(
         "tau is False in a claim of two",
@@ -114,6 +119,7 @@ predicate Up(Coin)
 forall x in Coin: 0.3 <= P(Up(x)) <= 0.7
 forall x in Coin, x < 3: P(Up(x) or Up(x+1)) <= 0.8 ; tau=False""",
         ("P(Up(1) and Up(2))", "P(Up(2))"),
+        is_decided=False,
     ),
     Unusual(
         "a step along a range",
@@ -133,6 +139,7 @@ predicate Warm(Hour)
 forall h in Hour: 0.1 <= P(Warm(h)) <= 0.6
 forall h in Hour where h > 1: 0.4 <= P(Warm(h-1) | Warm(h)) <= 0.6""",
         ("P(Warm(1))", "P(Warm(1) and Warm(2))"),
+        is_decided=False,
     ),
     Unusual(
         "a sort of nobody",
@@ -230,6 +237,7 @@ predicate Late(Guest)
 forall g in Guest: 0.2 <= P(Late(g)) <= 0.5
 forall g, h in Guest, g < h, h < 4: 0.4 <= P(Late(h) | Late(g)) <= 0.8""",
         ("P(Late(3))", "P(Late(1) and Late(3))", "P(Late(1) | Late(2) & Late(3))"),
+        is_decided=False,
     ),
     Unusual(
         "a certain few in a relation of one",
