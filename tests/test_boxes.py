@@ -13,7 +13,7 @@ from credalog import parse
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
 from credalog.methods.vertices.elimination import clusters
-from credalog.methods.vertices.interval_slopes import Layout, advantages, upward
+from credalog.methods.vertices.interval_slopes import Layout, slopes, upward
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
@@ -116,22 +116,27 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     order = clusters(relevant.parents, asked.observed, credal.sizes)
     layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
-    boxes = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    whole = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    # Two nodes at once: all models, and one alone.
+    points = {x: _inside(rng, *box) for x, box in whole.items()}
+    boxes = {x: (np.stack([low, points[x]]), np.stack([high, points[x]])) for x, (low, high) in whole.items()}
     trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
     passed = upward(layout, boxes, event, trial, Budget.of())
-    least = advantages(layout, boxes, passed, Budget.of())
-    for _ in range(5):
-        theta = {x: _inside(rng, *box) for x, box in boxes.items()}
-        low, high = passed.total(layout)
+    least = slopes(layout, boxes, passed, Budget.of()).advantage
+    for node, theta in [
+        *((0, {x: _inside(rng, *box) for x, box in whole.items()}) for _ in range(5)),
+        (1, points),
+    ]:
+        low, high = (ends[node] for ends in passed.total(layout))
         assert low <= _score(layout, theta, event, trial) <= high
         for x, table in theta.items():
-            slopes = np.empty(table.shape)
+            true = np.empty(table.shape)
             for place in np.ndindex(table.shape):
                 unit = np.zeros(table.shape)
                 unit[place] = 1.0
-                slopes[place] = _score(layout, {**theta, x: unit}, event, trial)
-            differences = slopes[..., :, None] - slopes[..., None, :]
-            assert (differences >= least[x] - 1e-12 * np.abs(slopes).max(initial=0.0)).all()
+                true[place] = _score(layout, {**theta, x: unit}, event, trial)
+            differences = true[..., :, None] - true[..., None, :]
+            assert (differences >= least[x][node] - 1e-12 * np.abs(true).max(initial=0.0)).all()
 
 
 def _inside(rng: np.random.Generator, low: np.ndarray, high: np.ndarray) -> np.ndarray:

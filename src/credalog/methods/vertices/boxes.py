@@ -9,21 +9,32 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, the interval with most to gain is split in two.
+neither bound suffices, the block whose contexts differ most is split: one of its values is at an end of its
+interval, or it is the only one that is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
+from itertools import product
+from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from credalog.methods.vertices.ascent import Climber
 from credalog.methods.vertices.greedy import DRIFT
-from credalog.methods.vertices.interval_slopes import Boxes, Ends, Layout, advantages, upward
+from credalog.methods.vertices.interval_slopes import (
+    Boxes,
+    Ends,
+    Layout,
+    Nodes,
+    Slopes,
+    at_nodes,
+    slopes,
+    upward,
+)
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import allowed_gap
 from credalog.tables.cones import Array
@@ -52,6 +63,15 @@ WORTH_TRYING = 2.0
 
 NARROW = 1e-10
 """An interval that is not wider is not split."""
+
+BATCH = 96
+"""How many nodes are bounded at once at most."""
+
+BATCH_CELLS = 1 << 21
+"""How many pairs of values are compared at once at most, over all nodes."""
+
+MOST_SUBSETS = 1 << 10
+"""Of more values than have so many subsets one is split in the middle of its interval."""
 
 SUMMING = relative_error(1 << 24)
 """More than the rounding of a sum over all blocks."""
@@ -97,6 +117,44 @@ class _Undecided(Exception):
     """Nothing is left to choose but roundings, which this search does not see through."""
 
 
+class _Node(NamedTuple):
+    """Intervals of all entries of all tables, side by side, and how often they were narrowed."""
+
+    low: Array
+    high: Array
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the tables of all families lie in a row of all their entries."""
+
+    slices: Mapping[int, slice]
+    shapes: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, boxes: Boxes) -> _Places:
+        """Lay tables side by side."""
+        shapes = {x: low.shape for x, (low, _) in boxes.items()}
+        slices, first = dict[int, slice](), 0
+        for x, shape in shapes.items():
+            slices[x] = slice(first, first := first + prod(shape))
+        return cls(slices, shapes)
+
+    def tables(self, rows: Array) -> dict[int, Array]:
+        """Return the tables of some rows, as views."""
+        return {x: rows[:, mine].reshape(-1, *self.shapes[x]) for x, mine in self.slices.items()}
+
+    def boxes(self, low: Array, high: Array) -> Boxes:
+        """Return the intervals of some rows."""
+        least, most = self.tables(low), self.tables(high)
+        return {x: (least[x], most[x]) for x in self.shapes}
+
+    def rows(self, tables: Mapping[int, Array]) -> Array:
+        """Lay tables of some nodes side by side."""
+        return np.concatenate([tables[x].reshape(len(tables[x]), -1) for x in self.shapes], axis=1)
+
+
 class _Split(NamedTuple):
     """The value of a block whose interval is split."""
 
@@ -107,13 +165,14 @@ class _Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Narrowed:
-    """Narrower intervals, a model inside, what all its blocks may gain, and where that is most."""
+    """Narrower intervals of some nodes, a model in each, and what its blocks may gain, each and together."""
 
     boxes: Boxes
     model: Mapping[int, Array]
-    gain: float
-    split: _Split | None
-    change: float
+    gains: Mapping[int, Array]
+    gain: Array
+    change: Array
+    """The share of all intervals together that is gone."""
 
 
 class _Search:
@@ -124,50 +183,70 @@ class _Search:
         self.tables, self.value = tables, -1.0
         self._lacking = inf
         self.explored = 0
+        credal, observed = climber.credal, climber.asked.observed
+        start = {x: credal.ranges(x, observed) for x in layout.parents}
+        self._places = _Places.of(start)
+        low, high = (np.concatenate([box[end].reshape(-1) for box in start.values()]) for end in (0, 1))
+        self._root = _Node(low, high)
 
     def run(self, gap: float) -> float:
         """Return the value that is proved, so much above the best one that is met on the way."""
         trial = self.value + gap
-        credal, observed = self._climber.credal, self._climber.asked.observed
         self.explored = 0
-        waiting: list[Boxes] = [{x: credal.ranges(x, observed) for x in self._layout.parents}]
+        waiting = [self._root]
+        at_once = max(1, min(BATCH, BATCH_CELLS // self._layout.cells))
         while waiting:
-            self.explored += 1
-            waiting += self._explored(waiting.pop(), trial)
-            trial = max(trial, self.value + gap)
+            self._budget.require_time()
+            nodes, waiting = waiting[-at_once:], waiting[:-at_once]
+            self.explored += sum(node.rounds == 0 for node in nodes)
+            waiting += self._explored(nodes, trial)
+            if self.value + gap > trial:
+                # What was narrowed for one trial value says nothing of another: begin again.
+                trial, waiting = self.value + gap, [self._root]
             if trial >= 1.0:
                 return 1.0
         return trial
 
-    def _explored(self, boxes: Boxes, trial: float) -> Iterator[Boxes]:
-        """Yield the halves of a node in which the trial value may be passed."""
-        for _ in range(ROUNDS):
-            self._budget.require_time()
-            passed = upward(self._layout, boxes, self._climber.event, trial, self._budget)
-            if passed.total(self._layout)[1] <= 0.0:
-                return
-            found = _narrowed(boxes, advantages(self._layout, boxes, passed, self._budget))
-            boxes = found.boxes
-            if found.gain < WORTH_TRYING * self._lacking and self._is_closed(found, trial):
-                return
-            if found.change < LEAST_CHANGE:
-                break
-        if found.split is None:
-            raise _Undecided
-        yield from _halves(boxes, found.split)
+    def _explored(self, nodes: list[_Node], trial: float) -> list[_Node]:
+        """Bound nodes; return those that may pass the trial value narrower, or what they were split into."""
+        boxes = self._places.boxes(np.array([n.low for n in nodes]), np.array([n.high for n in nodes]))
+        passed = upward(self._layout, boxes, self._climber.event, trial, self._budget)
+        (open_,) = np.nonzero(passed.total(self._layout)[1] > 0.0)
+        if not len(open_):
+            return []
+        boxes, passed = at_nodes(boxes, open_), passed.at(open_)
+        found = slopes(self._layout, boxes, passed, self._budget)
+        narrowed = _narrowed(boxes, found)
+        low, high = (self._places.rows({x: b[end] for x, b in narrowed.boxes.items()}) for end in (0, 1))
+        kept = list[_Node]()
+        before, left = self.value, self._left(narrowed, trial)
+        for i in left if self.value == before else ():
+            rounds = nodes[open_[i]].rounds + 1
+            node = _Node(low[i], high[i], rounds)
+            if narrowed.change[i] >= LEAST_CHANGE and rounds < ROUNDS:
+                kept.append(node)
+            else:
+                kept += self._halves(node, _chosen(narrowed, found, i))
+        return kept
 
-    def _is_closed(self, found: _Narrowed, trial: float) -> bool:
-        """Tell whether G is not positive at one model, nor with all that its blocks may gain.
+    def _left(self, found: _Narrowed, trial: float) -> Nodes:
+        """Return the nodes that the mean value does not close.
 
-        The tables of the model are known up to what a knapsack is off by.
+        That takes a model at which G is not positive, nor with all that its blocks may gain. Its tables are
+        known up to what a knapsack is off by.
         """
-        around = {x: _around(found.model[x], found.boxes[x]) for x in found.model}
-        passed = upward(self._layout, around, self._climber.event, trial, self._budget)
-        _, most = passed.total(self._layout)
-        if most > 0.0:
-            self._meet(found.model)
-        self._lacking = max(-most, 0.0) or inf
-        return most + found.gain * (1.0 + SUMMING) <= 0.0
+        is_left = np.ones(len(found.gain), dtype=np.bool_)
+        (tried,) = np.nonzero(found.gain < WORTH_TRYING * self._lacking)
+        if len(tried):
+            around = {x: _around(found.model[x][tried], found.boxes[x], tried) for x in found.model}
+            at_model = upward(self._layout, around, self._climber.event, trial, self._budget)
+            _, most = at_model.total(self._layout)
+            best = int(most.argmax())
+            if most[best] > 0.0:
+                self._meet({x: table[tried[best]] for x, table in found.model.items()})
+            self._lacking = float(np.maximum(-most, 0.0).max()) or inf
+            is_left[tried] = most + found.gain[tried] * (1.0 + SUMMING) > 0.0
+        return np.flatnonzero(is_left)
 
     def _meet(self, model: Mapping[int, Array]) -> None:
         """Keep a model if it attains more than the best so far."""
@@ -176,34 +255,58 @@ class _Search:
         if value > self.value:
             self.tables, self.value = tables, value
 
+    def _halves(self, node: _Node, split: _Split | None) -> Iterator[_Node]:
+        """Yield the parts of a node in which one value of a block is at an end, or is not."""
+        if split is None:
+            raise _Undecided
+        shape, mine = self._places.shapes[split.family], self._places.slices[split.family]
+        first = mine.start + int(np.ravel_multi_index((*split.place[:-1], 0), shape))
+        block = slice(first, first + shape[-1])
+        for least, most in _parts(node.low[block], node.high[block], split.place[-1]):
+            low, high = node.low.copy(), node.high.copy()
+            low[block], high[block] = least, most
+            yield _Node(low, high)
 
-def _around(theta: Array, box: Ends) -> Ends:
+
+def _around(theta: Array, box: Ends, nodes: Nodes) -> Ends:
     off = DRIFT * theta.shape[-1]
-    return np.maximum(box[0], theta - off), np.minimum(box[1], theta + off)
+    return np.maximum(box[0][nodes], theta - off), np.minimum(box[1][nodes], theta + off)
 
 
-def _narrowed(boxes: Boxes, advantage: Mapping[int, Array]) -> _Narrowed:
+def _narrowed(boxes: Boxes, found: Slopes) -> _Narrowed:
     """Narrow all intervals, choose a model inside, and add up what it may still gain in each block."""
+    advantage = found.advantage
     liking = {x: (least - np.swapaxes(least, -1, -2)).sum(axis=-1) for x, least in advantage.items()}
     narrower = {x: _decided(*boxes[x], advantage[x], liking[x]) for x in boxes}
     model = {x: filled(*narrower[x], liking[x]) for x in boxes}
     gains = {x: _gains(model[x], narrower[x], advantage[x]) for x in boxes}
-    before, after = (sum(float((high - low).sum()) for low, high in b.values()) for b in (boxes, narrower))
-    change = (before - after) / before if before > 0.0 else 0.0
-    total = sum(float(gain.sum()) for gain in gains.values())
-    return _Narrowed(narrower, model, total, _most_gained(gains, narrower), change)
+    before, after = (_sums({x: high - low for x, (low, high) in b.items()}) for b in (boxes, narrower))
+    change = np.divide(before - after, before, out=np.zeros_like(before), where=before > 0.0)
+    return _Narrowed(narrower, model, gains, _sums(gains), change)
 
 
-def _most_gained(gains: Mapping[int, Array], boxes: Boxes) -> _Split | None:
-    """Choose the block that may gain most, and of its values the one that may give most."""
-    best, split = 0.0, None
-    for x, gain in gains.items():
-        is_open = boxes[x][1] - boxes[x][0] > NARROW
-        of_block = np.where(is_open.any(axis=-1), gain.sum(axis=-1), 0.0)
-        if of_block.max() > best:
-            best = float(of_block.max())
-            block = tuple(int(i) for i in np.unravel_index(int(of_block.argmax()), of_block.shape))
-            split = _Split(x, (*block, int(np.where(is_open, gain, -1.0)[block].argmax())))
+def _sums(tables: Mapping[int, Array]) -> Array:
+    """Add up, at each node, the entries of all tables."""
+    return np.asarray(sum(table.reshape(len(table), -1).sum(axis=1) for table in tables.values()))
+
+
+def _chosen(narrowed: _Narrowed, found: Slopes, node: int) -> _Split | None:
+    """Choose the block whose contexts differ most, and of its values the one that may give most.
+
+    Where none differ, the block that may gain most.
+    """
+    best, split = (0.0, 0.0), None
+    for x, gains in narrowed.gains.items():
+        low, high = (ends[node] for ends in narrowed.boxes[x])
+        is_open = high - low > NARROW
+        is_open &= is_open.sum(axis=-1, keepdims=True) > 1
+        may = np.where(is_open.any(axis=-1), gains[node].sum(axis=-1), 0.0)
+        loss = np.where(may > 0.0, np.maximum(found.loss[x][node], 0.0), 0.0)
+        place = int((loss if loss.max() > 0.0 else may).argmax())
+        if (worth := (float(loss.flat[place]), float(may.flat[place]))) > best:
+            best = worth
+            block = tuple(int(i) for i in np.unravel_index(place, may.shape))
+            split = _Split(x, (*block, int(np.where(is_open, gains[node], -1.0)[block].argmax())))
     return split
 
 
@@ -234,28 +337,37 @@ def _gains(theta: Array, box: Ends, least: Array) -> Array:
     return np.asarray(giving * share * (1.0 + SUMMING))
 
 
-def _halves(boxes: Boxes, split: _Split) -> Iterator[Boxes]:
-    """Split the interval of one value: in the middle, or, of two values, at its ends, where a maximum is."""
-    low, high = boxes[split.family]
-    *block, value = split.place
-    row = tuple(block)
-    least, most = low[row], high[row]
+def _parts(least: Array, most: Array, value: int) -> Iterator[Ends]:
+    """Yield the parts of a block in which a value is at its upper end, at its lower one, or at neither."""
     off = DRIFT * len(least) * (1.0 + float(most.sum()))
-    if len(least) == 2:
-        first = max(least[value], 1.0 - most[1 - value]) + off, min(most[value], 1.0 - least[1 - value]) - off
-    else:
-        first = ((least[value] + most[value]) / 2.0,) * 2
-    for end, cut in enumerate(first):
-        new_least, new_most = least.copy(), most.copy()
-        if end == 0:
-            new_most[value] = max(min(new_most[value], cut), new_least[value])
-        else:
-            new_least[value] = min(max(new_least[value], cut), new_most[value])
-        reached = _reachable(new_least, new_most, off)
+    whole = _reachable(least, most, off)
+    if whole is None:
+        return
+    for bottom, top in _cuts(*whole, value, off):
+        low, high = (ends.copy() for ends in whole)
+        low[value], high[value] = max(bottom, low[value]), min(top, high[value])
+        reached = _reachable(low, high, off)
         if reached is not None:
-            new_low, new_high = low.copy(), high.copy()
-            new_low[row], new_high[row] = reached
-            yield {**boxes, split.family: (new_low, new_high)}
+            yield reached
+
+
+def _cuts(low: Array, high: Array, value: int, off: float) -> Iterator[tuple[float, float]]:
+    """Yield intervals of a value in one of which it is at some maximum of G.
+
+    G is linear in the block: some maximum is at a vertex, where all values but one are at an end. So if this
+    one is not, it is what the others leave.
+    """
+    least, most = float(low[value]), float(high[value])
+    others = [(float(low[i]), float(high[i])) for i in range(len(low)) if i != value]
+    if 1 << len(others) > MOST_SUBSETS:
+        middle = (least + most) / 2.0
+        yield from ((least, middle), (middle, most))
+        return
+    left = (1.0 - sum(ends) for ends in product(*others))
+    inside = [rest for rest in left if least + off / 2.0 < rest < most - off / 2.0]
+    yield from ((most - off, most), (least, least + off))
+    if inside:
+        yield min(inside) - off, max(inside) + off
 
 
 def _reachable(least: Array, most: Array, off: float) -> Ends | None:
