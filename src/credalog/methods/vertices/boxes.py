@@ -61,6 +61,9 @@ LEAST_CHANGE = 0.02
 WORTH_TRYING = 2.0
 """A model is not tried where its blocks may gain so many times what the last one lacked."""
 
+STAYING = 2.0
+"""A block stays at the model where it may gain less than so many times what it loses otherwise."""
+
 NARROW = 1e-10
 """An interval that is not wider is not split."""
 
@@ -70,8 +73,11 @@ BATCH = 96
 BATCH_CELLS = 1 << 21
 """How many pairs of values are compared at once at most, over all nodes."""
 
-MOST_SUBSETS = 1 << 10
-"""Of more values than have so many subsets one is split in the middle of its interval."""
+MOST_VERTICES = 32
+"""A block with more vertices is not split into these, but at the middle of one interval."""
+
+MOST_VALUES = 7
+"""The vertices of blocks with more values are not looked for."""
 
 SUMMING = relative_error(1 << 24)
 """More than the rounding of a sum over all blocks."""
@@ -171,6 +177,10 @@ class _Narrowed:
     model: Mapping[int, Array]
     gains: Mapping[int, Array]
     gain: Array
+    stays: Mapping[int, Array]
+    """Marks the blocks that may gain less from the model than they lose where contexts choose apart."""
+    cost: Array
+    """What these may gain together."""
     change: Array
     """The share of all intervals together that is gone."""
 
@@ -230,23 +240,37 @@ class _Search:
         return kept
 
     def _left(self, found: _Narrowed, trial: float) -> Nodes:
-        """Return the nodes that the mean value does not close.
+        """Return the nodes that no mean value closes.
 
-        That takes a model at which G is not positive, nor with all that its blocks may gain. Its tables are
-        known up to what a knapsack is off by.
+        That takes a model at which G is not positive, nor with all that its blocks may gain; or that the
+        relaxation in which some blocks stay at the model is not positive with what these may gain. The tables
+        of a model are known up to what a knapsack is off by.
         """
-        is_left = np.ones(len(found.gain), dtype=np.bool_)
-        (tried,) = np.nonzero(found.gain < WORTH_TRYING * self._lacking)
+        is_left = np.ones(len(found.cost), dtype=np.bool_)
+        (tried,) = np.nonzero(found.cost < WORTH_TRYING * self._lacking)
+        if not len(tried):
+            return np.flatnonzero(is_left)
+        most = self._greatest(found, tried, trial)
+        best = int(most.argmax())
+        if most[best] > 0.0:
+            self._meet({x: table[tried[best]] for x, table in found.model.items()})
+        self._lacking = float(np.maximum(-most, 0.0).max()) or inf
+        is_left[tried] = most + found.gain[tried] * (1.0 + SUMMING) > 0.0
+        tried = tried[is_left[tried] & (most + found.cost[tried] < 0.0)]
         if len(tried):
-            around = {x: _around(found.model[x][tried], found.boxes[x], tried) for x in found.model}
-            at_model = upward(self._layout, around, self._climber.event, trial, self._budget)
-            _, most = at_model.total(self._layout)
-            best = int(most.argmax())
-            if most[best] > 0.0:
-                self._meet({x: table[tried[best]] for x, table in found.model.items()})
-            self._lacking = float(np.maximum(-most, 0.0).max()) or inf
-            is_left[tried] = most + found.gain[tried] * (1.0 + SUMMING) > 0.0
+            most = self._greatest(found, tried, trial, found.stays)
+            is_left[tried] = most + found.cost[tried] * (1.0 + SUMMING) > 0.0
         return np.flatnonzero(is_left)
+
+    def _greatest(
+        self, found: _Narrowed, nodes: Nodes, trial: float, stays: Mapping[int, Array] | None = None
+    ) -> Array:
+        """Bound G where the blocks that stay are at the model; all of them, unless told otherwise."""
+        tables = {x: _around(found.model[x], found.boxes[x]) for x in found.model}
+        if stays is not None:
+            tables = {x: _where(stays[x], tables[x], found.boxes[x]) for x in tables}
+        passed = upward(self._layout, at_nodes(tables, nodes), self._climber.event, trial, self._budget)
+        return passed.total(self._layout)[1]
 
     def _meet(self, model: Mapping[int, Array]) -> None:
         """Keep a model if it attains more than the best so far."""
@@ -262,15 +286,22 @@ class _Search:
         shape, mine = self._places.shapes[split.family], self._places.slices[split.family]
         first = mine.start + int(np.ravel_multi_index((*split.place[:-1], 0), shape))
         block = slice(first, first + shape[-1])
-        for least, most in _parts(node.low[block], node.high[block], split.place[-1]):
+        state = self._layout.observed.get(split.family)
+        for least, most in _parts(node.low[block], node.high[block], split.place[-1], state):
             low, high = node.low.copy(), node.high.copy()
             low[block], high[block] = least, most
             yield _Node(low, high)
 
 
-def _around(theta: Array, box: Ends, nodes: Nodes) -> Ends:
+def _around(theta: Array, box: Ends) -> Ends:
     off = DRIFT * theta.shape[-1]
-    return np.maximum(box[0][nodes], theta - off), np.minimum(box[1][nodes], theta + off)
+    return np.maximum(box[0], theta - off), np.minimum(box[1], theta + off)
+
+
+def _where(blocks: Array, some: Ends, others: Ends) -> Ends:
+    """Return some intervals where blocks are marked, and others elsewhere."""
+    low, high = (np.where(blocks[..., None], a, b) for a, b in zip(some, others, strict=True))
+    return low, high
 
 
 def _narrowed(boxes: Boxes, found: Slopes) -> _Narrowed:
@@ -282,7 +313,10 @@ def _narrowed(boxes: Boxes, found: Slopes) -> _Narrowed:
     gains = {x: _gains(model[x], narrower[x], advantage[x]) for x in boxes}
     before, after = (_sums({x: high - low for x, (low, high) in b.items()}) for b in (boxes, narrower))
     change = np.divide(before - after, before, out=np.zeros_like(before), where=before > 0.0)
-    return _Narrowed(narrower, model, gains, _sums(gains), change)
+    by_block = {x: gain.sum(axis=-1) for x, gain in gains.items()}
+    stays = {x: by_block[x] < STAYING * np.maximum(found.loss[x], 0.0) for x in boxes}
+    cost = _sums({x: np.where(stays[x], by_block[x], 0.0) for x in boxes})
+    return _Narrowed(narrower, model, gains, _sums(gains), stays, cost, change)
 
 
 def _sums(tables: Mapping[int, Array]) -> Array:
@@ -337,37 +371,53 @@ def _gains(theta: Array, box: Ends, least: Array) -> Array:
     return np.asarray(giving * share * (1.0 + SUMMING))
 
 
-def _parts(least: Array, most: Array, value: int) -> Iterator[Ends]:
-    """Yield the parts of a block in which a value is at its upper end, at its lower one, or at neither."""
+def _parts(least: Array, most: Array, value: int, state: int | None) -> Iterator[Ends]:
+    """Yield parts of a block in one of which some maximum of G is.
+
+    G is linear in the block, so that it is greatest at a vertex; of an observed variable only the probability
+    of its state counts, so that this is at an end. What has too many vertices is halved.
+    """
     off = DRIFT * len(least) * (1.0 + float(most.sum()))
     whole = _reachable(least, most, off)
     if whole is None:
         return
-    for bottom, top in _cuts(*whole, value, off):
-        low, high = (ends.copy() for ends in whole)
-        low[value], high[value] = max(bottom, low[value]), min(top, high[value])
-        reached = _reachable(low, high, off)
+    low, high = whole
+    vertices = None if state is not None else _vertices(low, high, off)
+    if vertices is not None:
+        for vertex in vertices:
+            yield np.clip(vertex - 4.0 * off, low, high), np.clip(vertex + 4.0 * off, low, high)
+        return
+    middle = float(low[value] + high[value]) / 2.0
+    cuts = [(low[value], middle), (middle, high[value])]
+    if state is not None:
+        value = state
+        cuts = [(high[value] - off, high[value]), (low[value], low[value] + off)]
+    for bottom, top in cuts:
+        new_low, new_high = low.copy(), high.copy()
+        new_low[value], new_high[value] = max(bottom, low[value]), min(top, high[value])
+        reached = _reachable(new_low, new_high, off)
         if reached is not None:
             yield reached
 
 
-def _cuts(low: Array, high: Array, value: int, off: float) -> Iterator[tuple[float, float]]:
-    """Yield intervals of a value in one of which it is at some maximum of G.
+def _vertices(low: Array, high: Array, off: float) -> list[Array] | None:
+    """Return points within twice `off` of all vertices of a block; None where there are too many.
 
-    G is linear in the block: some maximum is at a vertex, where all values but one are at an end. So if this
-    one is not, it is what the others leave.
+    All values but one are at an end, and that one is what they leave.
     """
-    least, most = float(low[value]), float(high[value])
-    others = [(float(low[i]), float(high[i])) for i in range(len(low)) if i != value]
-    if 1 << len(others) > MOST_SUBSETS:
-        middle = (least + most) / 2.0
-        yield from ((least, middle), (middle, most))
-        return
-    left = (1.0 - sum(ends) for ends in product(*others))
-    inside = [rest for rest in left if least + off / 2.0 < rest < most - off / 2.0]
-    yield from ((most - off, most), (least, least + off))
-    if inside:
-        yield min(inside) - off, max(inside) + off
+    size = len(low)
+    if size > MOST_VALUES:
+        return None
+    found = list[Array]()
+    for last in range(size):
+        others = [i for i in range(size) if i != last]
+        for ends in product(*((low[i], high[i]) if low[i] < high[i] else (low[i],) for i in others)):
+            point = np.empty(size)
+            point[others], point[last] = ends, 1.0 - sum(ends)
+            is_inside = low[last] - off / 2.0 <= point[last] <= high[last] + off / 2.0
+            if is_inside and all(np.abs(point - other).max() > 1.5 * off for other in found):
+                found.append(point)
+    return found if len(found) <= MOST_VERTICES else None
 
 
 def _reachable(least: Array, most: Array, off: float) -> Ends | None:
