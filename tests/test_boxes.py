@@ -37,9 +37,8 @@ def _proved(network: Network, query: Query, tolerance: float) -> tuple[float, fl
     credal, asked = _asked(network, query)
     first = sets._loose(credal, asked, Budget.of(20.0))
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.2))
-    lower, upper = sets._decided(
-        credal, asked, layout, first, (0.0, 1.0), tolerance, Budget.of(4.0), Telling(None)
-    )
+    closings = sets._closings(credal, asked, layout, first, (0.0, 1.0), tolerance)
+    lower, upper = sets._decided(first, closings, Budget.of(4.0), Telling(None))
     return lower.endpoint.bound, upper.endpoint.bound
 
 

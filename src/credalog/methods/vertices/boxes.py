@@ -41,7 +41,7 @@ from credalog.tables.cones import Array
 from credalog.tables.interval_sets import filled
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["MOST_COMPARED", "Closed", "closed"]
+__all__ = ["MOST_COMPARED", "Closing"]
 
 MOST_COMPARED = 1 << 22
 """A network in which more pairs of values are compared in all contexts together is not searched."""
@@ -83,40 +83,50 @@ SUMMING = relative_error(1 << 24)
 """More than the rounding of a sum over all blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """What was proved and what is attained: the posterior of the event is at most `bound`."""
+class Closing:
+    """A search that may be taken up again: the posterior of the climber's event is at most `bound`."""
 
-    bound: float
-    tables: Mapping[int, Array]
+    def __init__(
+        self, climber: Climber, layout: Layout, start: Mapping[int, Array], bound: float, tolerance: float
+    ) -> None:
+        self.bound = bound
+        self._tolerance, self._stages = tolerance, list(STAGES)
+        self._search = _Search(climber, layout, start)
+        self._gap: float | None = None
 
+    @property
+    def tables(self) -> Mapping[int, Array]:
+        """Return the best model that was met."""
+        return self._search.tables
 
-def closed(
-    climber: Climber,
-    layout: Layout,
-    start: Mapping[int, Array],
-    bound: float,
-    *,
-    tolerance: float,
-    budget: Budget,
-    report: Callable[[float, int], None],
-) -> Closed:
-    """Prove bounds on the posterior of the climber's event, closer and closer, while the time lasts.
+    def run(self, budget: Budget, report: Callable[[float, int], None]) -> None:
+        """Prove bounds closer and closer, while the time lasts.
 
-    Of each the bound is reported, and how many nodes it took.
-    """
-    search = _Search(climber, layout, start, budget)
-    try:
-        search.value = climber.posterior(start, budget)
-        for far in STAGES:
+        Of each the bound is reported, and how many nodes it took.
+        """
+        try:
+            self._search.begin(budget)
+            while self._stages:
+                self._prove(budget, report)
+                del self._stages[0]
+        except OutOfTime:
+            return
+        except _Undecided:
+            self._stages.clear()
+
+    def _prove(self, budget: Budget, report: Callable[[float, int], None]) -> None:
+        """Prove a bound as far from what is attained as the next stage says, if there is none closer."""
+        search = self._search
+        if self._gap is None:
             # A better model that is met moves the goal: what was proved of a smaller value holds for it.
-            gap = far * CLOSE * allowed_gap(tolerance, max(search.value, 0.0))
-            if search.value >= 0.0 and search.value + gap < bound:
-                bound = min(bound, search.run(gap))
-                report(bound, search.explored)
-    except (OutOfTime, _Undecided):
-        pass
-    return Closed(bound, search.tables)
+            gap = self._stages[0] * CLOSE * allowed_gap(self._tolerance, max(search.value, 0.0))
+            if search.value < 0.0 or search.value + gap >= self.bound:
+                return
+            self._gap = gap
+            search.set_goal(gap)
+        self.bound = min(self.bound, search.run(budget))
+        self._gap = None
+        report(self.bound, search.explored)
 
 
 class _Undecided(Exception):
@@ -188,8 +198,8 @@ class _Narrowed:
 class _Search:
     """Prove that no model passes a trial value; `value` is what the best one met attains."""
 
-    def __init__(self, climber: Climber, layout: Layout, tables: Mapping[int, Array], budget: Budget) -> None:
-        self._climber, self._layout, self._budget = climber, layout, budget
+    def __init__(self, climber: Climber, layout: Layout, tables: Mapping[int, Array]) -> None:
+        self._climber, self._layout, self._budget = climber, layout, Budget.of()
         self.tables, self.value = tables, -1.0
         self._lacking = inf
         self.explored = 0
@@ -198,24 +208,35 @@ class _Search:
         self._places = _Places.of(start)
         low, high = (np.concatenate([box[end].reshape(-1) for box in start.values()]) for end in (0, 1))
         self._root = _Node(low, high)
+        self._gap, self._trial = 0.0, 1.0
+        self._waiting = list[_Node]()
 
-    def run(self, gap: float) -> float:
-        """Return the value that is proved, so much above the best one that is met on the way."""
-        trial = self.value + gap
-        self.explored = 0
-        waiting = [self._root]
+    def begin(self, budget: Budget) -> None:
+        """Evaluate the model to begin with, unless that was done."""
+        if self.value < 0.0:
+            self.value = self._climber.posterior(self.tables, budget)
+
+    def set_goal(self, gap: float) -> None:
+        """Begin to prove a value so much above the best one that is met."""
+        self.explored, self._gap = 0, gap
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        self._trial, self._waiting = self.value + self._gap, [self._root]
+
+    def run(self, budget: Budget) -> float:
+        """Return the value that is proved; what is left when the time is up waits for the next run."""
+        self._budget = budget
         at_once = max(1, min(BATCH, BATCH_CELLS // self._layout.cells))
-        while waiting:
-            self._budget.require_time()
-            nodes, waiting = waiting[-at_once:], waiting[:-at_once]
+        while self._waiting and self._trial < 1.0:
+            budget.require_time()
+            nodes = self._waiting[-at_once:]
+            self._waiting[-at_once:] = self._explored(nodes, self._trial)
             self.explored += sum(node.rounds == 0 for node in nodes)
-            waiting += self._explored(nodes, trial)
-            if self.value + gap > trial:
-                # What was narrowed for one trial value says nothing of another: begin again.
-                trial, waiting = self.value + gap, [self._root]
-            if trial >= 1.0:
-                return 1.0
-        return trial
+            if self.value + self._gap > self._trial:
+                # What was narrowed for one trial value says nothing of another.
+                self._begin_again()
+        return min(self._trial, 1.0)
 
     def _explored(self, nodes: list[_Node], trial: float) -> list[_Node]:
         """Bound nodes; return those that may pass the trial value narrower, or what they were split into."""
