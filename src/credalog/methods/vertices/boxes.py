@@ -412,7 +412,8 @@ def _parts(least: Array, most: Array, value: int, state: int | None) -> Iterator
     cuts = [(low[value], middle), (middle, high[value])]
     if state is not None:
         value = state
-        cuts = [(high[value] - off, high[value]), (low[value], low[value] + off)]
+        # What can be reached is less than the ends by `off`, and roundings, at most.
+        cuts = [(high[value] - 2.0 * off, high[value]), (low[value], low[value] + 2.0 * off)]
     for bottom, top in cuts:
         new_low, new_high = low.copy(), high.copy()
         new_low[value], new_high[value] = max(bottom, low[value]), min(top, high[value])
