@@ -16,7 +16,7 @@ from math import ceil, floor, isfinite, log10, prod
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from credalog.errors import CredalogError, ProblemTooLarge
+from credalog.errors import CredalogError, ProblemTooLarge, Refused
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.factorization import Factorization, in_one_clique
@@ -310,7 +310,7 @@ class Writing:
     def _write_whole(self, asked: Question, whole: Distribution) -> bool:
         try:
             residual, value, factors = self._nearest(asked, whole)
-        except (ValueError, ProblemTooLarge):
+        except (ValueError, ProblemTooLarge, Refused):
             return False
         if residual > MOST_RESIDUAL:
             return False
