@@ -7,7 +7,7 @@ search, but built by the verifier's own code from reasons, so that multipliers o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
@@ -55,6 +55,13 @@ class ReasonedProgram:
     parts: list[Reason] = field(default_factory=list)
     bounds: list[Reason] = field(default_factory=list)
     contexts: dict[Key, list[Reason]] = field(default_factory=dict)
+
+    def about(self, asked: Asked, question: int) -> ReasonedProgram:
+        """Return the same tables and rows, asked something else that one table shows."""
+        other = replace(self, asked=asked, question=question)
+        # What does not depend on the question is made once.
+        other.__dict__.update(program=self.program, column_of=self.column_of, proof=self.proof)
+        return other
 
     @cached_property
     def proof(self) -> Proof:

@@ -29,7 +29,7 @@ from credalog.program.program import Box, Claim, Floats, Outcome
 from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.questions.certificates.program import Reason, ReasonedProgram, pairs
 
-__all__ = ["Least", "Proved", "prove"]
+__all__ = ["MOST_NODES", "Least", "Proved", "prove"]
 
 DIGITS = 13
 """How many digits of a multiplier are kept."""
@@ -93,13 +93,14 @@ def prove(
     budget: Budget,
     *,
     least: Least | None = None,
+    most: int = MOST_NODES,
 ) -> Proved | None:
     """Prove that no model passes a target; None where that is not done in time.
 
     A fraction is to be reached, a float may be missed by a little. `least` is a proved lower bound on the
     probability of the condition.
     """
-    return _Proving(found, end, target, budget, least).run()
+    return _Proving(found, end, target, budget, least).run(most)
 
 
 class _Proving:
@@ -125,12 +126,12 @@ class _Proving:
         self.bound: Fraction | None = None
         self.corners: dict[Key, tuple[Vertex, ...]] = {}
 
-    def run(self) -> Proved | None:
+    def run(self, most: int) -> Proved | None:
         """Close one leaf after the other, cutting those that are not proved as they are."""
         waiting = [_Leaf(self._new_node(), self.found.program.ratios.box, {})]
         while waiting:
             leaf = waiting.pop()
-            if self.budget.is_spent or len(self.nodes) > MOST_NODES:
+            if self.budget.is_spent or len(self.nodes) > most:
                 return None
             claim, basis = self._solved(leaf)
             if self._closes(leaf, claim):

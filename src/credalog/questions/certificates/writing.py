@@ -28,14 +28,16 @@ from credalog.network.expressions import Question, Quotient
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.meaning import Asked, Meaning
 from credalog.network.models import Model
+from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint, Warrant
 from credalog.questions.certificates.models import completed, in_whole_numbers
+from credalog.questions.certificates.narrowing import narrowed
 from credalog.questions.certificates.posing import Posed, parts_across, poses
 from credalog.questions.certificates.program import ReasonedProgram, reasoned
-from credalog.questions.certificates.proving import Least, Proved, prove
+from credalog.questions.certificates.proving import MOST_NODES, Least, Proved, prove
 from credalog.questions.certificates.rivals import write_best
 from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.combined import ask
@@ -54,6 +56,9 @@ SMALLEST = 1e-5
 
 SHARE = 0.5
 """The share of the time left for cliques of one kind."""
+
+FEW_NODES = 200
+"""Proofs with no more nodes than this are looked for first, on cliques of every kind."""
 
 MOST_STATES = 1 << 10
 """Where there are ties, all variables are put into one table up to this size."""
@@ -229,16 +234,41 @@ class Writing:
             return summed.bound, summed.line
         budget, fragment = Budget.of(self.seconds), posed.engine.part(asked)
         least = self._least(asked.given) if meaning is self.meaning else None
-        for cliques in self._factorizations(asked, fragment):
-            with suppress(ProblemTooLarge, OutOfTime):
-                share = budget.share(SHARE)
-                program = reasoned(meaning, asked, fragment, cliques, share)
-                proved = prove(program, end, bound, share, least=least)
-                if proved is not None:
-                    return _by_rows(end, program, proved, bound)
-            if budget.is_spent:
-                break
+        for most in (FEW_NODES, MOST_NODES):
+            for cliques in self._factorizations(asked, fragment):
+                with suppress(ProblemTooLarge, OutOfTime):
+                    share = budget.share(SHARE)
+                    program = reasoned(meaning, asked, fragment, cliques, share)
+                    proved = prove(program, end, bound, share, least=least, most=most)
+                    if proved is not None:
+                        return _by_rows(end, program, proved, bound)
+                if budget.is_spent:
+                    return None
+            if meaning is self.meaning and most == FEW_NODES:
+                self._narrow(asked, fragment, budget.share(SHARE))
         return None
+
+    def _narrow(self, asked: Asked, fragment: Fragment, budget: Budget) -> None:
+        """Write down bounds on conditional probabilities of which nothing is said, on one table."""
+        cliques = self._in_one_table(asked, fragment)
+        if cliques is None:
+            return
+
+        def build() -> ReasonedProgram:
+            return reasoned(self.meaning, asked, fragment, cliques, budget)
+
+        def write(about: ReasonedProgram, end: End, value: float) -> bool:
+            least = self._least(about.asked.given)
+            proved = prove(about, end, value, budget, least=least, most=1)
+            if proved is None:
+                return False
+            claimed, line = _by_rows(end, about, proved, value)
+            self._write(about.asked, end, claimed, line)
+            self.meaning.learn_bound(about.asked, int(end.sign), claimed)
+            return True
+
+        with suppress(ProblemTooLarge, OutOfTime):
+            narrowed(build, write, budget)
 
     def refute(self) -> bool:
         """Write down a proof that there is no model: that the probability of what is true is at least 2."""
@@ -271,14 +301,22 @@ class Writing:
         for reading in (Reading.TIED, problem.reading) if has_core else (problem.reading,):
             with suppress(ProblemTooLarge):
                 yield fragment.factorize(asked, reading)
-        number = {v: i for i, v in enumerate(problem.variables)}
-        query = sorted(number[v] for v in asked.scope)
-        if has_core and prod(problem.structure.sizes) <= MOST_STATES:
-            yield in_one_clique(problem.structure, query=query, reading=problem.reading), {}
+        if (whole := self._in_one_table(asked, fragment)) is not None:
+            yield whole
+        query = _numbers(problem, asked)
         slices = Slices(problem, tuple(query))
         for rung in RUNGS:
             with suppress(ProblemTooLarge):
                 yield slices.factorization(rung), {}
+
+    def _in_one_table(self, asked: Asked, fragment: Fragment) -> Cliques | None:
+        """Return all variables as one clique, where there are ties and its table is not too large."""
+        problem = fragment.problem
+        has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
+        if not has_core or prod(problem.structure.sizes) > MOST_STATES:
+            return None
+        query = _numbers(problem, asked)
+        return in_one_clique(problem.structure, query=query, reading=problem.reading), {}
 
     def _write(self, asked: Question, end: End, claimed: Fraction, body: Mapping[str, Any]) -> None:
         """Write a claim that is proved."""
@@ -328,6 +366,12 @@ class Writing:
             if not found[-1][0]:
                 break
         return min(found, key=lambda one: one[0])
+
+
+def _numbers(problem: Problem, asked: Asked) -> list[int]:
+    """Return the numbers of the variables that a question is about."""
+    number = {v: i for i, v in enumerate(problem.variables)}
+    return sorted(number[v] for v in asked.scope)
 
 
 def _drawn(network: Network) -> Network:
