@@ -1,8 +1,8 @@
 """Bounds on conditional probabilities of which nothing is said, proved before the bound that needs them.
 
-Input: a certificate under way, and cliques. Output: claims about single conditional probabilities, each proved
-on the relaxation of the cliques with all that was proved before it. The engine's search narrows its ratios in
-the same way before the first cut.
+Input: a certificate under way, and cliques. Output: claims about single conditional probabilities, each
+proved on the relaxation of the cliques with all that was proved before it. The engine's search narrows its
+ratios in the same way before the first cut.
 """
 
 from __future__ import annotations

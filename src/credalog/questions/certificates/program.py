@@ -340,6 +340,14 @@ class _Reasoning:
         inside = {x: n for n, x in enumerate(self.fragment.kept)}
         if not scope <= inside.keys():
             return
-        n = self.cliques.covering([inside[x] for x in scope])
+        within = [inside[x] for x in scope]
+        n = self.cliques.covering(within)
+        if n is None and self._is_under(k):
+            n = self.cliques.covering(within, self.cliques.observed)
         if n is not None:
             self.found.bounds += [["sentence", k, end, self.place[n], []] for end in ("lower", "upper")]
+
+    def _is_under(self, k: int) -> bool:
+        """Tell whether the condition of a sentence says all that is observed."""
+        state = self.meaning.only_state(self.meaning.sentences[k].given)
+        return state is not None and self.evidence.items() <= state.items()

@@ -33,11 +33,12 @@ from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.questions.certificates.mixing import Mixing, in_case, mixed, mixing
 from credalog.questions.certificates.models import completed, in_whole_numbers
 from credalog.questions.certificates.narrowing import narrowed
 from credalog.questions.certificates.posing import Posed, parts_across, poses
 from credalog.questions.certificates.program import ReasonedProgram, reasoned
-from credalog.questions.certificates.proving import MOST_NODES, Least, Proved, prove
+from credalog.questions.certificates.proving import QUICK, THOROUGH, Effort, Least, Proved, prove
 from credalog.questions.certificates.rivals import write_best
 from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.combined import ask
@@ -57,8 +58,8 @@ SMALLEST = 1e-5
 SHARE = 0.5
 """The share of the time left for cliques of one kind."""
 
-FEW_NODES = 200
-"""Proofs with no more nodes than this are looked for first, on cliques of every kind."""
+ONE_LEAF = QUICK._replace(nodes=1)
+"""What is proved before a bound to help it must follow without a cut."""
 
 MOST_STATES = 1 << 10
 """Where there are ties, all variables are put into one table up to this size."""
@@ -202,7 +203,9 @@ class Writing:
         self, asked: Question, end: End, bound: float | Fraction | None, model: Distribution | None
     ) -> None:
         """Write down one end of a result."""
-        if bound is not None and not self.write_bound(asked, end, bound):
+        if bound is not None and not (
+            self._write_mixed(asked, end, bound, model) or self.write_bound(asked, end, bound)
+        ):
             self.missing.append(f"the {end.value} bound of {asked} was not proved again in time")
         if model is not None and not self.write_model(asked, model):
             self.missing.append(f"the model at the {end.value} end of {asked} was not confirmed")
@@ -226,6 +229,52 @@ class Writing:
                 return True
         return False
 
+    def _write_mixed(
+        self, asked: Question, end: End, bound: float | Fraction, model: Distribution | None
+    ) -> bool:
+        """Write down a bound by cases, if there are any: that of each, and what follows of the whole."""
+        one = mixing(self.engine, asked, end, bound, model)
+        if one is None:
+            return False
+        first, second = one.order
+        proved = self._write_case(one, first, one.first_target)
+        if proved is None or self._write_case(one, second, one.second_target(proved)) is None:
+            return False
+        budget = Budget.of(self.seconds)
+        return self._write_on(mixed(self.meaning, one), end, bound, None, ONE_LEAF, budget) is not None
+
+    def _write_case(self, one: Mixing, case: int, target: float) -> float | None:
+        """Write down a bound in one case; return it, or None where it is not proved."""
+        if not one.end.is_tighter(target, one.end.trivial):
+            return one.end.trivial
+        asked, budget = one.question(case), Budget.of(self.seconds)
+        fragment, least = self.engine.part(asked), self._least(asked.given)
+        known = fragment.problem.variables.index(one.cases.root)
+        with suppress(ProblemTooLarge, OutOfTime):
+            cliques = in_case(fragment.problem, asked, known), {known: case}
+            program = reasoned(self.meaning, asked, fragment, cliques, budget)
+            return self._write_on(program, one.end, target, least, THOROUGH, budget)
+        return None
+
+    def _write_on(
+        self,
+        program: ReasonedProgram,
+        end: End,
+        target: float | Fraction,
+        least: Least | None,
+        effort: Effort,
+        budget: Budget,
+    ) -> float | None:
+        """Write down what is proved on a program of a probability, and learn it."""
+        asked = program.asked
+        proved = prove(program, end, target, budget, least=least, effort=effort)
+        if proved is None or not isinstance(asked, Query):
+            return None
+        claimed, line = _by_rows(end, program, proved, target)
+        self._write(asked, end, claimed, line)
+        self.meaning.learn_bound(asked, int(end.sign), claimed)
+        return float(claimed)
+
     def _proved(self, posed: Posed, end: End) -> tuple[Fraction, dict[str, Any]] | None:
         """Prove that no model passes a bound: by sums, or on cliques of one kind or another."""
         meaning, asked, bound = posed.meaning, posed.asked, posed.bound
@@ -234,17 +283,17 @@ class Writing:
             return summed.bound, summed.line
         budget, fragment = Budget.of(self.seconds), posed.engine.part(asked)
         least = self._least(asked.given) if meaning is self.meaning else None
-        for most in (FEW_NODES, MOST_NODES):
+        for effort in (QUICK, THOROUGH):
             for cliques in self._factorizations(asked, fragment):
                 with suppress(ProblemTooLarge, OutOfTime):
                     share = budget.share(SHARE)
                     program = reasoned(meaning, asked, fragment, cliques, share)
-                    proved = prove(program, end, bound, share, least=least, most=most)
+                    proved = prove(program, end, bound, share, least=least, effort=effort)
                     if proved is not None:
                         return _by_rows(end, program, proved, bound)
                 if budget.is_spent:
                     return None
-            if meaning is self.meaning and most == FEW_NODES:
+            if meaning is self.meaning and effort is QUICK:
                 self._narrow(asked, fragment, budget.share(SHARE))
         return None
 
@@ -259,13 +308,7 @@ class Writing:
 
         def write(about: ReasonedProgram, end: End, value: float) -> bool:
             least = self._least(about.asked.given)
-            proved = prove(about, end, value, budget, least=least, most=1)
-            if proved is None:
-                return False
-            claimed, line = _by_rows(end, about, proved, value)
-            self._write(about.asked, end, claimed, line)
-            self.meaning.learn_bound(about.asked, int(end.sign), claimed)
-            return True
+            return self._write_on(about, end, value, least, ONE_LEAF, budget) is not None
 
         with suppress(ProblemTooLarge, OutOfTime):
             narrowed(build, write, budget)
