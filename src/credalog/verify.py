@@ -20,6 +20,7 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from credalog.errors import CredalogError, Refused, require
+from credalog.grounding.fewer import cell_of, fewer, require_short_paths
 from credalog.grounding.network import Grounder, ground
 from credalog.grounding.slices import sliced
 from credalog.network.copies import without_contrasts
@@ -47,6 +48,8 @@ Form = list[tuple[Column, Fraction]]
 class Known(NamedTuple):
     """A network as models must satisfy it and as proofs use it; the values of exact models."""
 
+    model: Network | Theory
+    condition: Markov
     said: Meaning
     meaning: Meaning
     attained: list[tuple[Question, Fraction]]
@@ -196,7 +199,7 @@ def verify(model: Network | Theory, lines: Iterable[str], *, markov: str | None 
     # What holds of a slice under the local condition holds under the global one (proof 17).
     used = condition if frame is None or condition is Markov.NONE else Markov.LOCAL
     said = Meaning(network, used, frame)
-    known = Known(said, said.grown(without_contrasts(network, used)), [])
+    known = Known(model, condition, said, said.grown(without_contrasts(network, used)), [])
     under = "" if condition is Markov.LOCAL else f"under --markov {condition.value}, "
     for n, line in enumerate(rest, start=2):
         claim = object_of(n, line)
@@ -252,8 +255,9 @@ def _bounded(known: Known, question: Question, line: Mapping[str, Any]) -> str:
 
 
 def _attained(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
-    require(known.said.frame is None, "a model of a slice is one of the whole theory")
-    model, stated = Model(known.said, line["factors"]), min(number(line["residual"]), MOST_RESIDUAL)
+    model = _of_few(known, line) if "few" in line else Model(known.said, line["factors"])
+    require("few" in line or known.said.frame is None, "a model of a slice is one of the whole theory")
+    stated = min(number(line["residual"]), MOST_RESIDUAL)
     require(model.residual(asked) <= stated, f"everything is satisfied within {upwards(stated)}")
     value, within = number(line["value"]), number(line["within"])
     require(abs(model.value(asked) - value) <= within, f"{asked} is {float(value):.9f}")
@@ -262,6 +266,28 @@ def _attained(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
         known.attained.append((asked, value + within))
     shown = round(value, 9)
     return f"{who} attains {asked} = {float(shown):.9f} within {upwards(within + abs(value - shown))}"
+
+
+def _of_few(known: Known, line: Mapping[str, Any]) -> Model:
+    """Return a model of a theory with fewer elements that is one of the whole theory (proof 28)."""
+    if not isinstance(known.model, Theory) or known.condition is Markov.GLOBAL:
+        raise Refused("only models of a theory, and under no global condition, are shown by few elements")
+    theory = fewer(known.model, line["few"])
+    network = ground(theory, columns_from=sys.maxsize)
+    require_short_paths(network)
+    meaning = Meaning(network, known.condition)
+    alike = frozenset(element for _, others in line["few"].values() for element in others)
+    model = Model(meaning, line["factors"])
+    laws = dict[Any, list[Fraction]]()
+    for x, variable in enumerate(meaning.variables):
+        cell = cell_of(theory, variable, alike)
+        is_alone = not model.arrows[x] and not any(x in above for above in model.arrows.values())
+        law = [Fraction(p, model.factors[x].whole) for p in model.factors[x].table.values()]
+        is_like = is_alone and model.factors[x].is_single and laws.setdefault(cell, law) == law
+        require(cell is None or is_like, f"{variable.name} is a coin like others")
+    is_whole = meaning.left_open(model.arrows, [frozenset(range(len(meaning.sizes)))]) == []
+    require(is_whole or meaning.markov is Markov.NONE, "every independence holds by the arrows")
+    return model
 
 
 def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:

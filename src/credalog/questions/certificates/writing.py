@@ -48,7 +48,7 @@ from credalog.tables.distribution import Distribution
 from credalog.text.packed import MOST_BYTES
 from credalog.verify import FORMAT, MOST_RESIDUAL, VERSION
 
-__all__ = ["Certificate", "Wanted", "Writing", "certify", "certify_consistency", "wanted"]
+__all__ = ["Certificate", "Wanted", "Writing", "certify", "certify_consistency", "model_line", "wanted"]
 
 Cliques: TypeAlias = tuple[Factorization, dict[int, int]]
 
@@ -389,26 +389,35 @@ class Writing:
             yield found
 
     def _write_whole(self, asked: Question, whole: Distribution) -> bool:
-        try:
-            residual, value, factors = self._nearest(asked, whole)
-        except (ValueError, ProblemTooLarge, Refused):
-            return False
-        if residual > MOST_RESIDUAL:
-            return False
-        line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
-        within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}
-        self.lines.append({**line, **within, "factors": factors})
-        return True
+        line = model_line(self.said, asked, whole)
+        self.lines += [] if line is None else [line]
+        return line is not None
 
-    def _nearest(self, asked: Question, model: Distribution) -> tuple[Fraction, Fraction, list[list[Any]]]:
-        """Return what a model misses, what it gives, and its factors, in the numbers that miss least."""
-        found: list[tuple[Fraction, Fraction, list[list[Any]]]] = []
-        for factors in in_whole_numbers(model, self.meaning.number):
-            checked = Model(self.said, factors)
-            found.append((checked.residual(asked), checked.value(asked), factors))
-            if not found[-1][0]:
-                break
-        return min(found, key=lambda one: one[0])
+
+def model_line(meaning: Meaning, asked: Question, whole: Distribution) -> dict[str, Any] | None:
+    """Return the claim that a distribution over all variables is a model; None where that is not seen."""
+    try:
+        residual, value, factors = _nearest(meaning, asked, whole)
+    except (ValueError, ProblemTooLarge, Refused):
+        return None
+    if residual > MOST_RESIDUAL:
+        return None
+    line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
+    within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}
+    return {**line, **within, "factors": factors}
+
+
+def _nearest(
+    meaning: Meaning, asked: Question, model: Distribution
+) -> tuple[Fraction, Fraction, list[list[Any]]]:
+    """Return what a model misses, what it gives, and its factors, in the numbers that miss least."""
+    found: list[tuple[Fraction, Fraction, list[list[Any]]]] = []
+    for factors in in_whole_numbers(model, meaning.number):
+        checked = Model(meaning, factors)
+        found.append((checked.residual(asked), checked.value(asked), factors))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda one: one[0])
 
 
 def _numbers(problem: Problem, asked: Asked) -> list[int]:
