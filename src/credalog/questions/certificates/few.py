@@ -35,8 +35,8 @@ __all__ = ["Few", "few_for", "models_of_few"]
 Few: TypeAlias = Mapping[str, tuple[list[str], list[str]]]
 """Of each domain that is cut short its special elements, and those that stand for the others."""
 
-MOST_SENTENCES = 5_000
-"""Smaller theories that say more than this are not looked at."""
+MOST_ELEMENTS, MOST_SENTENCES = 40, 5_000
+"""Smaller theories with more elements, or that say more than this, are not looked at."""
 
 
 def few_for(theory: Theory, asked: Question) -> Few:
@@ -58,6 +58,8 @@ def models_of_few(
     lifted: Lifted, few: Few, asked: Question, options: Options
 ) -> Iterator[tuple[Network, Distribution]]:
     """Yield models of the theory with few elements, near both ends of a question."""
+    if sum(len(special) + len(alike) for special, alike in few.values()) > MOST_ELEMENTS:
+        return
     theory = fewer(lifted.around.theory, few)
     network = ground(theory)
     if len(network.sentences) > MOST_SENTENCES:
