@@ -15,7 +15,8 @@ import pytest
 import credalog
 from credalog import LCN, CredalogError
 from credalog.cli import main
-from credalog.verify import Refused, verify
+from credalog.errors import Refused
+from credalog.verify import verify
 
 CONFORMANCE = Path(__file__).parent / "conformance"
 

@@ -12,15 +12,17 @@ from random import Random
 
 import numpy as np
 import pytest
+from tools import trusted
 
 import credalog
 from certificate_mutations import judged, mutated
 from credalog import LCN, CredalogError, parse
 from credalog.cli import main
+from credalog.errors import Refused
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
 from credalog.questions.decide import Verdict
-from credalog.verify import Refused, verify
+from credalog.verify import verify
 from random_networks import random_case
 
 ROOT = Path(__file__).parents[1]
@@ -272,6 +274,21 @@ def test_what_is_no_certificate_is_said_to_be_none(lines):
 
 def test_the_verifier_is_one_short_module():
     assert len(VERIFIER.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_the_page_says_how_much_has_to_be_read():
+    assert trusted.TABLE.findall(trusted.PAGE.read_text(encoding="utf-8")) == [trusted.table()]
+
+
+def test_what_has_to_be_read_has_all_that_the_verifier_imports():
+    """Formulas, sentences, the parser, grounding and errors beside what the table lists."""
+    listed = {*trusted.READ, *(path for paths in trusted.SHARED.values() for path in paths)}
+    language = {"network/formulas.py", "network/sentences.py", "network/expressions.py", "errors.py"}
+    pages = {path: ast.parse((trusted.SOURCE / path).read_text(encoding="utf-8")) for path in trusted.READ}
+    nodes = (n for page in pages.values() for n in ast.walk(page) if isinstance(n, ast.ImportFrom))
+    used = {f"{node.module.removeprefix('credalog.').replace('.', '/')}.py" for node in nodes if node.module}
+    ours = {path for path in used if path.startswith("network/")}
+    assert ours <= listed | language
 
 
 def test_the_verifier_imports_the_standard_library_parser_grounding_and_markov_condition_alone():

@@ -15,7 +15,7 @@ import pytest
 import credalog
 from credalog import CredalogError
 from credalog.cli import main
-from credalog.errors import ImpossibleEvidence, InconsistentNetwork
+from credalog.errors import ImpossibleEvidence, InconsistentNetwork, Refused
 from credalog.grounding.fewer import cell_of, fewer
 from credalog.grounding.network import Grounder, ground
 from credalog.grounding.slices import sliced
@@ -27,7 +27,7 @@ from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
 from credalog.questions.certificates.around import NO_MODEL, certify_around
 from credalog.theory import Theory
-from credalog.verify import Refused, verify
+from credalog.verify import verify
 from random_theories import random_theory
 
 SMOKERS = """domain Person = {names}

@@ -14,6 +14,7 @@ import pytest
 
 from credalog import CredalogError, parse
 from credalog.cli import main
+from credalog.errors import Refused
 from credalog.network.formulas import TRUE, conjunction
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
@@ -22,7 +23,7 @@ from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
 from credalog.questions.certificates.writing import Writing
 from credalog.text.packed import lines_of
-from credalog.verify import Proof, Refused, verify
+from credalog.verify import Proof, verify
 from credalog.verify import main as verify_alone
 
 NAMES = "abcd"

@@ -269,7 +269,7 @@ def _attained(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
 
 
 def _of_few(known: Known, line: Mapping[str, Any]) -> Model:
-    """Return a model of a theory with fewer elements that is one of the whole theory (proof 28)."""
+    """Return a model of a theory with fewer elements that is one of the whole theory (proof 21)."""
     if not isinstance(known.model, Theory) or known.condition is Markov.GLOBAL:
         raise Refused("only models of a theory, and under no global condition, are shown by few elements")
     theory = fewer(known.model, line["few"])

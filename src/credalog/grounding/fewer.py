@@ -1,4 +1,4 @@
-"""A theory with fewer elements, some of which stand for all that are left out (docs/proofs.md, proof 28).
+"""A theory with fewer elements, some of which stand for all that are left out (docs/proofs.md, proof 21).
 
 Input: a theory, and of some domains the elements that are kept: `special` ones and `alike` ones. Output: the
 smaller theory, or `Refused` where the elements left out might be told apart from those that are alike. The

@@ -3,7 +3,7 @@
 Input: a theory made ready for questions about a few of its atoms, and results. Output: a `Certificate` about
 a slice: the verifier cuts it out of the theory anew, and what is proved of it holds for every model of the
 whole (docs/proofs.md, proof 17). A model of a slice need not be one of the theory; those written down are of
-the theory with fewer elements (proof 28).
+the theory with fewer elements (proof 21).
 """
 
 from __future__ import annotations

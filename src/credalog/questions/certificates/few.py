@@ -2,7 +2,7 @@
 
 Input: a theory made ready for questions, and the end of an answer. Output: the line of a certificate: a model
 of the theory with fewer elements, in which everything about those that stand for others is a coin
-(docs/proofs.md, proof 28). Whatever the engine found, the model is looked for anew in the smaller theory.
+(docs/proofs.md, proof 21). Whatever the engine found, the model is looked for anew in the smaller theory.
 """
 
 from __future__ import annotations
