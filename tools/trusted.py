@@ -1,8 +1,8 @@
 """What must be read to believe a certificate: the definitions that the verifier reaches, with their lines.
 
 Input: the sources of the package. Output: a table for docs/certificates.md. A definition is reached if its
-name stands in one that is reached, starting from all of `verify.py`; whole classes count. Run from the project
-root: python -m tools.trusted, with --write to put the table into the page.
+name stands in one that is reached, starting from all of `verify.py`; whole classes count. Run from the
+project root: python -m tools.trusted, with --write to put the table into the page.
 """
 
 from __future__ import annotations

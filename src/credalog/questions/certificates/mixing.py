@@ -30,12 +30,13 @@ __all__ = ["Mixing", "in_case", "mixed", "mixing"]
 
 @dataclass(frozen=True, slots=True)
 class Mixing:
-    """A question in cases; `values` are what a model near the bound makes of it in each."""
+    """A question in cases; a model near the bound attains a value of it, and `values` in the cases."""
 
     cases: Cases
     asked: Query
     end: End
     bound: float
+    attained: float
     values: tuple[float, float]
 
     @property
@@ -54,10 +55,8 @@ class Mixing:
     @property
     def first_target(self) -> float:
         """Return a bound for the first case: as far from its value in the model as that of the whole is."""
-        low, high = self.cases.chance
-        mean = float(low + high) / 2.0
-        attained = (1.0 - mean) * self.values[0] + mean * self.values[1]
-        return self._clipped(self.values[self.order[0]] - abs(attained - self.bound) * self.end.sign)
+        gap = abs(self.attained - self.bound)
+        return self._clipped(self.values[self.order[0]] - gap * self.end.sign)
 
     def second_target(self, first: float) -> float:
         """Return the bound that the second case must have for that of the whole, given that of the first."""
@@ -82,7 +81,8 @@ def mixing(
         return None
     root = found.root
     no, yes = (float(model.probability(asked.claim, root.is_(value))) for value in root.values)
-    return Mixing(found, asked, end, float(bound), (no, yes))
+    attained = float(model.probability(asked.claim))
+    return Mixing(found, asked, end, float(bound), attained, (no, yes))
 
 
 def in_case(problem: Problem, asked: Query, known: int) -> Factorization:
