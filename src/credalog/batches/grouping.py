@@ -1,8 +1,8 @@
 """Put questions that share work next to each other.
 
 Input: questions, and the model they are put to. Output: the same, ordered by the part of the network that
-bears on them: the variables they mention, with all ancestors of these; then by these variables, and by what is
-observed. What a worker keeps of one question, its answer, relevance, plans and tables, then serves the next.
+bears on them: the variables they mention, with all ancestors of these; then by these variables, and by what
+is observed. What a worker keeps of one question, its answer, relevance, plans and tables, serves the next.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Parts:
         self._above = _ancestors(graph.parent_indices)
 
     def key(self, item: Item) -> tuple[int, int, int]:
-        """Return what questions that share work have alike: their part, their variables, and what they observe."""
+        """Return what questions that share work have alike: a part, variables, and what is observed."""
         part = mentioned = 0
         for word in _words(item):
             number = self._number.get(word)

@@ -346,7 +346,7 @@ def _stages(
         yield certain
         return
     telling.stage = "set propagation"
-    if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+    if is_polytree(credal.relevant(asked)):
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
@@ -398,11 +398,17 @@ def _searches(
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
     """Bound without vertices in the first order that comes to mind, and look for models close to the ends."""
     chosen: dict[End, Choices] = {}
-    lower, upper = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
-    return (
-        _climbed(credal, asked, lower, End.LOWER, budget, chosen.get(End.LOWER)),
-        _climbed(credal, asked, upper, End.UPPER, budget, chosen.get(End.UPPER)),
+    ends = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
+    try:
+        climber = Climber.of(credal, asked)
+    except (OutOfTime, ProblemTooLarge):
+        lower, upper = (Extreme(proved, None) for proved in ends)
+        return lower, upper
+    lower, upper = (
+        _climbed(climber.towards(end), proved, end, budget, chosen.get(end))
+        for end, proved in zip(End, ends, strict=True)
     )
+    return lower, upper
 
 
 def _ordered(
@@ -452,11 +458,10 @@ def _close(
     """Bring the bound of one end closer to what is attained there."""
     if extreme.tables is None:
         return extreme
-    (end, bound), event = proved, np.array(asked.event, dtype=np.float64)
+    end, bound = proved
     if end is End.LOWER:
-        event, bound = 1.0 - event, 1.0 - bound
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
-    climber = Climber.of(credal, asked, event, relevant)
+        bound = 1.0 - bound
+    climber = Climber.of(credal, asked).towards(end)
 
     def endpoint(bound: float) -> Endpoint:
         return enclosed(bound if end is End.UPPER else 1.0 - bound, error=relative_error(4), end=end)
@@ -471,31 +476,22 @@ def _close(
 def _layout(credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget) -> Layout:
     """Lay out an order of elimination for a search."""
     order = better_order(_interior(credal, asked, near), most=ORDER_CELLS, budget=budget)
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    relevant = credal.relevant(asked)
     return Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
 
 
 def _interior(credal: CredalNetwork, asked: Question, near: tuple[float, float]) -> Interior:
     """Return what a search for an order looks at."""
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    relevant = credal.relevant(asked)
     ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
     scores = end_scores(np.array(asked.event, dtype=np.float64), near)
     return Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
 
 
-def _climbed(
-    credal: CredalNetwork,
-    asked: Question,
-    proved: Endpoint,
-    end: End,
-    budget: Budget,
-    chosen: Choices | None,
-) -> Extreme:
+def _climbed(climber: Climber, proved: Endpoint, end: End, budget: Budget, chosen: Choices | None) -> Extreme:
     """Look for a model that comes close to an end, from what its bound chose."""
-    event = np.array(asked.event, dtype=np.float64)
-    sought, most = (event, proved.bound) if end is End.UPPER else (1.0 - event, 1.0 - proved.bound)
-    part = budget.share(CLIMBING)
-    return Extreme(proved, None, climb(credal, asked, sought, budget=part, most=most, near=chosen))
+    most = proved.bound if end is End.UPPER else 1.0 - proved.bound
+    return Extreme(proved, None, climb(climber, budget=budget.share(CLIMBING), most=most, near=chosen))
 
 
 def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:
