@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from credalog.errors import CredalogError, MissingLibrary
 
-__all__ = ["Lost", "Workers", "connected", "of_client", "of_processes"]
+__all__ = ["Lost", "Workers", "connected", "import_all", "of_client", "of_processes"]
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Workers:
             self._executor = self.begin()
             with suppress(RuntimeError):
                 for _ in range(self.count):
-                    self._executor.submit(_import_all)
+                    self._executor.submit(import_all)
 
     def submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
         """Hand out a piece of work."""
@@ -95,7 +95,7 @@ def _deaf_to_ctrl_c() -> None:
         signal(SIGINT, SIG_IGN)
 
 
-def _import_all() -> None:
+def import_all() -> None:
     """Import what a shared search needs."""
     import_module("credalog.methods.cliques.shared")
 
