@@ -169,9 +169,8 @@ def _proved_from_afar(network: Network, query: Query, end: End, tolerance: float
     sought = event if end is End.UPPER else 1.0 - event
     start = climb(credal, asked, 1.0 - sought, budget=Budget.of(5.0))
     assert start is not None
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
-    closing = Closing(Climber.of(credal, asked, sought, relevant), layout, start, 1.0, tolerance)
+    closing = Closing(Climber.of(credal, asked).towards(end), layout, start, 1.0, tolerance)
     closing.run(Budget.of(4.0), lambda bound, leaves: None)
     return closing.bound if end is End.UPPER else 1.0 - closing.bound
 
