@@ -31,12 +31,17 @@ OVERTIME = 300
 """Once a limit is over, a look costs the limit divided by this: nobody who begins anew goes on for ever."""
 
 
+LASTING = 5
+"""After so many times the looks before a stumble, time passes evenly again."""
+
+
 @dataclass
 class Clock:
     """A clock on which a limit of `timeout` seconds runs out at about the look number `reads`.
 
     `pace` says how: at one jump ("jump"), evenly ("even"), or by pauses that come at random ("pauses"), so
-    that shares of the time run out before the whole does. With "interrupt" Ctrl-C is pressed at that look.
+    that shares of the time run out before the whole does; or a jump there leaves some of the time, which then
+    lasts ("stumble"). With "interrupt" Ctrl-C is pressed at that look.
     """
 
     pace: str
@@ -72,6 +77,10 @@ class Clock:
             case "pauses":
                 is_long = self._rng.random() < 3.0 / self.reads
                 return self.timeout * float(self._rng.random()) * 0.7 if is_long else TICK
+            case "stumble" if self.looks == self.reads:
+                return self.timeout * float(self._rng.uniform(0.4, 0.95))
+            case "stumble" if self.looks > LASTING * self.reads:
+                return self.timeout / OVERTIME
             case "jump":
                 return self.timeout if self.looks == self.reads else TICK
             case _:

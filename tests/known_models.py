@@ -7,7 +7,7 @@ out to be when they are measured here. A probability that one of them has must l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice, product
@@ -15,12 +15,22 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from credalog.network.formulas import TRUE, Formula, Variable
+from credalog.network.formulas import Formula, Variable
 from credalog.network.sentences import Contrast, Network, Query, Sentence
 from credalog.tables.distribution import Distribution
-from oracle import Events, Floats, Verdict, event, holds, interval, nilsson, parents, violation_in_context
-from oracle import violations, worlds
-from product_oracle import Marginals, Product
+from oracle import (
+    Events,
+    Floats,
+    Verdict,
+    event,
+    interval,
+    nilsson,
+    parents,
+    violation_in_context,
+    violations,
+    worlds,
+)
+from product_oracle import Product
 from random_networks import UNIQUE, Case
 from vertex_oracle import _families, _product
 
@@ -186,7 +196,9 @@ def _longest(network: Network, here: Product, variable: Variable, state: int) ->
     """Return how far a marginal may move: to the end, or a part of what keeps every sentence."""
     for step in (Fraction(1), Fraction(1, 4), Fraction(1, 64)):
         moved = here.towards(variable, state, step)
-        if min(moved.excesses(network), default=Fraction(0)) >= 0 and _keeps(network.contrasts, network, moved):
+        if min(moved.excesses(network), default=Fraction(0)) >= 0 and _keeps(
+            network.contrasts, network, moved
+        ):
             return step
     return Fraction(0)
 
@@ -234,7 +246,9 @@ def measured(witness: Distribution, network: Network, given: Formula, reading: R
     over = tuple(v for factor in witness.factors for v in factor.block)
     joint = np.asarray(witness.marginal(over), float)
     least = NEGLIGIBLE * float(witness.probability(given))
-    drawn = Network(network.variables, (*network.sentences, *_arrows(network.contrasts)), network.independences)
+    drawn = Network(
+        network.variables, (*network.sentences, *_arrows(network.contrasts)), network.independences
+    )
     if reading == "none":
         worst = _worst_sentence(joint.ravel(), network, over, least)
     else:

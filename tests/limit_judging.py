@@ -1,4 +1,4 @@
-"""All questions, by all methods, under all readings, with limits that run out at any moment: trials and verdicts.
+"""All questions, by all methods, under all readings, with limits that run out at any moment.
 
 Input: a case and a seed. Output: complaints. One object is asked several questions under clocks that count
 (`counted_clock`), Ctrl-C among them; each answer is held against models that are known (`known_models`), and
@@ -20,6 +20,8 @@ import numpy as np
 
 import credalog
 from combined_theories import combined_theory
+from copied_networks import KIND as COPIES
+from copied_networks import copied_case
 from counted_clock import Clock, ticking
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.lcn import LCN
@@ -48,7 +50,7 @@ __all__ = ["Fault", "attacked", "attacked_theory", "limited_case", "limited_case
 Rng = np.random.Generator
 
 LATE = 1.5
-"""How many seconds of the processor an answer may take after its limit is over: what a loaded machine adds."""
+"""How many seconds of the processor an answer may take after its limit is over."""
 
 VALUE = 1e-7
 """How far a witness may be from the value that it stands for."""
@@ -81,21 +83,25 @@ class _Trial:
     judge: Callable[[Any], list[str]]
     given: Formula = TRUE
     may_refuse: bool = False
+    limits: int = 1
+    """How many limits it may use up: of marginals each has one of its own."""
 
 
 # ---- cases ------------------------------------------------------------------------------------------------
 
 
-def limited_cases(first: int, kinds: tuple[str, ...] = (*KINDS, *COMBINED)) -> Iterator[Case]:
+def limited_cases(first: int, kinds: tuple[str, ...] = (*KINDS, *COMBINED, COPIES, COPIES)) -> Iterator[Case]:
     """Draw cases of all kinds, for ever."""
     seed = first
     while True:
-        yield from (limited_case(kind, seed) for kind in kinds)
+        yield from (limited_case(kind, seed + 10**6 * kinds[:k].count(kind)) for k, kind in enumerate(kinds))
         seed += 1
 
 
 def limited_case(kind: str, seed: int) -> Case:
     """Draw a case; now and then it compares across conditions too."""
+    if kind == COPIES:
+        return copied_case(seed)[0]
     case = random_case(kind, seed)
     rng = np.random.default_rng([7, seed, *kind.encode()])
     if case.hidden is None or rng.random() > 0.2:
@@ -129,14 +135,19 @@ def _contrast(rng: Rng, case: Case) -> Contrast | None:
 # ---- the attack on one case -------------------------------------------------------------------------------
 
 
-def attacked(case: Case, *, trials: int = 4, seconds: float = 0.3, patient: float = 1.5) -> Iterator[Fault]:
+def attacked(case: Case, *, trials: int = 3, seconds: float = 0.3, patient: float = 1.0) -> Iterator[Fault]:
     """Ask one object several questions under short limits, and yield what is wrong with the answers.
 
-    One case in four is given to SCIP too, and asked once more with patience.
+    The case's own question is asked first with patience: the models that attain its ends then speak against
+    hasty answers. One case in ten is given to SCIP too, and asked once more at last.
     """
     rng = np.random.default_rng([11, case.seed, *case.kind.encode()])
-    is_thorough = rng.random() < 0.25
+    is_thorough = rng.random() < 0.1
     known = drawn_models(case, seconds=seconds if is_thorough else 0.0, rng=rng)
+    if case.kind == COPIES:
+        known.add(copied_case(case.seed)[1], "local", "none")
+    for complaint in _beforehand(case, known, patient):
+        yield Fault(case, "before all trials", "no clock", complaint)
     lcn = LCN.from_network(case.network)
     for number in range(trials):
         trial = _drawn_trial(rng, case, known)
@@ -144,14 +155,18 @@ def attacked(case: Case, *, trials: int = 4, seconds: float = 0.3, patient: floa
         for complaint in _tried(lcn, trial, clock):
             yield Fault(case, f"trial {number}: {trial.name}", str(clock), complaint)
         if rng.random() < 0.15:
-            lcn = credalog.parse(unparse_network(case.network)) if rng.random() < 0.5 else LCN.from_network(case.network)
+            lcn = (
+                credalog.parse(unparse_network(case.network))
+                if rng.random() < 0.5
+                else LCN.from_network(case.network)
+            )
     for complaint in _afterwards(lcn, case, known, patient) if is_thorough else ():
         yield Fault(case, "after all trials", "no clock", complaint)
 
 
 def _drawn_clock(rng: Rng) -> Clock:
-    pace = str(rng.choice(["jump", "jump", "even", "pauses", "interrupt"]))
-    reads = int(np.exp(rng.uniform(0.0, log(1500.0))))
+    pace = str(rng.choice(["jump", "even", "pauses", "stumble", "stumble", "interrupt"]))
+    reads = int(np.exp(rng.uniform(0.0, log(600.0))))
     return Clock(pace, reads, float(rng.choice([0.05, 1.0])), int(rng.integers(1 << 30)))
 
 
@@ -167,7 +182,7 @@ def _tried(lcn: LCN, trial: _Trial, clock: Clock) -> list[str]:
         outcome = error
     finally:
         signal.signal(signal.SIGINT, usual)
-    late = [f"{clock.late:.1f} s too late"] if clock.late > LATE else []
+    late = [f"{clock.late:.1f} s too late"] if clock.late > LATE * trial.limits else []
     return late + (_against_error(outcome, trial) if isinstance(outcome, Exception) else trial.judge(outcome))
 
 
@@ -178,6 +193,15 @@ def _against_error(error: Exception, trial: _Trial) -> list[str]:
         case CredalogError():
             return [] if trial.may_refuse else [f"refused: {error}"]
     return ["".join(traceback.format_exception(error))]
+
+
+def _beforehand(case: Case, known: Known, patient: float) -> list[str]:
+    """Ask the case's own question with time enough, which makes models known."""
+    try:
+        outcome: Any = LCN.from_network(case.network).query(case.query, timeout=patient / 2)
+    except CredalogError as error:
+        outcome = error
+    return _judged_query(known, case.query, "local", outcome)
 
 
 def _afterwards(lcn: LCN, case: Case, known: Known, patient: float) -> list[str]:
@@ -292,7 +316,9 @@ def _marginals_trial(rng: Rng, case: Case, known: Known, reading: Reading) -> _T
             return _judged_query(known, Query(TRUE, given), reading, outcome)
         return [fault for one in outcome for fault in _judged_query(known, one.query, reading, one)]
 
-    return _Trial(f"marginals given {given} by {method}, {reading}, {jobs} jobs", reading, ask, judge, given)
+    name = f"marginals given {given} by {method}, {reading}, {jobs} jobs"
+    limits = sum(len(v.values) for v in case.network.variables)
+    return _Trial(name, reading, ask, judge, given, limits=limits)
 
 
 def _decide_trial(rng: Rng, case: Case, known: Known, reading: Reading) -> _Trial:
@@ -451,7 +477,7 @@ def _measure_trial(rng: Rng, case: Case, known: Known, reading: Reading) -> _Tri
 def _judged_measurement(
     known: Known, asked: Query, other: Query, reading: Reading, found: Measurement
 ) -> list[str]:
-    """Hold models against what is known before, and against every place where they have the measured value."""
+    """Hold models against what is known before, and at every place where they have the measured value."""
     faults = _judged_query(known, asked, reading, found.before)
     faults += _judged_query(known, other, reading, found.known)
     claim, given = event(known.network, asked.claim), event(known.network, asked.given)
@@ -461,11 +487,15 @@ def _judged_measurement(
         if value is None or place is None:
             continue
         for scenario in found.scenarios:
-            if scenario.answer is None or abs(place - Fraction(scenario.value)) > found.within - Fraction(1, 10**8):
+            if scenario.answer is None or abs(place - Fraction(scenario.value)) > found.within - Fraction(
+                1, 10**8
+            ):
                 continue
             low, high = Fraction(scenario.answer.lower), Fraction(scenario.answer.upper)
             if not low - model.slack <= value <= high + model.slack:
-                faults.append(f"{asked} measured at {scenario.value}: {scenario.answer}, a model has {float(value)}")
+                faults.append(
+                    f"{asked} measured at {scenario.value}: {scenario.answer}, a model has {float(value)}"
+                )
     return faults
 
 

@@ -5,8 +5,8 @@ which no leaf has a value. Values are minimized throughout; whoever maximizes tu
 
 The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A
 leaf stays open until what became of it is in its place: an interruption loses nothing, whenever it comes,
-and the search can be taken up again. Whoever explores many leaves at little more than the cost of one takes several; and leaves may be
-given away to be explored elsewhere.
+and the search can be taken up again. Whoever explores many leaves at little more than the cost of one takes
+several; and leaves may be given away to be explored elsewhere.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Explored(Generic[L]):
 
 
 Open: TypeAlias = tuple[float, int, L]
-"""The bound of a leaf, its number, and the leaf. Tuples of numbers are compared in one go, so that Ctrl-C does
-not leave a heap in disorder; no two have the same number."""
+"""The bound of a leaf, its number, and the leaf. Numbers in tuples are compared in one go, so that Ctrl-C
+does not leave a heap in disorder; no two leaves have the same number."""
 
 
 class BranchAndBound(Generic[L]):
