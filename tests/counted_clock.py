@@ -98,7 +98,7 @@ class Clock:
 @contextmanager
 def ticking(clock: Clock) -> Iterator[Clock]:
     """Let every budget read this clock."""
-    before = [reader.monotonic for reader in READERS]  # type: ignore[attr-defined]
+    before = [reader.monotonic for reader in READERS]
     for reader in READERS:
         reader.monotonic = clock  # type: ignore[attr-defined]
     try:
