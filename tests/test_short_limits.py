@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
 import credalog
 from counted_clock import Clock, ticking
+from credalog.choices import CriterionName
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget
+from credalog.questions import assignments, models
 from limit_judging import attacked, attacked_theory, limited_case
 from oracle import violations, worlds
 from random_networks import COMBINED, KINDS
@@ -84,3 +88,25 @@ def test_a_clock_that_counts_presses_ctrl_c() -> None:
         while not Budget.of(1.0).is_spent:
             pass
     assert clock.looks == 20
+
+
+@pytest.mark.parametrize("criterion", ["maximin", "hurwicz"])
+def test_a_program_that_there_is_no_time_for_does_not_end_the_search_for_the_best(
+    monkeypatch: pytest.MonkeyPatch, criterion: CriterionName
+) -> None:
+    """What was found of an assignment until then is listed, with bounds that hold."""
+    usual = assignments.Assignments.learn
+
+    def late(self: assignments.Assignments, assigned: Mapping[int, int]) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(models, "PER_SECOND", 0.0)
+            self._tables.clear()
+            self._witnesses.clear()
+            usual(self, assigned)
+
+    monkeypatch.setattr(assignments.Assignments, "learn", late)
+    found = credalog.parse("0.2 <= P(a) <= 0.4\n0.1 <= P(c | a) <= 0.5").map("c", criterion=criterion)
+    assert found.best is not None
+    # P(c) is at least 0.2 0.1, and at most 0.2 0.5 + 0.8.
+    low, high = {"true": (0.02, 0.9), "false": (0.1, 0.98)}[found.best.assignment[0].value]
+    assert found.best.interval.lower.bound <= low + 1e-9 and found.best.interval.upper.bound >= high - 1e-9
