@@ -383,12 +383,20 @@ class Assignments:
             return
         witness = self._witnesses.get((tuple(prefix.items()), End.LOWER))
         if witness is None and not self.is_too_large:
-            bounding = self._bounding(prefix, bounding_reading(self.problem))
-            _, witness = bounding.glance(self._for_relaxation, end=End.LOWER)
+            witness = self._glanced(prefix)
         if witness is not None:
             products, mass = self._as_model(witness.distribution)
             tables = (*products.tables, *self._loose[End.LOWER].tables)
             self.models.append((Products(tables, self.chosen), mass))
+
+    def _glanced(self, prefix: Assigned) -> Witness | None:
+        """Return the model that one linear program may show; None where there is no time to write it down."""
+        try:
+            bounding = self._bounding(prefix, bounding_reading(self.problem))
+        except ProblemTooLarge:
+            self.is_too_large = True
+            return None
+        return bounding.glance(self._for_relaxation, end=End.LOWER)[1]
 
     def guess(self, budget: Budget) -> dict[int, int] | None:
         """Return the values that are likeliest in a model that allows the evidence; keep what it attains."""
