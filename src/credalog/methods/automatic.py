@@ -39,7 +39,7 @@ from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
 
-SETS_SHARE, FIRST_LOOK = 0.75, 0.25
+SETS_SHARE, FIRST_LOOK = 0.85, 0.25
 """The share of the time for set propagation where it suits the query, and where programs suit it better."""
 
 BRIEF_LOOK = 0.2
