@@ -294,10 +294,10 @@ class Writing:
                 if budget.is_spent:
                     return None
             if meaning is self.meaning and effort is QUICK:
-                self._narrow(asked, fragment, budget.share(SHARE))
+                self.narrow(asked, fragment, budget.share(SHARE))
         return None
 
-    def _narrow(self, asked: Asked, fragment: Fragment, budget: Budget) -> None:
+    def narrow(self, asked: Asked, fragment: Fragment, budget: Budget) -> None:
         """Write down bounds on conditional probabilities of which nothing is said, on one table."""
         cliques = self._in_one_table(asked, fragment)
         if cliques is None:
