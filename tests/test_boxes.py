@@ -165,13 +165,11 @@ def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, tria
 def _proved_from_afar(network: Network, query: Query, end: End, tolerance: float) -> float:
     """Return what the search proves where it begins at a model near the other end."""
     credal, asked = _asked(network, query)
-    event = np.array(asked.event, dtype=np.float64)
-    sought = event if end is End.UPPER else 1.0 - event
-    start = climb(credal, asked, 1.0 - sought, budget=Budget.of(5.0))
+    climber = Climber.of(credal, asked)
+    start = climb(climber.towards(end.opposite), budget=Budget.of(5.0))
     assert start is not None
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
-    closing = Closing(Climber.of(credal, asked, sought, relevant), layout, start, 1.0, tolerance)
+    closing = Closing(climber.towards(end), layout, start, 1.0, tolerance)
     closing.run(Budget.of(4.0), lambda bound, leaves: None)
     return closing.bound if end is End.UPPER else 1.0 - closing.bound
 

@@ -79,12 +79,13 @@ def greatest_sum(least: Array, most: Array, score: Array) -> Array:
     No theta is off by more than the distance of its ends, as in `filled`.
     """
     shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
-    score = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
+    if score.shape[-1] != shape[-1]:
+        score = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
     if shape[-1] > FEW or shape[-1] == 1:
         return np.asarray((filled(least, most, score) * score).sum(axis=-1))
     if shape[-1] > 2:
         return np.asarray(sum(value * theta for value, theta in _few(least, most, score)))
-    (l0, l1), (u0, u1) = (np.moveaxis(ends, -1, 0) for ends in (least, most))
+    l0, l1, u0, u1 = least[..., 0], least[..., 1], most[..., 0], most[..., 1]
     first, second = score[..., 0], score[..., 1]
     prefers = second > first
     theta0 = np.where(prefers, np.maximum(l0, 1.0 - u1), np.minimum(u0, 1.0 - l1))

@@ -353,7 +353,7 @@ def _stages(
         yield certain
         return
     telling.stage = "set propagation"
-    if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+    if is_polytree(credal.relevant(asked)):
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
@@ -406,11 +406,17 @@ def _searches(
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
     """Bound without vertices in the first order that comes to mind, and look for models close to the ends."""
     chosen: dict[End, Choices] = {}
-    lower, upper = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
-    return (
-        _climbed(credal, asked, lower, End.LOWER, budget, chosen.get(End.LOWER)),
-        _climbed(credal, asked, upper, End.UPPER, budget, chosen.get(End.UPPER)),
+    ends = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
+    try:
+        climber = Climber.of(credal, asked)
+    except (OutOfTime, ProblemTooLarge):
+        lower, upper = (Extreme(proved, None) for proved in ends)
+        return lower, upper
+    lower, upper = (
+        _climbed(climber.towards(end), proved, end, budget, chosen.get(end))
+        for end, proved in zip(End, ends, strict=True)
     )
+    return lower, upper
 
 
 def _ordered(
@@ -437,15 +443,15 @@ def _closings(
 ) -> dict[End, Closing]:
     """Set up a search without vertices for each end of which a model comes close; none in a wide network."""
     found = dict[End, Closing]()
-    event = np.array(asked.event, dtype=np.float64)
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
-    for end, extreme, bound in zip(End, models, near, strict=True):
-        if extreme.tables is not None and layout.cells <= MOST_COMPARED:
-            # The least of an event is one minus the greatest of its complement.
-            sought, most = (event, bound) if end is End.UPPER else (1.0 - event, 1.0 - bound)
-            with suppress(ProblemTooLarge):
-                climber = Climber.of(credal, asked, sought, relevant)
-                found[end] = Closing(climber, layout, extreme.tables, most, tolerance)
+    if layout.cells > MOST_COMPARED:
+        return found
+    with suppress(ProblemTooLarge):
+        climber = Climber.of(credal, asked)
+        for end, extreme, bound in zip(End, models, near, strict=True):
+            if extreme.tables is not None:
+                # The least of an event is one minus the greatest of its complement.
+                most = bound if end is End.UPPER else 1.0 - bound
+                found[end] = Closing(climber.towards(end), layout, extreme.tables, most, tolerance)
     return found
 
 
@@ -477,31 +483,22 @@ def _proved(end: End, bound: float) -> Endpoint:
 def _layout(credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget) -> Layout:
     """Lay out an order of elimination for a search."""
     order = better_order(_interior(credal, asked, near), most=LAYOUT_CELLS, budget=budget)
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    relevant = credal.relevant(asked)
     return Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
 
 
 def _interior(credal: CredalNetwork, asked: Question, near: tuple[float, float]) -> Interior:
     """Return what a search for an order looks at."""
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    relevant = credal.relevant(asked)
     ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
     scores = end_scores(np.array(asked.event, dtype=np.float64), near)
     return Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
 
 
-def _climbed(
-    credal: CredalNetwork,
-    asked: Question,
-    proved: Endpoint,
-    end: End,
-    budget: Budget,
-    chosen: Choices | None,
-) -> Extreme:
+def _climbed(climber: Climber, proved: Endpoint, end: End, budget: Budget, chosen: Choices | None) -> Extreme:
     """Look for a model that comes close to an end, from what its bound chose."""
-    event = np.array(asked.event, dtype=np.float64)
-    sought, most = (event, proved.bound) if end is End.UPPER else (1.0 - event, 1.0 - proved.bound)
-    part = budget.share(CLIMBING)
-    return Extreme(proved, None, climb(credal, asked, sought, budget=part, most=most, near=chosen))
+    most = proved.bound if end is End.UPPER else 1.0 - proved.bound
+    return Extreme(proved, None, climb(climber, budget=budget.share(CLIMBING), most=most, near=chosen))
 
 
 def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:
