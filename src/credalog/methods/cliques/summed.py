@@ -44,8 +44,11 @@ from credalog.tables.distribution import Distribution, Factor
 
 __all__ = ["Summed", "sum_out"]
 
-CONFIGURATIONS = 1 << 8
+CONFIGURATIONS = 1 << 10
 """A part whose parents have more configurations is left alone."""
+
+MEMBERS = 64
+"""A part of more variables is left alone."""
 
 LIVE = 1 << 14
 """So many states at once may be in sight while a part is summed out."""
@@ -195,6 +198,8 @@ class _Sign:
         """Sum a part out; None where that is too large, or the evidence in it impossible."""
         if prod(problem.structure.sizes[p] for p in part.outside) > CONFIGURATIONS:
             return None
+        if len(part.members) > MEMBERS:
+            return None
         kept = tuple(sorted(claimed)) if claimed <= set(part.members) else ()
         weights = _weights(problem, part, kept, observed)
         if weights is None:
@@ -240,34 +245,56 @@ def _weights(
 ) -> dict[States, Fraction] | None:
     """Sum out all but the parents outside and what is kept, in this order; None where too much is in sight.
 
-    A variable is taken up after its parents, and out of sight after its last child.
+    A variable comes into sight with its first child, or its own law, and goes after its last child.
+    Configurations that never come into sight have likelihood zero.
     """
-    parents, sizes = problem.structure.parents, problem.structure.sizes
-    live: tuple[int, ...] = part.outside
-    weights = dict.fromkeys(product(*(range(sizes[p]) for p in live)), Fraction(1))
-    for place, x in enumerate(part.members):
-        later = {p for y in part.members[place + 1 :] for p in parents[y]}
-        stays = (*part.outside, *(y for y in (*live[len(part.outside) :], x) if y in later or y in kept))
-        weights = _with_one(weights, live, stays, x, parents[x], part.laws[x], observed.get(x))
-        live = stays
+    parents = problem.structure.parents
+    weights, live, final = {(): Fraction(1)}, (), {*part.outside, *kept}
+    order = _order(part, parents, final)
+    for place, x in enumerate(order):
+        later = final.union(*(parents[y] for y in order[place + 1 :]))
+        seen = (*live, *(p for p in parents[x] if p not in live))
+        weights = _with_parents(weights, [problem.structure.sizes[p] for p in seen[len(live) :]])
+        live = tuple(y for y in (*seen, x) if y in later)
+        weights = _with_one(weights, seen, live, x, parents[x], part.laws[x], observed.get(x))
         if len(weights) > LIVE:
             return None
-    order = [live.index(y) for y in (*part.outside, *kept)]
-    return {tuple(states[i] for i in order): weight for states, weight in weights.items()}
+    places = [live.index(y) for y in (*part.outside, *kept)]
+    return {tuple(states[i] for i in places): weight for states, weight in weights.items()}
+
+
+def _order(part: _Part, parents: Sequence[Sequence[int]], final: set[int]) -> list[int]:
+    """Take up next, of those whose parents in the part were taken up, what leaves the fewest in sight."""
+    left, done = dict.fromkeys(part.members), list[int]()
+
+    def in_sight(x: int) -> int:
+        later = final.union(*(parents[y] for y in left if y != x))
+        return len({y for z in (*done, x) for y in (z, *parents[z])} & later)
+
+    while left:
+        ready = [x for x in left if left.keys().isdisjoint(parents[x])]
+        done.append(min(ready, key=in_sight))
+        del left[done[-1]]
+    return done
+
+
+def _with_parents(weights: Mapping[States, Fraction], sizes: Sequence[int]) -> dict[States, Fraction]:
+    """Bring variables into sight."""
+    return {(*s, *more): w for s, w in weights.items() for more in product(*map(range, sizes))}
 
 
 def _with_one(
     weights: Mapping[States, Fraction],
-    live: Sequence[int],
-    stays: Sequence[int],
+    seen: States,
+    stays: States,
     x: int,
     parents: Sequence[int],
     law: Law,
     observed: int | None,
 ) -> dict[States, Fraction]:
     """Multiply by the law of one more variable, and sum over what does not stay."""
-    above = [live.index(p) for p in parents]
-    order = [(*live, x).index(y) for y in stays]
+    above = [seen.index(p) for p in parents]
+    order = [(*seen, x).index(y) for y in stays]
     found: dict[States, Fraction] = {}
     for states, weight in weights.items():
         for state, chance in enumerate(law[tuple(states[i] for i in above)]):
