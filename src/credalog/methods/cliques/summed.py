@@ -249,7 +249,9 @@ def _weights(
     Configurations that never come into sight have likelihood zero.
     """
     parents = problem.structure.parents
-    weights, live, final = {(): Fraction(1)}, (), {*part.outside, *kept}
+    weights: dict[States, Fraction] = {(): Fraction(1)}
+    live: States = ()
+    final = {*part.outside, *kept}
     order = _order(part, parents, final)
     for place, x in enumerate(order):
         later = final.union(*(parents[y] for y in order[place + 1 :]))
