@@ -11,7 +11,7 @@ import pytest
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.search import Limits
-from credalog.network.formulas import Is, Variable, conjunction
+from credalog.network.formulas import Formula, Is, Variable, conjunction
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
@@ -59,7 +59,7 @@ class Drawn:
         ]
         return Network(tuple(self.variables), tuple(sentences))
 
-    def _given(self, i: int, row: tuple[int, ...]) -> object:
+    def _given(self, i: int, row: tuple[int, ...]) -> Formula:
         pairs = zip(self.parents[i], row, strict=True)
         return conjunction(Is(self.variables[p], self.variables[p].values[s]) for p, s in pairs)
 
