@@ -6,7 +6,7 @@ its witnesses.
 A set D of variables that are parents of D alone, each with one number for every theta and nothing else said
 of it, enters P(claim, evidence) through the likelihood of its parents outside, and that is known. One
 variable with these likelihoods, scaled so that the greatest is one, stands for each connected part of D
-(docs/proofs.md, proof 28). The codes of a puzzle, what follows from them and what was shown become
+(docs/proofs.md, proof 31). The codes of a puzzle, what follows from them and what was shown become
 one observation of the lies: where tables of all of them had to agree, one over the lies is left. All
 arithmetic is in fractions.
 """
