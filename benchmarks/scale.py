@@ -152,7 +152,7 @@ def timed(catalogue: Catalogue, items: list[Item], pool: Pool, *, began: float) 
 
 
 def warmed(catalogue: Catalogue, questions: list[str], pool: Pool) -> Timed:
-    """Measure a pool whose workers have read the model and all they import, by questions that do not count."""
+    """Measure a pool whose workers have read the model and all they import; that is not measured."""
     timed(catalogue, list(items_of(questions[:WARMING])), pool, began=perf_counter())
     return timed(catalogue, list(items_of(questions[WARMING:])), pool, began=perf_counter())
 
