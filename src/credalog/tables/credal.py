@@ -197,10 +197,12 @@ class CredalNetwork:
     def relevant(self, asked: Question) -> Relevance:
         """Return the families that bear on a question; many steps of an answer look at them."""
         key = asked.target, frozenset(asked.observed)
-        if key not in self._relevant:
+        found = self._relevant.get(key)
+        if found is None:
+            found = relevance(self.parents, [asked.target], asked.observed)
             self._relevant.clear()
-            self._relevant[key] = relevance(self.parents, [asked.target], asked.observed)
-        return self._relevant[key]
+            self._relevant[key] = found
+        return found
 
     @cached_property
     def _relevant(self) -> dict[tuple[int, frozenset[int]], Relevance]:
