@@ -253,8 +253,12 @@ def cases_in(lines: list[str], asked: str = "a") -> bool:
     network = network_of(lines)
     graph = Engine(network).graph
     atom = next(a for a in marginal_atoms(network) if str(a) == asked)
-    found = cases_of(network, graph, Query(atom))
-    return found is not None and found.keeps(graph, [Engine(n).graph for n in found.networks])
+    found = cases_of(network, graph)
+    return (
+        found is not None
+        and found.suit(Query(atom))
+        and found.keeps(graph, [Engine(n).graph for n in found.networks])
+    )
 
 
 def test_a_root_above_everything_makes_cases() -> None:
