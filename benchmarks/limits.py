@@ -64,9 +64,9 @@ the longest only for {longest}.
 `Ctrl-C` is a limit of a minute with an interrupt after some seconds, drawn at random between {soon:g} and
 {late:g}: the seconds from there to the end, of which {promptly:g} is allowed, with the moment behind
 @; "-" where the command had ended before. What is not kept is **bold**; where it was the machine that was
-slow, so that the seconds of the processor, in brackets, are within the limit, it is not. "Refused" is an error
-that is neither a contradiction nor impossible evidence. A file that a command was to write must be there whole
-or not at all.
+slow, so that the seconds of the processor, in brackets, are within the limit, it is not. "Refused" is an
+error that is neither a contradiction nor impossible evidence. A file that a command was to write must be
+there whole or not at all.
 
 Left out: smaller networks of the same kinds, and public files that are answered in less than a second
 (--every takes them); `batch` and `play`, whose limits are for each question; `learn`, which needs data.
@@ -202,9 +202,9 @@ def bayesian(path: Path, *, is_wide: bool) -> Case:
     """Return a Bayesian network as it is, or with every probability an interval."""
     model = load(path)
     first, second = model.variables[0], model.variables[-1]
-    asked = f"P({first.name} = {first.values[0]} | {second.name} = {second.values[0]})"
+    measured = str(second.is_(second.values[0]))
+    asked = f"P({first.is_(first.values[0])} | {measured})"
     chosen = (first.name, model.variables[1].name)
-    measured = f"{second.name} = {second.values[0]}"
     if not is_wide:
         return Case(path.name, path.read_text(encoding="utf-8"), asked, chosen, ".bif", measured)
     return Case(f"{path.name} ± 0.02", model.widen(by=WIDENING).unparse(), asked, chosen, measured=measured)
@@ -512,7 +512,8 @@ class Row:
         """Yield what was not kept, and what was under way then."""
         for run, column in zip(self.runs, columns, strict=True):
             if isinstance(run, Run) and (run.trouble or not run.is_kept):
-                about = run.where or " ".join(run.error[-300:].split())
+                last = " ".join(run.error[-600:].split())
+                about = last if run.trouble else run.where or last
                 yield f"- {self.case}, {self.name}, {column}: {about}"
 
 
