@@ -1,24 +1,29 @@
 """How a posterior's score depends on each conditional probability: bounds on all slopes at once.
 
-Input: an interval for every entry of the relevant tables, and a trial value t. Output: bounds on
-G = P(event, evidence) - t P(evidence), and for each block (a family in one configuration of its parents) and
-each two of its values a lower bound on how much more G grows with the one than with the other.
+Input: for many nodes of a search at once an interval for every entry of the relevant tables, and a trial
+value t. Output: bounds on G = P(event, evidence) - t P(evidence), and for each block (a family in one
+configuration of its parents) and each two of its values a lower bound on how much more G grows with the one
+than with the other.
 
 Variables are summed out children first, and every message is an interval: `upward`. The weight of a message
 in G is an interval too, found on the way back (`_Weights`; Darwiche, 2003, with intervals for numbers). All
 are moved outwards at every step by what roundings may amount to: a share of the sum of all magnitudes, what a
 knapsack may be off by (see `greedy`), and more than underflow can take.
+
+All arrays carry the nodes of the search on their first axis: most steps are so small that a hundred nodes
+take little longer than one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.methods.vertices.greedy import DRIFT, VANISHING
 from credalog.numbers.budget import Budget
@@ -27,13 +32,19 @@ from credalog.tables.elimination import Potential, combined
 from credalog.tables.interval_sets import greatest_sum
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["Boxes", "Ends", "Layout", "Upward", "advantages", "upward"]
+__all__ = ["NODES", "Boxes", "Ends", "Layout", "Nodes", "Slopes", "Upward", "at_nodes", "slopes", "upward"]
 
 Ends: TypeAlias = tuple[Array, Array]
 """The least and the greatest values of a table."""
 
 Boxes: TypeAlias = Mapping[int, Ends]
-"""For each family the least and the greatest probabilities: axes are its parents, then itself."""
+"""For each family the least and the greatest probabilities: axes are nodes, its parents, then itself."""
+
+NODES = -1
+"""Stands for the axis of the nodes in a scope."""
+
+Nodes: TypeAlias = NDArray[np.intp]
+"""The numbers of some nodes."""
 
 OPERATIONS = 64
 """More roundings than one number undergoes in one step, sums apart."""
@@ -87,9 +98,21 @@ class Layout:
         """Return the axes of all that meets at a step."""
         return tuple(self.sizes[y] for y in step.scope)
 
+    def context(self, step: Step) -> tuple[int, ...]:
+        """Return the axes of a step, the first being the nodes, that are not those of its family."""
+        own = self.family(step.variable)
+        return tuple(i for i, y in enumerate(step.scope, start=1) if y not in own)
+
+    def by_parents(self, step: Step, values: Array) -> Array:
+        """Put what is left of a step without its context into the order of the family's parents."""
+        parents = self.parents[step.variable]
+        kept = [y for y in step.scope if y in parents]
+        rest = range(len(kept) + 1, values.ndim)
+        return values.transpose((0, *(kept.index(p) + 1 for p in parents), *rest))
+
     def family(self, x: int) -> tuple[int, ...]:
         """Return the axes of a table."""
-        return (*self.parents[x], x)
+        return (NODES, *self.parents[x], x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +125,18 @@ class Upward:
     score: Ends
     """The event minus the trial value, on the axis of the query's variable."""
 
-    def total(self, layout: Layout) -> tuple[float, float]:
-        """Return bounds on G."""
-        least, most = self.messages[layout.steps[-1].variable]
-        return float(least), float(most)
+    def total(self, layout: Layout) -> Ends:
+        """Return bounds on G at each node."""
+        return self.messages[layout.steps[-1].variable]
+
+    def at(self, nodes: Nodes) -> Upward:
+        """Return what was computed for some of the nodes."""
+        return replace(self, messages=at_nodes(self.messages, nodes), products=at_nodes(self.products, nodes))
+
+
+def at_nodes(ends: Mapping[int, Ends], nodes: Nodes) -> dict[int, Ends]:
+    """Return the tables of some of the nodes; one that all nodes share stays."""
+    return {x: (low[nodes], high[nodes]) if len(low) > 1 else (low, high) for x, (low, high) in ends.items()}
 
 
 def upward(layout: Layout, boxes: Boxes, event: Array, trial: float, budget: Budget) -> Upward:
@@ -121,7 +152,7 @@ def upward(layout: Layout, boxes: Boxes, event: Array, trial: float, budget: Bud
         budget.require_time()
         x = step.variable
         plain = [_stretched(layout, m, messages, step.scope) for m in step.entering if m not in asking]
-        met = reduce(_times_plain, plain, (np.ones([1] * len(step.scope)),) * 2)
+        met = reduce(_times_plain, plain, (np.ones([1] * (len(step.scope) + 1)),) * 2)
         signed = next((m for m in step.entering if m in asking), None)
         if signed is not None or x == layout.target:
             factor = score if signed is None else _stretched(layout, signed, messages, step.scope)
@@ -133,7 +164,8 @@ def upward(layout: Layout, boxes: Boxes, event: Array, trial: float, budget: Bud
 
 
 def _stretched(layout: Layout, m: int, messages: Mapping[int, Ends], scope: tuple[int, ...]) -> Ends:
-    low, high = (combined([Potential(layout.scopes[m], ends)], scope) for ends in messages[m])
+    own, all_ = (NODES, *layout.scopes[m]), (NODES, *scope)
+    low, high = (combined([Potential(own, ends)], all_) for ends in messages[m])
     return low, high
 
 
@@ -154,7 +186,7 @@ def _magnitude(ends: Ends) -> Array:
 
 
 def _box(layout: Layout, x: int, box: Ends, scope: tuple[int, ...]) -> Ends:
-    low, high = (combined([Potential(layout.family(x), ends)], scope) for ends in box)
+    low, high = (combined([Potential(layout.family(x), ends)], (NODES, *scope)) for ends in box)
     return low, high
 
 
@@ -169,21 +201,34 @@ def _summed(layout: Layout, step: Step, box: Ends, met: Ends, *, is_signed: bool
     return (least if is_signed else np.maximum(least, 0.0)), most
 
 
-def advantages(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> dict[int, Array]:
-    """Bound from below how much more G grows with one value than with another, for every block.
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """How G depends on every block.
 
-    The last two axes are the values compared; a value beside itself has no advantage.
+    `advantage` bounds from below how much more G grows with one value than with another: its last two axes
+    are the values compared; a value beside itself has no advantage. `loss` is about what the bound on G would
+    lose if all contexts of a block chose the same distribution: where to split, nothing more.
     """
+
+    advantage: Mapping[int, Array]
+    loss: Mapping[int, Array]
+
+
+def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> Slopes:
+    """Find how G depends on every block, at every node."""
     weights = _Weights(layout, boxes, passed, budget).found
-    found = {}
+    advantage, loss = dict[int, Array](), dict[int, Array]()
     for x in layout.parents:
         budget.require_time()
         if x in layout.observed:
-            found[x] = _of_observed(weights[x], boxes[x][0].shape[-1], layout.observed[x])
+            advantage[x] = _of_observed(weights[x], boxes[x][0].shape[-1], layout.observed[x])
+            loss[x] = _lost_by_observed(weights[x], passed.messages[x])
     for step in layout.steps:
         budget.require_time()
-        found[step.variable] = _compared(layout, step, weights[step.variable], passed)
-    return found
+        x = step.variable
+        advantage[x] = _compared(layout, step, weights[x], passed)
+        loss[x] = _lost(layout, step, boxes[x], weights[x], passed)
+    return Slopes(advantage, loss)
 
 
 def _of_observed(weight: Ends, size: int, state: int) -> Array:
@@ -195,10 +240,17 @@ def _of_observed(weight: Ends, size: int, state: int) -> Array:
     return found
 
 
+def _lost_by_observed(weight: Ends, message: Ends) -> Array:
+    """Return what is lost where the probability of what is observed may not be both least and greatest."""
+    least, most = np.minimum(weight[0], 0.0), np.maximum(weight[1], 0.0)
+    apart = most * message[1] + least * message[0]
+    return np.asarray(apart - np.maximum(*((most + least) * end for end in message)))
+
+
 def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array:
     """Compare the values of a variable in all contexts, and add these up."""
-    x, scope = step.variable, step.scope
-    low, high = (np.broadcast_to(ends, layout.shape(step)) for ends in passed.products[x])
+    x, shape = step.variable, (len(weight[0]), *layout.shape(step))
+    low, high = (np.broadcast_to(ends, shape) for ends in passed.products[x])
     difference = low[..., :, None] - high[..., None, :]
     least, most = (ends[..., None, None] for ends in weight)
     if x in passed.asking:
@@ -206,17 +258,25 @@ def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array
     else:
         other = high[..., :, None] - low[..., None, :]
         worst = _times((least, most), (difference, other))[0]
-    context = tuple(i for i, y in enumerate(scope[:-1]) if y not in layout.parents[x])
-    terms = prod(layout.sizes[scope[i]] for i in context)
+    context = layout.context(step)
+    terms = prod(shape[i] for i in context)
     magnitude = (_magnitude(weight)[..., None] * _magnitude((low, high))).sum(axis=context)
     both = magnitude[..., :, None] + magnitude[..., None, :]
     slack = relative_error(OPERATIONS + terms) * both + VANISHING
-    kept = [y for i, y in enumerate(scope[:-1]) if i not in context]
-    order = [kept.index(p) for p in layout.parents[x]]
-    found = np.transpose(worst.sum(axis=context) - slack, (*order, len(order), len(order) + 1))
+    found = layout.by_parents(step, worst.sum(axis=context) - slack)
     values = np.arange(found.shape[-1])
     found[..., values, values] = 0.0
     return found
+
+
+def _lost(layout: Layout, step: Step, box: Ends, weight: Ends, passed: Upward) -> Array:
+    """Return what the contexts of each block gain by choosing apart, for the greatest weights."""
+    least, most = np.minimum(weight[0], 0.0), np.maximum(weight[1], 0.0)
+    shape, context = (len(least), *layout.shape(step)), layout.context(step)
+    message, met = passed.messages[step.variable], passed.products[step.variable]
+    apart = layout.by_parents(step, (most * message[1] + least * message[0]).sum(axis=context))
+    score = np.broadcast_to(most[..., None] * met[1] + least[..., None] * met[0], shape)
+    return np.asarray(apart - greatest_sum(*box, layout.by_parents(step, score.sum(axis=context))))
 
 
 class _Weights:
@@ -224,7 +284,9 @@ class _Weights:
 
     def __init__(self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> None:
         self._layout, self._boxes, self._passed = layout, boxes, passed
-        self.found: dict[int, Ends] = {layout.steps[-1].variable: (np.ones(()), np.ones(()))}
+        last = layout.steps[-1].variable
+        ones = np.ones(len(passed.messages[last][0]))
+        self.found: dict[int, Ends] = {last: (ones, ones)}
         for step in reversed(layout.steps):
             budget.require_time()
             self._back(step)
@@ -254,14 +316,15 @@ class _Weights:
     def _gathered(self, step: Step, m: int, product: Ends) -> Ends:
         """Sum over what a message does not mention, and give it back its own axes."""
         layout, scope = self._layout, self._layout.scopes[m]
-        missing = tuple(i for i, y in enumerate(step.scope) if y not in scope)
+        shape = (len(product[0]), *layout.shape(step))
+        missing = tuple(i for i, y in enumerate(step.scope, start=1) if y not in scope)
         kept = [y for y in step.scope if y in scope]
-        order = [kept.index(y) for y in scope]
+        order = (0, *(kept.index(y) + 1 for y in scope))
         low, high, magnitude = (
-            np.broadcast_to(ends, layout.shape(step)).sum(axis=missing).transpose(order)
+            np.broadcast_to(ends, shape).sum(axis=missing).transpose(order)
             for ends in (*product, _magnitude(product))
         )
-        terms = prod(layout.sizes[step.scope[i]] for i in missing)
+        terms = prod(shape[i] for i in missing)
         slack = relative_error(OPERATIONS + 2 * len(step.entering) + terms) * magnitude + VANISHING
         low = low - slack
         return (np.maximum(low, 0.0) if m in self._passed.asking else low), high + slack
