@@ -33,7 +33,7 @@ from credalog.network.relevance import Relevance, is_polytree
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
-from credalog.numbers.tolerances import Gap, absolute_gap, allowed_gap
+from credalog.numbers.tolerances import absolute_gap
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
@@ -120,6 +120,17 @@ class Engine:
     def cliques(self) -> Cliques:
         """Return the engine on cliques, which knows what has a model."""
         return Cliques(self.compiled)
+
+    @cached_property
+    def in_cases(self) -> tuple[cases.Cases, tuple[Engine, ...]] | None:
+        """Return the cases of a root, and what is made ready in each for many queries; None without any."""
+        if self.markov is not Markov.LOCAL or self.frame is not None:
+            return None
+        found = cases.cases_of(self.network, self.graph)
+        if found is None:
+            return None
+        engines = tuple(Engine(network, self.markov) for network in found.networks)
+        return (found, engines) if found.keeps(self.graph, (e.graph for e in engines)) else None
 
     @property
     def graph(self) -> DependencyGraph:
@@ -294,11 +305,8 @@ def _with_told(answer: Answer, telling: Telling, options: Options) -> Answer:
 class _Asked:
     """One query, ready for any method."""
 
-    def __init__(
-        self, engine: Engine, asked: Query, options: Options, models: Models, gap: Gap = allowed_gap
-    ) -> None:
+    def __init__(self, engine: Engine, asked: Query, options: Options, models: Models) -> None:
         self.engine = engine
-        self.gap = gap
         self.compiled = engine.compiled
         self.asked = asked
         self.options = options
@@ -438,15 +446,9 @@ class _Asked:
 
     def _by_cases(self) -> Answer | None:
         """Ask in each case of a root by itself, and mix; None where there is no such root."""
-        compiled = self.compiled
-        if compiled.markov is not Markov.LOCAL or compiled.frame is not None:
+        if self.engine.in_cases is None or not self.engine.in_cases[0].suit(self.asked):
             return None
-        found = cases.cases_of(compiled.network, compiled.graph, self.asked)
-        if found is None:
-            return None
-        engines = [Engine(network, compiled.markov) for network in found.networks]
-        if not found.keeps(compiled.graph, (engine.graph for engine in engines)):
-            return None
+        found, engines = self.engine.in_cases
         # Models mix where those of the cases are of the same variables as those of the whole.
         needed = {found.root, *self.engine.part(self.asked).problem.variables}
         if any({found.root, *e.part(self.asked).problem.variables} != needed for e in engines):
@@ -454,7 +456,8 @@ class _Asked:
         shared = [Models() for _ in engines]
 
         def ask(case: int, options: Options) -> Answer:
-            return _Asked(engines[case], self.asked, options, shared[case], absolute_gap).factorized()
+            closely = replace(options, gap=absolute_gap)
+            return _Asked(engines[case], self.asked, closely, shared[case]).factorized()
 
         return Mixture(found, self.asked, self.options, self.budget, ask=ask, accepts=self._admits).answer()
 
@@ -534,7 +537,6 @@ class _Asked:
             fragment,
             self.models,
             jointly=jointly,
-            gap=self.gap,
             outside=self._outside if fragment.problem.structure.core else None,
         )
 
