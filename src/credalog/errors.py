@@ -170,6 +170,14 @@ class ImpossibleEvidence(CredalogError):
     exit_code = 4
 
 
+def impossible_evidence() -> ImpossibleEvidence:
+    """Return the error of a question that is conditioned on what no model allows."""
+    return ImpossibleEvidence(
+        "every model gives the evidence probability zero",
+        advice="Weaken the evidence, or the sentences that exclude it.",
+    )
+
+
 class Refused(CredalogError):
     """A step of a certificate does not follow."""
 

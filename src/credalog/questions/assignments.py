@@ -28,7 +28,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
+from credalog.errors import (
+    ImpossibleEvidence,
+    InconsistentNetwork,
+    ProblemTooLarge,
+    impossible_evidence,
+    no_model,
+)
 from credalog.methods import intervals
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
@@ -548,7 +554,7 @@ class Assignments:
     def _nothing(self) -> InconsistentNetwork | ImpossibleEvidence:
         if self.given == TRUE:
             return no_model()
-        return ImpossibleEvidence("every model gives the evidence probability zero")
+        return impossible_evidence()
 
 
 def _scaled(limits: Limits, factor: float) -> Limits:

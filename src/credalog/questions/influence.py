@@ -24,7 +24,14 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge, no_model
+from credalog.errors import (
+    CredalogError,
+    ImpossibleEvidence,
+    InconsistentNetwork,
+    ProblemTooLarge,
+    impossible_evidence,
+    no_model,
+)
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
@@ -479,7 +486,7 @@ def measure(
 def _require_model(asked: Question, scenarios: Iterable[Scenario], hulls: list[float]) -> None:
     """Refuse a measurement that no model allows wherever it falls, or at none of the places tried."""
     if not hulls and not (isinstance(asked, Query) and not asked.is_conditional):
-        raise ImpossibleEvidence("every model gives the evidence probability zero")
+        raise impossible_evidence()
     if not hulls:
         raise no_model()
     if all(scenario.answer is None for scenario in scenarios):

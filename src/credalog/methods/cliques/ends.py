@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, ProblemTooLarge, impossible_evidence, no_model
 from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques import other_solvers
 from credalog.methods.cliques.copies import copying_models
@@ -185,10 +185,7 @@ class Ends:
     def _nothing(self) -> CredalogError:
         """Say why there is no point: no model at all, or none that allows the evidence."""
         if self.asked.is_conditional and self.cliques.extends((), self.options, self.budget) is not False:
-            return ImpossibleEvidence(
-                "every model gives the evidence probability zero",
-                advice="Weaken the evidence, or the sentences that exclude it.",
-            )
+            return impossible_evidence()
         return no_model()
 
     def _rechecked(self, finding: Finding, end: End) -> Finding:

@@ -12,7 +12,7 @@ from math import inf, prod
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
+from credalog.errors import CredalogError, InconsistentNetwork, impossible_evidence
 from credalog.methods.answer import Answer, Options
 from credalog.methods.columns.events import WIDEST
 from credalog.methods.columns.generation import Generation, Least, Model
@@ -107,10 +107,7 @@ class _Question:
             return 1.0
         probable = self._generation.minimize(-self._given, self._certain, enough=self._is_probable)
         if not self._is_probable(probable) and self._generation.excludes(self._given):
-            raise ImpossibleEvidence(
-                "every model gives the evidence probability zero",
-                advice="Weaken the evidence, or the sentences that exclude it.",
-            )
+            raise impossible_evidence()
         least = self._generation.minimize(self._given, self._certain).bound
         return round_up(1.0 / least) if least > 0.0 else inf
 

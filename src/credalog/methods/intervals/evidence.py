@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credalog.errors import CredalogError, ImpossibleEvidence, Option
+from credalog.errors import CredalogError, Option, impossible_evidence
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices
 from credalog.methods.intervals.kernels import corner_range, corner_weight
 from credalog.methods.intervals.polytrees import polytree_posterior
@@ -77,7 +77,7 @@ def posterior(
         changes.append(_sweep(graph.arrays, state, order if rounds % 2 else order[::-1].copy()))
     lower, upper = np.empty(len(order)), np.empty(len(order))
     if min(changes) < 0.0 or not _posteriors(graph.arrays, state, lower, upper):
-        raise ImpossibleEvidence("Every model gives the evidence probability zero.")
+        raise impossible_evidence()
     return Posterior(lower, upper, rounds, max(changes[-2:]))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.errors import ImpossibleEvidence, InconsistentNetwork
+from credalog.errors import InconsistentNetwork, impossible_evidence
 from credalog.methods.intervals.factors import Floats
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
@@ -58,7 +58,7 @@ class LinearProgram:
         try:
             inner = LinearProgram(self._within(given), self._budget).range(event[given])
         except InconsistentNetwork:
-            raise _impossible() from None
+            raise impossible_evidence() from None
         return max(low, inner[0]), min(high, inner[1])
 
     def _range(self, event: Event, given: Event, mass: float) -> tuple[float, float]:
@@ -80,7 +80,7 @@ class LinearProgram:
         claim, self._basis = solve(objective, self._box, basis=self._basis, timeout=self._budget.for_solver)
         if claim.outcome is Outcome.INFEASIBLE:
             if self._checker.proves_empty(objective, self._box, claim.multipliers):
-                raise _impossible() if (objective.denominator == 0.0).any() else _inconsistent()
+                raise impossible_evidence() if (objective.denominator == 0.0).any() else _inconsistent()
             return -end.sign * inf
         if claim.outcome is Outcome.STOPPED:
             return -end.sign * inf
@@ -89,10 +89,6 @@ class LinearProgram:
 
 def _inconsistent() -> InconsistentNetwork:
     return InconsistentNetwork("No distribution satisfies the network: bounds near each other contradict.")
-
-
-def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence("Every model gives the evidence probability zero.")
 
 
 def _program(rows: sp.csr_array) -> Program:

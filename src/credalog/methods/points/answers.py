@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.errors import ImpossibleEvidence, ProblemTooLarge
+from credalog.errors import ProblemTooLarge, impossible_evidence
 from credalog.methods.answer import Answer, Options
 from credalog.methods.points.beliefs import Beliefs, Model, beliefs
 from credalog.methods.points.potentials import VANISHING, Rounded, quotient
@@ -159,7 +159,7 @@ class _Points:
         whole = total(given, self.credal.sizes, self.budget)
         part = total([*given, restricted(last, self.observed)], self.credal.sizes, self.budget)
         if not whole:
-            raise _impossible()
+            raise impossible_evidence()
         return _Estimate(float(part / whole), float(part / whole) * UNIT + VANISHING if part else 0.0)
 
     def answer(self, asked: Query, found: _Estimate, options: Options) -> Answer:
@@ -204,7 +204,7 @@ class _Points:
         """Pass over the tables, given the evidence, which must be possible, and more than that."""
         found = beliefs(model, asked, observed={**self.observed, **more}, budget=self.budget)
         if not more and found.mass.is_zero:
-            raise _impossible()
+            raise impossible_evidence()
         return found
 
     def _within(self, belief: Rounded, event: NDArray[Any]) -> _Estimate:
@@ -246,13 +246,6 @@ class _Points:
             parents = tuple(variables[p] for p in self.credal.parents[x])
             self.factors[x] = Factor((variables[x],), parents, self._family(x).values)
         return self.factors[x]
-
-
-def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence(
-        "every model gives the evidence probability zero",
-        advice="Weaken the evidence, or the sentences that exclude it.",
-    )
 
 
 def _none_of(claim: Formula) -> Mapping[Variable, str] | None:

@@ -30,7 +30,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.errors import ImpossibleEvidence, ProblemTooLarge
+from credalog.errors import ProblemTooLarge, impossible_evidence
 from credalog.methods.answer import Answer, Options, last_of
 from credalog.methods.progress import Telling
 from credalog.methods.vertices.ascent import Climber, climb
@@ -508,7 +508,7 @@ def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> No
     # Ones where something is possible: their products cannot be too small for a float.
     support = [Potential(table.scope, np.sign(table.values)) for table in tables]
     if not eliminate(support, marginalize=np.maximum, budget=budget)[0] > 0:
-        raise ImpossibleEvidence("every model gives the evidence probability zero")
+        raise impossible_evidence()
 
 
 def _certain(asked: Question) -> tuple[Extreme, Extreme] | None:
