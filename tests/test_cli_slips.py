@@ -255,6 +255,22 @@ def test_an_answer_that_says_nothing_says_why(ask: Ask):
     assert "d stands in conditions only" in err
 
 
+def test_a_claim_under_one_condition_alone_is_told(ask: Ask):
+    half = "P(a) = 0.5\nP(b | a) >= 0.4\n"
+    _, _, err = ask("query", "P(b | !a)", text=half)
+    assert "b is bounded only given a" in err
+    _, _, err = ask("query", "P(b | a)", text="P(a) <= 0.5\nP(b | a) >= 0.4\n")
+    assert "bounded only" not in err
+
+
+def test_impossible_evidence_has_advice_whoever_finds_it(ask: Ask):
+    for method in ("points", "sets", "factorized"):
+        code, _, err = ask(
+            "query", "P(b | a)", "--method", method, text="P(a) = 0\nP(b | a) = 0.5\nP(b | !a) = 0.5\n"
+        )
+        assert (code, "Weaken the evidence" in err) == (4, True), (method, err)
+
+
 def test_map_lists_all_there_is(ask: Ask):
     _, out, _ = ask("map", "--variables", "a", "--top", "9", "--json")
     assert json.loads(out)["is_complete"]

@@ -1,7 +1,8 @@
 """Why an answer says nothing.
 
 Input: an answer that lies between 0 and 1. Output: reasons in words, where any can be found: an atom that no
-sentence bounds, evidence that may have probability zero, a claim that nothing keeps away from 0 or from 1.
+sentence bounds, or only under a condition, evidence that may have probability zero, a claim that nothing
+keeps away from 0 or from 1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from credalog.errors import CredalogError
-from credalog.network.formulas import Formula, Variable, scope
+from credalog.network.formulas import TRUE, Formula, Variable, scope
 from credalog.network.sentences import Query
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def reasons(engine: Engine, answer: Answer, options: Options) -> Iterator[str]:
     """Yield what explains that an answer says nothing."""
     asked = answer.query
     assert isinstance(asked, Query), "only a probability has reasons"
-    unbounded = list(filter(None, (_unbounded(engine.network, x) for x in scope(asked.claim))))
+    unbounded = list(
+        filter(None, (_unbounded(engine.network, x, given=asked.given) for x in scope(asked.claim)))
+    )
     yield from unbounded
     if asked.is_conditional:
         yield from _of_evidence(engine, asked.given, options)
@@ -31,10 +34,12 @@ def reasons(engine: Engine, answer: Answer, options: Options) -> Iterator[str]:
         yield from _of_claim(engine, asked.claim, options)
 
 
-def _unbounded(network: Network, variable: Variable) -> str:
-    """Say of a variable that no sentence has it in its claim."""
-    if any(variable in sentence.claim_scope for sentence in network.sentences):
-        return ""
+def _unbounded(network: Network, variable: Variable, *, given: Formula) -> str:
+    """Say of a variable that no claim has it, or all claims that do stand under one other condition."""
+    conditions = {sentence.given for sentence in network.sentences if variable in sentence.claim_scope}
+    if conditions:
+        only = conditions.pop()
+        return "" if conditions or only in (TRUE, given) else f"{variable.name} is bounded only given {only}"
     if any(variable in sentence.given_scope for sentence in network.sentences):
         return f"{variable.name} stands in conditions only, and no sentence bounds its own probability"
     return f"no sentence mentions {variable.name}"
