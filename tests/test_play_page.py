@@ -189,6 +189,19 @@ def test_hostile_input_is_shown_as_text(screen: Screen) -> None:
     screen.page.locator(".node").first.click()
     screen.said("#details h3", name)
     assert screen.page.locator("img").count() == 0
+    assert screen.page.locator("#question").get_attribute("placeholder") == f'P("{name}")'
+    name_width, box_width = (
+        screen.page.locator(part).first.bounding_box()["width"]  # type: ignore[index]
+        for part in (".node .name", ".node .box")
+    )
+    assert name_width < box_width
+
+
+def test_a_text_of_mistakes_alone_says_when_its_graph_is_drawn(screen: Screen) -> None:
+    screen.open().write("")
+    screen.said("#picture", "Nothing depends on anything yet")
+    screen.write("0.3::a.")
+    screen.said("#picture", "as soon as the mistakes are mended")
 
 
 def test_a_file_on_the_disk_is_refused(screen: Screen) -> None:
@@ -225,6 +238,9 @@ def test_a_formula_alone_is_a_question(screen: Screen) -> None:
     screen.page.locator("#question").fill("not flu")
     screen.page.locator("#question").press("Enter")
     assert screen.answered("P(not flu)") == ("0.9", "0.95")
+    screen.page.locator("#question").fill("flu -> flu")
+    screen.page.locator("#question").press("Enter")
+    assert screen.answered("P(flu -> flu)") == ("1", "1")
 
 
 def test_a_mistake_in_a_question_is_told(screen: Screen) -> None:

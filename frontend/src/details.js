@@ -38,8 +38,8 @@ const isPlain = (name) => /^[\p{L}_][\p{L}\p{N}_]*'*(\([^"]*\))?$/u.test(name);
 const inQuotes = (name) => `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
 /** Write a name as the language does; the server's names of atoms are written already. */
-const quoted = (name) => (isPlain(name) || name.startsWith('"') ? name : inQuotes(name));
-const quotedValue = (value) => (/^-?\d+$/.test(value) || isPlain(value) ? value : inQuotes(value));
+export const quoted = (name) => (isPlain(name) || name.startsWith('"') ? name : inQuotes(name));
+export const quotedValue = (value) => (/^-?\d+$/.test(value) || isPlain(value) ? value : inQuotes(value));
 
 function names(list, act) {
   return list.flatMap((name, i) => [i ? " " : "", h("button", { class: "name", onclick: () => act.look(name) }, name)]);

@@ -23,8 +23,7 @@ export class Graph {
     this.nodes.clear();
     this.holder.replaceChildren();
     if (!graph || !graph.nodes.length) {
-      this.holder.append(h("p", { class: "empty" }, "Nothing depends on anything yet: write a sentence such as 0.2 <= P(rain) <= 0.4"));
-      this.note("");
+      this.say("Nothing depends on anything yet: write a sentence such as 0.2 <= P(rain) <= 0.4");
       return;
     }
     const observed = new Set(graph.observed);
@@ -39,12 +38,20 @@ export class Graph {
     for (const edge of graph.edges) picture.append(this.line(edge));
     for (const node of graph.nodes) picture.append(node.kind === "brace" ? brace(node) : this.node(node, observed.has(node.name)));
     this.holder.append(picture);
+    for (const name of picture.querySelectorAll(".name")) squeeze(name);
     this.drawn = graph;
     this.fit();
     this.reveal(graph.focus);
     const shown = graph.nodes.filter((node) => isVariable(node)).length;
     this.note(shown < graph.variables ? `${shown} of ${graph.variables.toLocaleString("en")} variables, the nearest to the questions. Choose one to look around it.` : "");
     this.select(this.selected);
+  }
+
+  /** Say why there is no graph. */
+  say(words) {
+    this.drawn = null;
+    this.holder.replaceChildren(h("p", { class: "empty" }, words));
+    this.note("");
   }
 
   /** Let the picture fill its place, within reason: a large one scrolls. */
@@ -143,6 +150,12 @@ export class Graph {
     this.selected = name;
     for (const [each, { group }] of this.nodes) group.classList.toggle("selected", each === name);
   }
+}
+
+/** Keep a name within its box: the server cannot know how wide the letters of this machine are. */
+function squeeze(name) {
+  const room = 2 * name.getAttribute("x") - 10;
+  if (name.getComputedTextLength() > room) for (const [key, value] of [["textLength", room], ["lengthAdjust", "spacingAndGlyphs"]]) name.setAttribute(key, value);
 }
 
 function rect(element, low, high, inner) {

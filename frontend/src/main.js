@@ -2,7 +2,7 @@
 
 import { Card, arrange } from "./answers.js";
 import { Conflict } from "./conflict.js";
-import { showDetails } from "./details.js";
+import { quoted, quotedValue, showDetails } from "./details.js";
 import { $, announce, h, settled } from "./dom.js";
 import { dialogs, gallery, theme } from "./furniture.js";
 import { Editor } from "./editor.js";
@@ -113,6 +113,7 @@ class Playground {
     if (mistakes.length) {
       this.summary(`${mistakes.length} mistake${mistakes.length === 1 ? "" : "s"}`, true);
       this.graph.fade();
+      if (!this.graph.nodes.size) this.graph.say("The graph is drawn as soon as the mistakes are mended.");
       return;
     }
     this.found = found;
@@ -389,7 +390,7 @@ function drawnNames({ nodes, focus }) {
 /** Suggest a question about the model. */
 function suggested({ graph, values }) {
   const [first, second] = (graph?.nodes ?? []).filter((node) => node.kind !== "formula" && node.kind !== "brace").map((node) => node.name);
-  const atom = (name) => (values?.[name] ? `${name} = ${values[name][0]}` : name);
+  const atom = (name) => (values?.[name] ? `${quoted(name)} = ${quotedValue(values[name][0])}` : quoted(name));
   if (!first) return "P(a | b)";
   return second ? `P(${atom(second)} | ${atom(first)})` : `P(${atom(first)})`;
 }
@@ -414,7 +415,7 @@ async function main() {
   $("#ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const words = $("#question").value.trim();
-    playground.ask(/^[PE]\s*\(|[-+*/]/.test(words) ? words : words && `P(${words})`);
+    playground.ask(/\bP\s*\(|(^|[-+*/])\s*E\s*\(/.test(words) ? words : words && `P(${words})`);
     $("#question").value = "";
   });
   $("#formulas").addEventListener("change", () => playground.read());

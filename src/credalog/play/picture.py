@@ -21,8 +21,11 @@ __all__ = ["picture"]
 
 Edge: TypeAlias = tuple[int, int]
 
-LETTERS, SMALL, ROOM, LEAST, HEIGHT = 13.5, 12.5, 22.0, 104.0, 52.0
-"""The sizes of letters, what a node needs beside its name, and the room for an interval below it."""
+LETTERS, SMALL, ROOM, LEAST, HEIGHT = 15.5, 12.5, 22.0, 104.0, 52.0
+"""The sizes of letters, what a node needs beside its name, and the room for an interval below it.
+
+The page writes names at 13.5, but bold, which is wider.
+"""
 
 LONGEST = 32
 """A longer name loses its middle."""
