@@ -299,6 +299,12 @@ def test_what_was_observed_joins_the_condition(served: Served) -> None:
     assert answer["lower"] == pytest.approx(8 / 27, abs=1e-6)
 
 
+def test_an_observation_that_the_model_no_longer_knows_is_named_as_one(served: Served) -> None:
+    told = served.ask("P(a) = 0.5\n", question="P(a)", given=["fever"])
+    failed = next(event for event in told if event["event"] == "failed")
+    assert failed["message"].endswith("fever was observed, and there is no fever")
+
+
 def test_all_marginals_are_found(served: Served) -> None:
     found = {one["name"]: one for one in served.ask(COUGH, "marginals") if one["event"] == "marginal"}
     assert list(found) == ["flu", "cold", "fever", "cough"]

@@ -120,7 +120,7 @@ export class Card {
     this.greatest.textContent = answer.greatest === undefined ? "1" : answer.greatest === null ? "∞" : String(answer.greatest);
     const [word, meaning] = STATUS[answer.status] ?? [answer.status.toLowerCase(), ""];
     this.element.dataset.status = word;
-    this.status.replaceChildren(h("strong", {}, word), ` ${meaning} `, h("span", { class: "quiet" }, `${answer.seconds.toFixed(2)} s`));
+    this.status.replaceChildren(h("strong", {}, word), ` ${meaning} `, h("span", { class: "quiet" }, `${answer.seconds.toFixed(2)}\u00a0s`));
     const longer = Math.min(4 * this.seconds, LONGEST);
     if (answer.status !== "EXACT" && longer > this.seconds) {
       this.status.append(" ", h("button", { class: "again", onclick: () => this.act.again(this, longer) }, `Look for ${longer} s`));

@@ -66,11 +66,11 @@ export class Graph {
     picture.setAttribute("height", height * scale);
   }
 
-  /** Scroll a large picture to the variable it is drawn around. */
+  /** Scroll a large picture to the variable it is drawn around, or else to the first from above. */
   reveal(name) {
-    const node = this.drawn.nodes.find((each) => each.name === name);
+    const highest = this.drawn.nodes.reduce((one, other) => (other.y < one.y ? other : one));
+    const node = this.drawn.nodes.find((each) => each.name === name) ?? highest;
     const picture = this.holder.querySelector("svg");
-    if (!node) return;
     const scale = picture.getAttribute("width") / this.drawn.width;
     this.holder.scrollTo(node.x * scale - this.holder.clientWidth / 2, node.y * scale - this.holder.clientHeight / 2);
   }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from credalog.errors import CredalogError, Place
+from credalog.errors import CredalogError, Place, UnknownName
 from credalog.lcn import LCN
 from credalog.play.limits import MOST_FILES
 from credalog.text.parse import read
@@ -50,8 +50,13 @@ class Page:
         """Return the model, given what was observed."""
         model = self.stated()
         for observed in self.given:
-            # What is wrong with it is said of the words that were typed.
-            model.formula(observed)
+            # What is wrong with it is said of the words that were typed, or that the model no longer has.
+            try:
+                model.formula(observed)
+            except UnknownName as error:
+                raise UnknownName(
+                    f"{observed} was observed, and {error.message}", advice="Forget what was observed."
+                ) from None
         return model.with_evidence(*self.given) if self.given else model
 
     def line(self, place: Place) -> str:
