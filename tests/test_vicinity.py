@@ -68,5 +68,7 @@ def test_a_vicinity_closes_what_the_whole_ladder_closes(seed: int, monkeypatch: 
     whole = sets.query(network, query, Options(tolerance=1e-3, timeout=60.0))
     assert near.status is whole.status is Status.EXACT
     for one, other in ((near, whole), (whole, near)):
+        assert other.lower_witnessed is not None
+        assert other.upper_witnessed is not None
         assert one.lower <= other.lower_witnessed
         assert other.upper_witnessed <= one.upper
