@@ -12,6 +12,7 @@ from credal_drawing import draw_intervals
 from credalog import parse
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
+from credalog.methods.vertices.disagreement import losses
 from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.interval_slopes import Layout, advantages, upward
 from credalog.network.formulas import Is, Variable, conjunction
@@ -117,9 +118,10 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
     order = clusters(relevant.parents, asked.observed, credal.sizes)
     layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
     boxes = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    nodes = {x: (low[None], high[None]) for x, (low, high) in boxes.items()}
     trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
-    passed = upward(layout, boxes, event, trial, Budget.of())
-    least = advantages(layout, boxes, passed, Budget.of())
+    passed = upward(layout, nodes, event, trial, Budget.of())
+    least = advantages(layout, nodes, passed, Budget.of())
     for _ in range(5):
         theta = {x: _inside(rng, *box) for x, box in boxes.items()}
         low, high = passed.total(layout)
@@ -131,7 +133,31 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
                 unit[place] = 1.0
                 slopes[place] = _score(layout, {**theta, x: unit}, event, trial)
             differences = slopes[..., :, None] - slopes[..., None, :]
-            assert (differences >= least[x] - 1e-12 * np.abs(slopes).max(initial=0.0)).all()
+            assert (differences >= least[x][0] - 1e-12 * np.abs(slopes).max(initial=0.0)).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_contexts_lose_by_agreeing_is_what_the_bound_exceeds_a_model_by(seed: int) -> None:
+    # Of one imprecise block alone: with all contexts agreed on its best distribution the bound is attained.
+    rng = np.random.default_rng(seed)
+    network = draw_intervals(rng, 6, 1)
+    credal, asked = _asked(network, _random_query(rng, network, 3))
+    if asked.target in asked.observed:
+        return
+    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    order = clusters(relevant.parents, asked.observed, credal.sizes)
+    layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
+    boxes = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    nodes = {x: (low[None], high[None]) for x, (low, high) in boxes.items()}
+    trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
+    passed = upward(layout, nodes, event, trial, Budget.of())
+    lost = sum(float(loss.sum()) for loss in losses(layout, nodes, passed).values())
+    # Points are their own ends.
+    firsts = [{x: box[end][..., 0] for x, box in boxes.items()} for end in (0, 1)]
+    models = [{x: np.stack([p, 1.0 - p], axis=-1) for x, p in first.items()} for first in firsts]
+    best = max(_score(layout, theta, event, trial) for theta in models)
+    assert lost >= -1e-12
+    assert float(passed.total(layout)[1][0]) - lost == pytest.approx(best, abs=1e-9)
 
 
 def _inside(rng: np.random.Generator, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -1,13 +1,17 @@
 """How a posterior's score depends on each conditional probability: bounds on all slopes at once.
 
-Input: an interval for every entry of the relevant tables, and a trial value t. Output: bounds on
-G = P(event, evidence) - t P(evidence), and for each block (a family in one configuration of its parents) and
-each two of its values a lower bound on how much more G grows with the one than with the other.
+Input: for some nodes of a search an interval for every entry of the relevant tables, and a trial value t.
+Output: for each node bounds on G = P(event, evidence) - t P(evidence), and for each block (a family in one
+configuration of its parents) and each two of its values a lower bound on how much more G grows with the one
+than with the other.
 
 Variables are summed out children first, and every message is an interval: `upward`. The weight of a message
 in G is an interval too, found on the way back (`_Weights`; Darwiche, 2003, with intervals for numbers). All
 are moved outwards at every step by what roundings may amount to: a share of the sum of all magnitudes, what a
 knapsack may be off by (see `greedy`), and more than underflow can take.
+
+All arrays carry the nodes on their first axis: a step costs little more for a hundred of them than for one.
+The other axes are sorted by the time of elimination, the first to go last: messages fit by stretching.
 """
 
 from __future__ import annotations
@@ -23,17 +27,16 @@ import numpy as np
 from credalog.methods.vertices.greedy import DRIFT, VANISHING
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
-from credalog.tables.elimination import Potential, combined
 from credalog.tables.interval_sets import greatest_sum
 from credalog.trusted.rounding import relative_error
 
 __all__ = ["Boxes", "Ends", "Layout", "Upward", "advantages", "upward"]
 
 Ends: TypeAlias = tuple[Array, Array]
-"""The least and the greatest values of a table."""
+"""The least and the greatest values of a table; the first axis runs over nodes of a search."""
 
 Boxes: TypeAlias = Mapping[int, Ends]
-"""For each family the least and the greatest probabilities: axes are its parents, then itself."""
+"""For each family the least and the greatest probabilities: axes are nodes, its parents, then itself."""
 
 OPERATIONS = 64
 """More roundings than one number undergoes in one step, sums apart."""
@@ -46,6 +49,8 @@ class Step:
     variable: int
     scope: tuple[int, ...]
     entering: tuple[int, ...]
+    shape: tuple[int, ...]
+    """The axes of all that meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,12 @@ class Layout:
     sizes: Sequence[int]
     steps: tuple[Step, ...]
     scopes: Mapping[int, tuple[int, ...]]
+    stretched: Mapping[int, tuple[int, ...]]
+    """The axes of each message where it enters, length one where it lacks one."""
+    axes: Mapping[int, tuple[int, ...]]
+    """The places of the parents of each family, in the order of elimination."""
+    along: Mapping[int, tuple[int, ...]]
+    """The axes of each unobserved family in its step, length one along the context."""
 
     @classmethod
     def of(
@@ -69,27 +80,61 @@ class Layout:
         order: Iterable[int],
     ) -> Layout:
         """Lay out an order of elimination."""
-        waiting = {x: tuple(parents[x]) for x in parents if x in observed}
-        scopes, steps = dict(waiting), []
-        for x in order:
+        going = tuple(order)
+        rank = {x: -position for position, x in enumerate(going)}
+        axes = {x: tuple(sorted(range(len(of)), key=lambda i: rank[of[i]])) for x, of in parents.items()}
+        waiting = {x: tuple(parents[x][i] for i in axes[x]) for x in parents if x in observed}
+        scopes, stretched, steps = dict(waiting), dict[int, tuple[int, ...]](), list[Step]()
+        for x in going:
             entering = tuple(m for m, scope in waiting.items() if x in scope)
-            met = dict.fromkeys([*parents[x], *(y for m in entering for y in waiting.pop(m) if y != x)])
-            steps.append(Step(x, (*met, x), entering))
-            waiting[x] = scopes[x] = tuple(met)
-        return cls(target, parents, observed, sizes, tuple(steps), scopes)
+            met = {*parents[x], *(y for m in entering for y in waiting.pop(m))} - {x}
+            scope = (*sorted(met, key=rank.__getitem__), x)
+            steps.append(Step(x, scope, entering, tuple(sizes[y] for y in scope)))
+            for m in entering:
+                stretched[m] = tuple(sizes[y] if y in scopes[m] else 1 for y in scope)
+            waiting[x] = scopes[x] = scope[:-1]
+        along = {
+            s.variable: tuple(sizes[y] if y in (*parents[s.variable], s.variable) else 1 for y in s.scope)
+            for s in steps
+        }
+        return cls(target, parents, observed, sizes, tuple(steps), scopes, stretched, axes, along)
 
     @property
     def cells(self) -> int:
         """Return how many pairs of values are compared in all contexts together."""
-        return sum(prod(self.shape(step)) * self.sizes[step.variable] for step in self.steps)
+        return sum(prod(step.shape) * self.sizes[step.variable] for step in self.steps)
 
-    def shape(self, step: Step) -> tuple[int, ...]:
-        """Return the axes of all that meets at a step."""
-        return tuple(self.sizes[y] for y in step.scope)
+    def context(self, step: Step) -> tuple[int, ...]:
+        """Return the axes of a step that are no parents of its variable."""
+        own = self.parents[step.variable]
+        return tuple(1 + i for i, y in enumerate(step.scope[:-1]) if y not in own)
 
-    def family(self, x: int) -> tuple[int, ...]:
-        """Return the axes of a table."""
-        return (*self.parents[x], x)
+    def missing(self, step: Step, m: int) -> tuple[int, ...]:
+        """Return the axes of a step that a message does not have."""
+        return tuple(1 + i for i, y in enumerate(step.scope) if y not in self.scopes[m])
+
+    def entering(self, m: int, messages: Mapping[int, Ends]) -> Ends:
+        """Give a message the axes of the step that it enters."""
+        low, high = (ends.reshape(len(ends), *self.stretched[m]) for ends in messages[m])
+        return low, high
+
+    def leaf(self, x: int, box: Ends) -> Ends:
+        """Return the message of an observed variable."""
+        order = (0, *(1 + i for i in self.axes[x]))
+        low, high = (np.transpose(ends[..., self.observed[x]], order) for ends in box)
+        return low, high
+
+    def box(self, x: int, box: Ends) -> Ends:
+        """Give the intervals of a family the axes of its step."""
+        order = (0, *(1 + i for i in self.axes[x]), 1 + len(self.axes[x]))
+        low, high = (np.transpose(ends, order).reshape(len(ends), *self.along[x]) for ends in box)
+        return low, high
+
+    def own_order(self, x: int, values: Array) -> Array:
+        """Give what is known of the blocks of a family the order of its parents; more axes may follow."""
+        parents = len(self.axes[x])
+        back = (1 + int(i) for i in np.argsort(self.axes[x]))
+        return np.transpose(values, (0, *back, *range(1 + parents, values.ndim)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,39 +147,30 @@ class Upward:
     score: Ends
     """The event minus the trial value, on the axis of the query's variable."""
 
-    def total(self, layout: Layout) -> tuple[float, float]:
-        """Return bounds on G."""
-        least, most = self.messages[layout.steps[-1].variable]
-        return float(least), float(most)
+    def total(self, layout: Layout) -> Ends:
+        """Return bounds on G at each node."""
+        return self.messages[layout.steps[-1].variable]
 
 
 def upward(layout: Layout, boxes: Boxes, event: Array, trial: float, budget: Budget) -> Upward:
     """Sum out all variables."""
     score = (np.nextafter(event - trial, -2.0), np.nextafter(event - trial, 2.0))
-    messages: dict[int, Ends] = {}
-    for x, state in layout.observed.items():
-        if x in layout.parents:
-            messages[x] = boxes[x][0][..., state], boxes[x][1][..., state]
+    messages = {x: layout.leaf(x, boxes[x]) for x in layout.parents if x in layout.observed}
     products: dict[int, Ends] = {}
     asking: set[int] = set()
     for step in layout.steps:
         budget.require_time()
         x = step.variable
-        plain = [_stretched(layout, m, messages, step.scope) for m in step.entering if m not in asking]
-        met = reduce(_times_plain, plain, (np.ones([1] * len(step.scope)),) * 2)
+        plain = [layout.entering(m, messages) for m in step.entering if m not in asking]
+        met = reduce(_times_plain, plain, (np.ones([1] * (1 + len(step.scope))),) * 2)
         signed = next((m for m in step.entering if m in asking), None)
         if signed is not None or x == layout.target:
-            factor = score if signed is None else _stretched(layout, signed, messages, step.scope)
+            factor = score if signed is None else layout.entering(signed, messages)
             met = _times_plain(factor, met)
             asking.add(x)
         products[x] = met
         messages[x] = _summed(layout, step, boxes[x], met, is_signed=x in asking)
     return Upward(messages, products, frozenset(asking), score)
-
-
-def _stretched(layout: Layout, m: int, messages: Mapping[int, Ends], scope: tuple[int, ...]) -> Ends:
-    low, high = (combined([Potential(layout.scopes[m], ends)], scope) for ends in messages[m])
-    return low, high
 
 
 def _times_plain(left: Ends, right: Ends) -> Ends:
@@ -153,14 +189,9 @@ def _magnitude(ends: Ends) -> Array:
     return np.maximum(np.abs(ends[0]), np.abs(ends[1]))
 
 
-def _box(layout: Layout, x: int, box: Ends, scope: tuple[int, ...]) -> Ends:
-    low, high = (combined([Potential(layout.family(x), ends)], scope) for ends in box)
-    return low, high
-
-
 def _summed(layout: Layout, step: Step, box: Ends, met: Ends, *, is_signed: bool) -> Ends:
     """Sum a variable out: in each context the least and the greatest that some distribution makes of it."""
-    low, high = _box(layout, step.variable, box, step.scope)
+    low, high = layout.box(step.variable, box)
     size, magnitude = high.shape[-1], _magnitude(met)
     drift = (np.minimum(DRIFT * size, high - low) * magnitude).sum(axis=-1)
     share = relative_error(OPERATIONS * size + 2 * len(step.entering))
@@ -172,33 +203,36 @@ def _summed(layout: Layout, step: Step, box: Ends, met: Ends, *, is_signed: bool
 def advantages(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> dict[int, Array]:
     """Bound from below how much more G grows with one value than with another, for every block.
 
-    The last two axes are the values compared; a value beside itself has no advantage.
+    The axes are nodes, parents, and the two values compared; a value beside itself has no advantage.
     """
     weights = _Weights(layout, boxes, passed, budget).found
     found = {}
     for x in layout.parents:
         budget.require_time()
         if x in layout.observed:
-            found[x] = _of_observed(weights[x], boxes[x][0].shape[-1], layout.observed[x])
+            found[x] = _of_observed(layout, x, weights[x], boxes[x][0].shape[-1])
     for step in layout.steps:
         budget.require_time()
         found[step.variable] = _compared(layout, step, weights[step.variable], passed)
     return found
 
 
-def _of_observed(weight: Ends, size: int, state: int) -> Array:
+def _of_observed(layout: Layout, x: int, weight: Ends, size: int) -> Array:
     """Compare the values of an observed variable: only one of them counts at all."""
-    found = np.zeros((*weight[0].shape, size, size))
-    found[..., state, :] = weight[0][..., None]
-    found[..., :, state] = -weight[1][..., None]
+    state = layout.observed[x]
+    least, most = (layout.own_order(x, ends) for ends in weight)
+    found = np.zeros((*least.shape, size, size))
+    found[..., state, :] = least[..., None]
+    found[..., :, state] = -most[..., None]
     found[..., state, state] = 0.0
     return found
 
 
 def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array:
     """Compare the values of a variable in all contexts, and add these up."""
-    x, scope = step.variable, step.scope
-    low, high = (np.broadcast_to(ends, layout.shape(step)) for ends in passed.products[x])
+    x, context = step.variable, layout.context(step)
+    nodes = max(len(ends) for ends in (*passed.products[x], *weight))
+    low, high = (np.broadcast_to(ends, (nodes, *step.shape)) for ends in passed.products[x])
     difference = low[..., :, None] - high[..., None, :]
     least, most = (ends[..., None, None] for ends in weight)
     if x in passed.asking:
@@ -206,14 +240,11 @@ def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array
     else:
         other = high[..., :, None] - low[..., None, :]
         worst = _times((least, most), (difference, other))[0]
-    context = tuple(i for i, y in enumerate(scope[:-1]) if y not in layout.parents[x])
-    terms = prod(layout.sizes[scope[i]] for i in context)
+    terms = prod(step.shape[i - 1] for i in context)
     magnitude = (_magnitude(weight)[..., None] * _magnitude((low, high))).sum(axis=context)
     both = magnitude[..., :, None] + magnitude[..., None, :]
     slack = relative_error(OPERATIONS + terms) * both + VANISHING
-    kept = [y for i, y in enumerate(scope[:-1]) if i not in context]
-    order = [kept.index(p) for p in layout.parents[x]]
-    found = np.transpose(worst.sum(axis=context) - slack, (*order, len(order), len(order) + 1))
+    found = layout.own_order(x, worst.sum(axis=context) - slack)
     values = np.arange(found.shape[-1])
     found[..., values, values] = 0.0
     return found
@@ -224,7 +255,7 @@ class _Weights:
 
     def __init__(self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> None:
         self._layout, self._boxes, self._passed = layout, boxes, passed
-        self.found: dict[int, Ends] = {layout.steps[-1].variable: (np.ones(()), np.ones(()))}
+        self.found: dict[int, Ends] = {layout.steps[-1].variable: (np.ones(1), np.ones(1))}
         for step in reversed(layout.steps):
             budget.require_time()
             self._back(step)
@@ -233,12 +264,12 @@ class _Weights:
         """Find the weights of the messages that enter a step."""
         layout, passed, x = self._layout, self._passed, step.variable
         least, most = self.found[x]
-        inner = _times_plain((least[..., None], most[..., None]), _box(layout, x, self._boxes[x], step.scope))
+        inner = _times_plain((least[..., None], most[..., None]), layout.box(x, self._boxes[x]))
         for m in step.entering:
             product = inner
             for other in step.entering:
                 if other != m and other not in passed.asking:
-                    product = _times_plain(product, _stretched(layout, other, passed.messages, step.scope))
+                    product = _times_plain(product, layout.entering(other, passed.messages))
             if m not in passed.asking and x in passed.asking:
                 product = _times(product, self._signed(step))
             self.found[m] = self._gathered(step, m, product)
@@ -249,19 +280,16 @@ class _Weights:
         signed = next((m for m in step.entering if m in passed.asking), None)
         if signed is None:
             return passed.score
-        return _stretched(self._layout, signed, passed.messages, step.scope)
+        return self._layout.entering(signed, passed.messages)
 
     def _gathered(self, step: Step, m: int, product: Ends) -> Ends:
-        """Sum over what a message does not mention, and give it back its own axes."""
-        layout, scope = self._layout, self._layout.scopes[m]
-        missing = tuple(i for i, y in enumerate(step.scope) if y not in scope)
-        kept = [y for y in step.scope if y in scope]
-        order = [kept.index(y) for y in scope]
+        """Sum over what a message does not mention."""
+        missing = self._layout.missing(step, m)
         low, high, magnitude = (
-            np.broadcast_to(ends, layout.shape(step)).sum(axis=missing).transpose(order)
+            np.broadcast_to(ends, (len(ends), *step.shape)).sum(axis=missing)
             for ends in (*product, _magnitude(product))
         )
-        terms = prod(layout.sizes[step.scope[i]] for i in missing)
+        terms = prod(step.shape[i - 1] for i in missing)
         slack = relative_error(OPERATIONS + 2 * len(step.entering) + terms) * magnitude + VANISHING
         low = low - slack
         return (np.maximum(low, 0.0) if m in self._passed.asking else low), high + slack
