@@ -136,14 +136,12 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
             assert (differences >= least[x][0] - 1e-12 * np.abs(slopes).max(initial=0.0)).all()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [100, 133, 179, 183, 230, 288, 363, 379, 393, 552])
 def test_what_contexts_lose_by_agreeing_is_what_the_bound_exceeds_a_model_by(seed: int) -> None:
-    # Of one imprecise block alone: with all contexts agreed on its best distribution the bound is attained.
+    # One block is imprecise, and draws are taken in which its contexts disagree.
     rng = np.random.default_rng(seed)
     network = draw_intervals(rng, 6, 1)
-    credal, asked = _asked(network, _random_query(rng, network, 3))
-    if asked.target in asked.observed:
-        return
+    credal, asked = _asked(network, _random_query(rng, network, 4))
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     order = clusters(relevant.parents, asked.observed, credal.sizes)
     layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
@@ -156,7 +154,7 @@ def test_what_contexts_lose_by_agreeing_is_what_the_bound_exceeds_a_model_by(see
     firsts = [{x: box[end][..., 0] for x, box in boxes.items()} for end in (0, 1)]
     models = [{x: np.stack([p, 1.0 - p], axis=-1) for x, p in first.items()} for first in firsts]
     best = max(_score(layout, theta, event, trial) for theta in models)
-    assert lost >= -1e-12
+    assert lost > 1e-5
     assert float(passed.total(layout)[1][0]) - lost == pytest.approx(best, abs=1e-9)
 
 
