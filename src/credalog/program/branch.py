@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush, nsmallest
+from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from typing import Generic, TypeVar
@@ -105,12 +105,26 @@ class BranchAndBound(Generic[L]):
         at_most: int,
     ) -> None:
         """Explore the weakest leaves together and put what became of all in their place."""
-        first, *others = nsmallest(at_most, self._open)
-        taken = [first, *(entry for entry in others if entry.bound < enough())]
-        explored = explore([(entry.bound, entry.leaf) for entry in taken])
-        for _ in taken:
-            heappop(self._open)
+        taken = self._weakest(enough, at_most)
+        try:
+            explored = explore([(entry.bound, entry.leaf) for entry in taken])
+        except BaseException:
+            for entry in taken:
+                heappush(self._open, entry)
+                del self._taken[entry.number]
+            raise
         self._replace(explored, enough)
+        for entry in taken:
+            del self._taken[entry.number]
+
+    def _weakest(self, enough: Callable[[], float], at_most: int) -> list[_Open[L]]:
+        """Take the weakest leaves; each counts as open without a break, whenever Ctrl-C may come."""
+        taken: list[_Open[L]] = []
+        while self._open and len(taken) < at_most and (not taken or self._open[0].bound < enough()):
+            weakest = self._open[0]
+            self._taken[weakest.number] = weakest
+            taken.append(heappop(self._open))
+        return taken
 
     def _replace(self, explored: Explored[L], enough: Callable[[], float]) -> None:
         self.closed = min(self.closed, explored.closed)
