@@ -12,15 +12,18 @@ from credal_drawing import draw_intervals
 from credalog import parse
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
-from credalog.methods.vertices.disagreement import losses
+from credalog.methods.vertices.ascent import Climber, climb
+from credalog.methods.vertices.boxes import Closing, _parts
 from credalog.methods.vertices.elimination import clusters
-from credalog.methods.vertices.interval_slopes import Layout, advantages, upward
+from credalog.methods.vertices.interval_slopes import Layout, slopes, upward
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.tables.credal import CredalNetwork, Question, ask, credal_network
+from credalog.tables.interval_sets import filled, greatest_sum, interval_vertices
 from oracle import Verdict
 from vertex_oracle import strong_extension
 
@@ -38,9 +41,8 @@ def _proved(network: Network, query: Query, tolerance: float) -> tuple[float, fl
     credal, asked = _asked(network, query)
     first = sets._loose(credal, asked, Budget.of(20.0))
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.2))
-    lower, upper = sets._decided(
-        credal, asked, layout, first, (0.0, 1.0), tolerance, Budget.of(4.0), Telling(None)
-    )
+    closings = sets._closings(credal, asked, layout, first, (0.0, 1.0), tolerance)
+    lower, upper = sets._decided(first, closings, Budget.of(4.0), Telling(None))
     return lower.endpoint.bound, upper.endpoint.bound
 
 
@@ -117,45 +119,27 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     order = clusters(relevant.parents, asked.observed, credal.sizes)
     layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
-    boxes = {x: credal.ranges(x, asked.observed) for x in relevant.families}
-    nodes = {x: (low[None], high[None]) for x, (low, high) in boxes.items()}
+    whole = {x: credal.ranges(x, asked.observed) for x in relevant.families}
+    # Two nodes at once: all models, and one alone.
+    points = {x: _inside(rng, *box) for x, box in whole.items()}
+    boxes = {x: (np.stack([low, points[x]]), np.stack([high, points[x]])) for x, (low, high) in whole.items()}
     trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
-    passed = upward(layout, nodes, event, trial, Budget.of())
-    least = advantages(layout, nodes, passed, Budget.of())
-    for _ in range(5):
-        theta = {x: _inside(rng, *box) for x, box in boxes.items()}
-        low, high = passed.total(layout)
+    passed = upward(layout, boxes, event, trial, Budget.of())
+    least = slopes(layout, boxes, passed, Budget.of()).advantage
+    for node, theta in [
+        *((0, {x: _inside(rng, *box) for x, box in whole.items()}) for _ in range(5)),
+        (1, points),
+    ]:
+        low, high = (ends[node] for ends in passed.total(layout))
         assert low <= _score(layout, theta, event, trial) <= high
         for x, table in theta.items():
-            slopes = np.empty(table.shape)
+            true = np.empty(table.shape)
             for place in np.ndindex(table.shape):
                 unit = np.zeros(table.shape)
                 unit[place] = 1.0
-                slopes[place] = _score(layout, {**theta, x: unit}, event, trial)
-            differences = slopes[..., :, None] - slopes[..., None, :]
-            assert (differences >= least[x][0] - 1e-12 * np.abs(slopes).max(initial=0.0)).all()
-
-
-@pytest.mark.parametrize("seed", [100, 133, 179, 183, 230, 288, 363, 379, 393, 552])
-def test_what_contexts_lose_by_agreeing_is_what_the_bound_exceeds_a_model_by(seed: int) -> None:
-    # One block is imprecise, and draws are taken in which its contexts disagree.
-    rng = np.random.default_rng(seed)
-    network = draw_intervals(rng, 6, 1)
-    credal, asked = _asked(network, _random_query(rng, network, 4))
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
-    order = clusters(relevant.parents, asked.observed, credal.sizes)
-    layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
-    boxes = {x: credal.ranges(x, asked.observed) for x in relevant.families}
-    nodes = {x: (low[None], high[None]) for x, (low, high) in boxes.items()}
-    trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
-    passed = upward(layout, nodes, event, trial, Budget.of())
-    lost = sum(float(loss.sum()) for loss in losses(layout, nodes, passed).values())
-    # Points are their own ends.
-    firsts = [{x: box[end][..., 0] for x, box in boxes.items()} for end in (0, 1)]
-    models = [{x: np.stack([p, 1.0 - p], axis=-1) for x, p in first.items()} for first in firsts]
-    best = max(_score(layout, theta, event, trial) for theta in models)
-    assert lost > 1e-5
-    assert float(passed.total(layout)[1][0]) - lost == pytest.approx(best, abs=1e-9)
+                true[place] = _score(layout, {**theta, x: unit}, event, trial)
+            differences = true[..., :, None] - true[..., None, :]
+            assert (differences >= least[x][node] - 1e-12 * np.abs(true).max(initial=0.0)).all()
 
 
 def _inside(rng: np.random.Generator, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -176,6 +160,77 @@ def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, tria
         factors = (t[(*(world[p] for p in layout.parents[x]), world[x])] for x, t in theta.items())
         total += prod(factors) * (event[world[layout.target]] - trial)
     return total
+
+
+def _proved_from_afar(network: Network, query: Query, end: End, tolerance: float) -> float:
+    """Return what the search proves where it begins at a model near the other end."""
+    credal, asked = _asked(network, query)
+    climber = Climber.of(credal, asked)
+    start = climb(climber.towards(end.opposite), budget=Budget.of(5.0))
+    assert start is not None
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    closing = Closing(climber.towards(end), layout, start, 1.0, tolerance)
+    closing.run(Budget.of(4.0), lambda bound, leaves: None)
+    return closing.bound if end is End.UPPER else 1.0 - closing.bound
+
+
+# What was narrowed for one trial value was once kept for the next: bounds of seeds 27 and 69 were false.
+@pytest.mark.parametrize("seed", [27, 69, *range(100, 112)])
+def test_no_vertex_passes_what_is_proved_from_a_poor_model(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = draw_intervals(rng, int(rng.integers(4, 8)), 8)
+    chosen = rng.permutation(len(network.variables))[: rng.integers(2, 4)]
+    atoms = [network.variables[i].is_(rng.choice(network.variables[i].values)) for i in chosen]
+    query = Query(atoms[0], conjunction(atoms[1:]))
+    truth = strong_extension(network, query)
+    if truth.verdict is not Verdict.ANSWERED:
+        return
+    for tolerance in (1e-2, 1e-3):
+        assert Fraction(_proved_from_afar(network, query, End.LOWER, tolerance)) <= truth.lower
+        assert truth.upper <= Fraction(_proved_from_afar(network, query, End.UPPER, tolerance))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_vertex_of_a_block_is_in_one_of_its_parts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    row = _extreme_row(rng, int(rng.integers(2, 6)))
+    by = Fraction(1, int(rng.choice([4, 50, 10**6])))
+    # Ends that are floats, so that the vertices are those of the search's own numbers.
+    low = [Fraction(float(max(p - by, Fraction(0)))) for p in row]
+    high = [Fraction(float(min(p + by, Fraction(1)))) for p in row]
+    vertices = interval_vertices(low, high, most=1000)
+    assert vertices
+    ends = (np.array([float(p) for p in end]) for end in (low, high))
+    parts = list(_parts(*ends, 0, None))
+    for vertex in vertices:
+        assert any(_holds(part, vertex) for part in parts)
+    # Of an observed variable both ends of what its state may have are kept.
+    ends = (np.array([float(p) for p in end]) for end in (low, high))
+    state = int(rng.integers(len(row)))
+    cuts = [(part[0][state], part[1][state]) for part in _parts(*ends, 0, state)]
+    for reached in (min(v[state] for v in vertices), max(v[state] for v in vertices)):
+        assert any(Fraction(a) <= reached <= Fraction(b) for a, b in cuts)
+
+
+def _holds(part: tuple[np.ndarray, np.ndarray], vertex: tuple[Fraction, ...]) -> bool:
+    return all(Fraction(a) <= p <= Fraction(b) for a, p, b in zip(part[0], vertex, part[1], strict=True))
+
+
+@pytest.mark.parametrize("size", range(2, 10))
+def test_the_greatest_sum_is_that_of_the_best_vertex(size: int) -> None:
+    rng = np.random.default_rng(size)
+    low, high, score = np.empty((6, 1, size)), np.empty((6, 1, size)), rng.integers(-3, 4, size=(6, 5, size))
+    vertices = []
+    for i in range(6):
+        row = _extreme_row(rng, size)
+        ends = [max(p - Fraction(1, 20), Fraction(0)) for p in row], [p + Fraction(1, 30) for p in row]
+        vertices.append(interval_vertices(*ends, most=10**5))
+        low[i, 0], high[i, 0] = ([float(p) for p in end] for end in ends)
+    theta, most = filled(low, high, score.astype(float)), greatest_sum(low, high, score.astype(float))
+    for i, j in np.ndindex(6, 5):
+        best = max(sum(int(s) * p for s, p in zip(score[i, j], v, strict=True)) for v in vertices[i])
+        assert most[i, j] == pytest.approx(float(best), abs=1e-12)
+        assert float((theta[i, j] * score[i, j]).sum()) == pytest.approx(float(best), abs=1e-12)
 
 
 def test_a_model_that_is_met_on_the_way_moves_the_goal() -> None:

@@ -6,7 +6,7 @@ import json
 from copy import deepcopy
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import pytest
 import credalog
 from credalog import LCN, CredalogError
 from credalog.cli import main
-from credalog.verify import Refused, verify
+from credalog.errors import Refused
+from credalog.verify import verify
 
 CONFORMANCE = Path(__file__).parent / "conformance"
 
@@ -157,3 +158,108 @@ def test_odd_lines_are_refused_without_a_traceback(line, tmp_path, capsys):
     out.write_text(f"{json.dumps(head)}\n{line}\n", encoding="utf-8", errors="surrogatepass")
     assert main(["verify", str(model), str(out)]) in (2, 5)
     assert "every model" not in capsys.readouterr().out
+
+
+# ---- signed again for a neighbour -------------------------------------------------------------------------
+
+CHAIN = "0.2 <= P(a) <= 0.3\n0.5 <= P(b | a) <= 0.6\n0.1 <= P(b | !a) <= 0.2\n"
+COLOURS = "variable C in {red, green, blue}\nP(C = red) = 0.1\nP(C = green) = 0.2\nP(a | C = red) >= 0.9\n"
+LOOSE = "P(a) = 0.5\nP(b) = 0.5\n0.1 <= P(a and b) <= 0.9 ; tau=False\n"
+APART = "P(a) = 0.5\nP(b) = 0.5\nP(c | a and b) = 0.5\n0 <= P(a or b) <= 1\n"
+
+NEIGHBOURS = [
+    # What is asked of the first network, and something false of the second.
+    (CHAIN, CHAIN.replace("0.6", "0.6001"), "P(b)"),
+    (CHAIN, CHAIN.replace("0.3", "0.3001"), "P(b)"),
+    (CHAIN, CHAIN.replace("P(b | !a) <= 0.2", "P(b | !a) <= 0.2001"), "P(b)"),
+    (COLOURS, COLOURS.replace("red, green, blue", "green, red, blue"), "P(C = red)"),
+    (COLOURS, COLOURS.replace("P(C = red) = 0.1", "P(C = red) = 0.3"), "P(C = red)"),
+    (LOOSE, LOOSE.replace(" ; tau=False", ""), "P(a and b)"),
+    (APART + "independent a, b\n", APART, "P(a and b)"),
+]
+
+
+@pytest.mark.parametrize(("text", "other", "question"), NEIGHBOURS)
+def test_a_certificate_signed_again_for_a_neighbour_proves_nothing_false(text, other, question):
+    """The digest is for convenience: every row is rebuilt from the network at hand."""
+    lcn, neighbour = credalog.parse(text), credalog.parse(other)
+    start, *rest = lcn.query(question).certificate().lines
+    true = neighbour.query(question, method="joint")
+    assert list(verify(lcn.ground(), map(json.dumps, [start, *rest])))
+    signed = {**start, "network": neighbour.ground().digest}
+    for line in rest:
+        try:
+            (claim,) = verify(neighbour.ground(), map(json.dumps, [signed, line]))
+        except Refused:
+            continue
+        value = float(Fraction(line.get("bound") or line["value"]))
+        match line["claim"]:
+            case "lower":
+                assert value <= true.lower_witnessed + 1e-9, claim
+            case "upper":
+                assert value >= true.upper_witnessed - 1e-9, claim
+            case "model":
+                assert true.lower - 1e-9 <= value <= true.upper + 1e-9, claim
+
+
+def test_proofs_that_change_places_prove_nothing_false():
+    """Of a chain every proof is offered for every other question and end."""
+    lcn = credalog.parse(CHAIN)
+    questions = ["P(a)", "P(b)", "P(a | b)", "P(a and b)"]
+    answers = {str(lcn.question(q)): lcn.query(q) for q in questions}
+    start, *lines = lcn.certificate(*answers.values()).lines
+    bounds = [line for line in lines if line["claim"] != "model"]
+    for line, other in product(bounds, bounds):
+        if line["query"] not in answers:
+            continue
+        proof = {k: v for k, v in other.items() if k not in ("claim", "query", "bound")}
+        answer, sign = answers[line["query"]], 1 if line["claim"] == "lower" else -1
+        truth = answer.lower_witnessed if sign > 0 else answer.upper_witnessed
+        false = Fraction(truth) + sign * Fraction(1, 1000)
+        forged = {"claim": line["claim"], "query": line["query"], "bound": str(false), **proof}
+        with pytest.raises(Refused):
+            list(verify(lcn.ground(), map(json.dumps, [start, forged])))
+
+
+@pytest.mark.parametrize(("name", "question", "end"), WITH_CUTS)
+def test_reasons_with_another_table_sentence_or_event_prove_no_better_bound(name, question, end):
+    before, line = bounded(name, question, end)
+    sign = 1 if end == "lower" else -1
+    better = {**line, "bound": str(Fraction(line["bound"]) + sign * Fraction(1, 10**3))}
+    for n, row in enumerate(line["rows"]):
+        for place, part in enumerate(row):
+            others = [part + 1, part - 1] if isinstance(part, int) else [[], [[0, 1]], [[1, 1]], "upper"]
+            for changed in others:
+                forged = deepcopy(better)
+                forged["rows"][n][place] = changed
+                with pytest.raises(Refused):
+                    accepted(name, [*before, forged])
+
+
+def test_names_that_look_alike_are_told_apart():
+    """An e with an accent, and an e followed by one."""
+    text = '"\u00e9" : 0.9 <= P("\u00e9")\nP("e\u0301") <= 0.1\n'.replace('"\u00e9" : ', "")
+    lcn = credalog.parse(text)
+    assert len(lcn.variables) == 2
+    start, *lines = lcn.query('P("\u00e9")').certificate().lines
+    (low,) = (line for line in lines if line["claim"] == "lower")
+    assert list(verify(lcn.ground(), map(json.dumps, [start, low])))
+    forged = {**low, "query": low["query"].replace("\u00e9", "e\u0301")}
+    assert forged != low
+    with pytest.raises(Refused):
+        list(verify(lcn.ground(), map(json.dumps, [start, forged])))
+
+
+@pytest.mark.parametrize(
+    "bound", ["-0", "1e400", "1e-400", "Infinity", "0x1", " 1", "1_0", "1/-1", "1/0", "+1"]
+)
+def test_odd_numbers_prove_nothing(bound):
+    """Minus nothing is nothing; all else is no number."""
+    lcn = credalog.parse(CHAIN)
+    start, *lines = lcn.query("P(b)").certificate().lines
+    (low,) = (line for line in lines if line["claim"] == "lower")
+    try:
+        claims = list(verify(lcn.ground(), map(json.dumps, [start, {**low, "bound": bound}])))
+    except Refused:
+        return
+    assert bound == "-0" and claims == ["every model has P(b) >= 0.000000000"]

@@ -7,20 +7,23 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from tools import trusted
 
 import credalog
 from certificate_mutations import judged, mutated
 from credalog import LCN, CredalogError, parse
 from credalog.cli import main
+from credalog.errors import Refused
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
 from credalog.questions.decide import Verdict
-from credalog.verify import Refused, verify
+from credalog.verify import verify
 from random_networks import random_case
 
 ROOT = Path(__file__).parents[1]
@@ -98,6 +101,59 @@ def test_posteriors_of_variables_with_many_values_are_proved():
     lines = lines_of(lcn, "P(C = red | b)")
     assert len(bounds_in(lines, "P(C = red | b)", "lower")) == 1
     assert list(verify(lcn.ground(), lines))
+
+
+INSTRUMENT = """P(x | !u & !w & !z) = 0
+P(x | !u & !w & z) = 0
+P(x | !u & w & !z) = 0
+P(x | !u & w & z) = 1
+P(x | u & !w & !z) = 1
+P(x | u & !w & z) = 0
+P(x | u & w & !z) = 1
+P(x | u & w & z) = 1
+0 <= P(w | u) <= 1
+P(!x & !z) = 0.324
+P(x & !z) = 0.576
+P(!x & z) = 0.069
+P(x & z) = 0.031
+"""
+"""The treatment x is a function of the instrument z and of two hidden causes, as in Pearl's twin network."""
+
+
+def test_conditional_probabilities_are_narrowed_before_a_bound_that_needs_it():
+    """That x and z are tied makes z independent of u and w given x: then all of x is decided by u and w."""
+    lcn = parse(INSTRUMENT)
+    lines = lines_of(lcn, "P(u)")
+    assert len(list(verify(lcn.ground(), lines))) == len(lines) - 1
+    # x is the same for both values of z, so u and w are equal, and x is what they are: P(u) = P(x).
+    for end in ("lower", "upper"):
+        bounds = bounds_in(lines, "P(u)", end)
+        assert abs(min(bounds, key=lambda b: abs(b - Fraction(607, 1000))) - Fraction(607, 1000)) < 1e-5
+
+
+def ring(rng: Random) -> str:
+    """Draw four votes in a ring, each given its neighbours and the kind of the case."""
+    lines = ["0.3 <= P(r) <= 0.4"]
+    for x, before, after in ("adb", "bac", "cbd", "dca"):
+        for signs in product(("!", ""), repeat=3):
+            low = round(rng.uniform(0.1, 0.6), 2)
+            given = " and ".join(sign + y for sign, y in zip(signs, ("r", before, after), strict=True))
+            lines.append(f"{low} <= P({x} | {given}) <= {round(low + 0.3, 2)}")
+    return "\n".join(lines)
+
+
+def test_bounds_are_proved_by_cases_of_a_root_with_products_of_bounds():
+    lcn = parse(ring(Random(0)))
+    answer = lcn.query("P(a)", tolerance=5e-3)
+    lines = answer.certificate(timeout=20).text.splitlines()
+    claims = list(verify(lcn.ground(), lines))
+    assert {"P(a)", "P(a | r)", "P(a | !r)"} <= {json.loads(line).get("query") for line in lines}
+    assert any(row[0] == "product" for line in lines for row in json.loads(line).get("rows", ()))
+    attained = [Fraction(json.loads(line)["value"]) for line in lines if '"model"' in line]
+    (low,), (high,) = (bounds_in(lines, "P(a)", end) for end in ("lower", "upper"))
+    assert low <= min(attained) <= low + Fraction(1, 100)
+    assert high - Fraction(1, 100) <= max(attained) <= high
+    assert sum("attains" in claim for claim in claims) == 2
 
 
 def test_a_contradiction_is_proved():
@@ -272,6 +328,21 @@ def test_what_is_no_certificate_is_said_to_be_none(lines):
 
 def test_the_verifier_is_one_short_module():
     assert len(VERIFIER.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_the_page_says_how_much_has_to_be_read():
+    assert trusted.TABLE.findall(trusted.PAGE.read_text(encoding="utf-8")) == [trusted.table()]
+
+
+def test_what_has_to_be_read_has_all_that_the_verifier_imports():
+    """Formulas, sentences, the parser, grounding and errors beside what the table lists."""
+    listed = {*trusted.READ, *(path for paths in trusted.SHARED.values() for path in paths)}
+    language = {"network/formulas.py", "network/sentences.py", "network/expressions.py", "errors.py"}
+    pages = {path: ast.parse((trusted.SOURCE / path).read_text(encoding="utf-8")) for path in trusted.READ}
+    nodes = (n for page in pages.values() for n in ast.walk(page) if isinstance(n, ast.ImportFrom))
+    used = {f"{node.module.removeprefix('credalog.').replace('.', '/')}.py" for node in nodes if node.module}
+    ours = {path for path in used if path.startswith("network/")}
+    assert ours <= listed | language
 
 
 def test_the_verifier_imports_the_standard_library_parser_grounding_and_markov_condition_alone():

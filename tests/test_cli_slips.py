@@ -140,8 +140,14 @@ def test_a_number_that_makes_no_sense_is_refused(refused: Callable[..., str], wo
     assert words[-2] in refused(*words)
 
 
-@pytest.mark.parametrize("words", [("query", "P(a)", "--certificate"), ("graph", "-o")], ids=" ".join)
-def test_what_is_no_model_does_not_take_the_place_of_one(ask: Ask, tmp_path: Path, words: tuple[str, ...]):
+@pytest.mark.parametrize(
+    "words",
+    [("query", "P(a)", "--certificate"), ("graph", "-o"), ("ground", "-o"), ("widen", "--by", "0.1", "-o")],
+    ids=" ".join,
+)
+def test_what_a_command_makes_does_not_take_the_place_of_its_model(
+    ask: Ask, tmp_path: Path, words: tuple[str, ...]
+):
     code, _, complaint = ask(*words, str(tmp_path / "model.lcn"))
     assert (code, (tmp_path / "model.lcn").read_text()) == (2, CHAIN)
     assert "is the model itself" in complaint

@@ -13,8 +13,9 @@ import pytest
 
 import credalog
 from credalog import CredalogError
+from credalog.errors import Refused
 from credalog.questions.certificates.posing import parts_across
-from credalog.verify import Refused, verify
+from credalog.verify import verify
 
 PAIR = """0.2 <= P(a) <= 0.3
 0.5 <= P(b | a) <= 0.6

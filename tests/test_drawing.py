@@ -351,6 +351,8 @@ def test_the_command_line_writes_intervals_on_nodes(tmp_path: Path):
         (["--plates"], "--plates has no effect"),
         (["--svg", "--evidence", "Sm(Tim)"], "--evidence has no effect"),
         (["--svg", "--marginals", "--formulas"], "--marginals has no effect"),
+        (["--svg", "--marginals", "--plates"], "--marginals has no effect"),
+        (["-o", "graph.bmp"], "no graph is written in the form of .bmp"),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(

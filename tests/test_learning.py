@@ -393,3 +393,14 @@ def test_many_rows_are_counted_like_few() -> None:
     certain, unknown = np.sum((a == 0) & (b == 0)), np.sum((a == 2) & (b != 1))
     few, failures = certain, np.sum((a == 1) & (b != 1)) + unknown
     assert found[0] == F(int(few), int(few + failures) + 2)
+
+
+def test_what_is_learned_does_not_take_the_place_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    model, table = tmp_path / "model.lcn", tmp_path / "cases.csv"
+    model.write_text("P(a) = ?\n")
+    table.write_text("a\ntrue\nfalse\n")
+    assert main(["learn", str(model), str(table), "-o", str(model)]) == 2
+    assert "is the model itself" in capsys.readouterr().err
+    assert model.read_text() == "P(a) = ?\n"

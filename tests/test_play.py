@@ -515,3 +515,20 @@ def test_a_repaired_bound_reads_back_as_the_fraction_it_is() -> None:
     sentences = credalog.parse(mended_files(page, page.model(), chosen)[""]).sentences
     written = {(s.lower, s.upper) for s in sentences}
     assert {(change.after.lower, change.after.upper) for change in chosen.changes} <= written
+
+
+def test_the_examples_are_written_once_and_can_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "examples"
+    assert main(["examples", str(folder)]) == 0
+    assert str(folder / "wet_grass.lcn") in capsys.readouterr().out
+    examples = PROJECT / "examples"
+    shipped = {path.relative_to(examples) for path in examples.rglob("*.lcn")}
+    assert {path.relative_to(folder) for path in folder.rglob("*.lcn")} == shipped
+    assert main(["examples", str(folder)]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_examples_that_cannot_be_written_leave_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "file").write_text("")
+    assert main(["examples", str(tmp_path / "file" / "examples")]) == 2
+    assert "cannot be written" in capsys.readouterr().err

@@ -66,6 +66,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "learn": ("learn", "UNKNOWN", "TABLE"),
     "learn by wilson": ("learn", "UNKNOWN", "TABLE", "--method", "wilson", "--simultaneous", "bonferroni"),
     "convert": ("convert", CHAIN, "OUT.lcn"),
+    "examples": ("examples", "OUT"),
 }  # fmt: skip
 
 

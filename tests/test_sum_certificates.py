@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from credalog import LCN, parse
+from credalog.errors import Refused
 from credalog.network.graph import Markov
 from credalog.network.meaning import Meaning
 from credalog.network.sentences import Query
+from credalog.network.sums import Group, Sums
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.questions.certificates.sums import proved_by_sums
-from credalog.verify import Group, Refused, Sums, verify
+from credalog.verify import verify
 from test_verifier import written
 from vertex_oracle import strong_extension
 

@@ -14,6 +14,7 @@ import pytest
 
 from credalog import CredalogError, parse
 from credalog.cli import main
+from credalog.errors import Refused
 from credalog.network.formulas import TRUE, conjunction
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
@@ -22,7 +23,7 @@ from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
 from credalog.questions.certificates.writing import Writing
 from credalog.text.packed import lines_of
-from credalog.verify import Proof, Refused, verify
+from credalog.verify import Proof, verify
 from credalog.verify import main as verify_alone
 
 NAMES = "abcd"
@@ -668,6 +669,62 @@ def test_rows_that_are_rebuilt_hold_in_a_model_and_in_its_boxes():
             value = sum(c * probability(joint, shown(proof, column)) for column, c in form)
             assert value == 0 if is_equation else value >= 0
     assert min(held.values()) > 100
+
+
+def random_product(rng: Random) -> list[Any]:
+    """Draw a reason for a product of bounds, right or wrong; few events are independent in a context."""
+    values = [[x, rng.choice([0, 1])] for x in range(SIZE)]
+    rng.shuffle(values)
+    first, second, *rest = values
+    context = rest[: rng.randint(0, len(rest))]
+    conditions = [sorted(rng.sample(context, rng.randint(0, min(len(context), 1)))) for _ in range(2)]
+    ends = [rng.choice(["lower", "upper"]) for _ in range(2)]
+    return ["product", ends, [first], conditions[0], [second], conditions[1], context, 0]
+
+
+def test_products_of_bounds_hold_in_a_model_and_in_its_boxes():
+    """Each refused or true, whatever two events are multiplied in whatever context."""
+    rng, held, negative = Random(5), 0, 0
+    for _ in range(150):
+        network, joint = random_model(rng)
+        meaning = Meaning(network, Markov.LOCAL)
+        proof = Proof(meaning, {"tables": [[[0, 1, 2, 3], []]], "rows": [], "nodes": []})
+        for reason in (random_product(rng) for _ in range(40)):
+            box = {
+                **box_around(["ratio", "", *reason[2:4]], joint, rng),
+                **box_around(["ratio", "", *reason[4:6]], joint, rng),
+            }
+            try:
+                form, _ = proof.row(reason, box)
+            except (Refused, ValueError):
+                continue
+            held += 1
+            assert sum(c * probability(joint, shown(proof, column)) for column, c in form) >= 0
+            negative += any(c < 0 for _, c in form)
+    assert held > 150 and negative > 50
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ["product", ["lower", "lower"], [[0, 1]], [], [[1, 1]], [], [], 0],
+        ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 0]], [[1, 1]], 0],
+        ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[0, 1]], [[1, 1]], [[1, 1]], 0],
+        ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [], 0],
+        ["product", ["lower", "upward"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [[1, 1]], 0],
+        ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [[1, 1]], 1],
+    ],
+)
+def test_a_product_of_events_that_depend_on_each_other_is_refused(changed):
+    """On the chain a -> b -> c the first and the last are independent given the middle, and not without."""
+    network = parse("P(a) = 0.5\n0.1 <= P(b | a) <= 0.2\n0.3 <= P(c | b) <= 0.4").ground()
+    proof = Proof(
+        Meaning(network, Markov.LOCAL), {"tables": [[[0, 1, 2], []], [[0, 1], []]], "rows": [], "nodes": []}
+    )
+    fair = ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [[1, 1]], 0]
+    assert proof.row(fair, {})[0]
+    with pytest.raises(Refused):
+        proof.row(changed, {})
 
 
 def box_around(reason: list[Any], joint: dict[tuple[int, ...], Fraction], rng: Random) -> Box:

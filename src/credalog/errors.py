@@ -168,3 +168,15 @@ class ImpossibleEvidence(CredalogError):
     """Every model gives the evidence probability zero."""
 
     exit_code = 4
+
+
+class Refused(CredalogError):
+    """A step of a certificate does not follow."""
+
+    exit_code = 5
+
+
+def require(holds: bool, step: str) -> None:
+    """Refuse a step that does not hold."""
+    if not holds:
+        raise Refused(f"it is not so that {step}")

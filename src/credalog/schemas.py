@@ -322,6 +322,7 @@ COMMANDS: dict[str, Schema] = {
     ),
     "verify": _object({"certificate": TEXT, "verified": TEXTS}),
     "play": _object({"address": {"type": "string", "pattern": "^http://"}}),
+    "examples": _object({"folder": TEXT, "examples": _list(_object({"file": TEXT, "shows": TEXT}), least=1)}),
 }
 """What `--json` writes, by the name of the command."""
 

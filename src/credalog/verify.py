@@ -16,11 +16,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from itertools import product
-from math import ceil, floor, lcm
+from math import ceil, floor
 from typing import Any, NamedTuple
 
-from credalog.errors import CredalogError
+from credalog.errors import CredalogError, Refused, require
+from credalog.grounding.fewer import cell_of, fewer, require_short_paths
 from credalog.grounding.network import Grounder, ground
 from credalog.grounding.slices import sliced
 from credalog.network.copies import without_contrasts
@@ -28,9 +28,9 @@ from credalog.network.expressions import Question, Quotient
 from credalog.network.graph import Markov
 from credalog.network.meaning import Asked, Box, Event, Meaning, Range, key
 from credalog.network.models import Model
-from credalog.network.polytopes import rays
 from credalog.network.sentences import Network, Query
-from credalog.network.tables import Bounds, Column, Laws, extreme_sum
+from credalog.network.sums import Goal, Group, Sums
+from credalog.network.tables import Column
 from credalog.text.lifting import declarations_of
 from credalog.text.packed import lines_of, object_of
 from credalog.text.parse import read_file, read_query
@@ -43,28 +43,16 @@ ZERO, ONE = Fraction(0), Fraction(1)
 ANEW = "Name the file that `--certificate` wrote, or write it anew."
 
 Form = list[tuple[Column, Fraction]]
-Goal = list[tuple[Event, Fraction]]
-Allowed = dict[int, Laws]
 
 
 class Known(NamedTuple):
     """A network as models must satisfy it and as proofs use it; the values of exact models."""
 
+    model: Network | Theory
+    condition: Markov
     said: Meaning
     meaning: Meaning
     attained: list[tuple[Question, Fraction]]
-
-
-class Refused(CredalogError):
-    """A step of a certificate does not follow."""
-
-    exit_code = 5
-
-
-def require(holds: bool, step: str) -> None:
-    """Refuse a step that does not hold."""
-    if not holds:
-        raise Refused(f"it is not so that {step}")
 
 
 def number(text: Any) -> Fraction:
@@ -115,6 +103,8 @@ class Proof:
             case ["ratio", "lower" | "upper" as end, left, given, right, t, u]:
                 events = self.meaning.event(left), self.meaning.event(given), self.meaning.event(right)
                 return self._ratio(events, end, (t, u), box)
+            case ["product", ["lower" | "upper", "lower" | "upper"] as ends, *events, t] if len(events) == 5:
+                return self._product([self.meaning.event(e) for e in events], ends, t, box), False
         raise Refused(f"{str(reason)[:60]} is no reason for a row")
 
     def _sentence(self, k: int, end: str, t: int, context: Event) -> Form:
@@ -140,6 +130,26 @@ class Proof:
         part = [(column, Fraction(sign)) for column in self.cells(tables[0], everything)]
         whole = [(column, -sign * bound) for column in self.cells(tables[1], {**given, **right})]
         return part + whole, low == high
+
+    def _product(self, events: Sequence[Event], ends: Sequence[str], t: int, box: Box) -> Form:
+        """Write (P(a | g) - l) (P(b | h) - m) P(z) >= 0, where z settles g and h; also of upper ends.
+
+        Given g and h, a is independent of b and the rest of z, and b of the rest of z (proof 22).
+        """
+        left, given, right, under, context = events
+        around, first, second = frozenset(context), frozenset(given), frozenset(under)
+        everything = {**left, **right, **context}
+        require(len(everything) == len(left) + len(right) + len(context), "events are about other variables")
+        require(given.items() | under.items() <= context.items(), "a context settles two conditions")
+        is_free = self.meaning.independent(frozenset(left), frozenset(right) | around - first, first)
+        is_free = is_free and self.meaning.independent(frozenset(right), around - second, second)
+        require(is_free, "two events are independent in a context")
+        ranges = self.meaning.range(left, given, box), self.meaning.range(right, under, box)
+        (sign, l), (other, m) = (
+            (1, low) if end == "lower" else (-1, high) for end, (low, high) in zip(ends, ranges, strict=True)
+        )
+        terms = (everything, ONE), ({**left, **context}, -m), ({**right, **context}, -l), (context, l * m)
+        return [(column, sign * other * worth) for e, worth in terms for column in self.cells(t, e)]
 
     def step(self, name: str, node: Any, case: tuple[Form, Box]) -> Iterable[tuple[int, Any]]:
         """Check that the goal, P(q, e) - b P(e) or its negative, is not negative; or split a range."""
@@ -173,111 +183,6 @@ class Proof:
         require(all(r >= 0 for r in reduced.values()), f"the sum of {name} leaves nothing negative")
 
 
-class Group(NamedTuple):
-    """Sums; what is left of laws and messages is a vector m >= 0 over `on` with row . m >= 0 for all rows."""
-
-    on: int | None
-    rows: Sequence[Sequence[int]]
-    families: Sequence[int]
-    order: Sequence[int]
-    uses: Sequence[int]
-
-
-class Sums:
-    """The greatest P(q, e) - b P(e), or its negative, where each law is free for itself (proof 26)."""
-
-    def __init__(self, meaning: Meaning, asked: Asked) -> None:
-        self.meaning, self.asked, self.known = meaning, asked, meaning.only_state(asked.given) or {}
-        self.axes: dict[int, Sequence[int]] = {x: range(size) for x, size in enumerate(meaning.sizes)}
-        self.axes |= {x: (state,) for x, state in self.known.items()}
-        self.laws, self.groups, self.messages = dict[int, Laws](), list[Group](), list[Bounds]()
-
-    def add(self, group: Group) -> None:
-        """Take a group; check the rows of its message, if it leaves one."""
-        self.groups.append(group)
-        require(set(group.families) <= set(group.order), "a law is used where its variable is summed out")
-        if group.on is not None:
-            on, n = self.meaning.variable(group.on), len(self.messages)
-            size = self.meaning.sizes[on]
-            are_rows = all(len(row) == size and all(type(a) is int for a in row) for row in group.rows)
-            is_message = list(group.order).count(on) == 1 and on not in self.known
-            require(are_rows and is_message, f"message {n} has rows")
-            self.require_sum(f"message {n}", self.rows(n, group), {})
-            self.messages.append(self.choices(n, group))
-
-    def account(self) -> None:
-        """Require that the laws and sums of all groups are those of the question's ancestors."""
-        families = sorted(self.meaning.variable(x) for g in self.groups for x in g.families)
-        summed = sorted(self.meaning.variable(y) for g in self.groups for y in g.order if y != g.on)
-        once = families == summed == sorted({*families}.union(*map(self.meaning.above, families)))
-        is_asked = self.meaning.numbers(self.asked.scope).issubset(families)
-        require(once and is_asked, "each ancestor has one law and one sum")
-        is_product = self.meaning.markov is not Markov.NONE and len(self.meaning.core & {*families}) < 2
-        require(is_product, "every model is a product of laws")
-        uses = [m for n, group in enumerate(self.groups) for m in group.uses if m < n]
-        is_last = self.groups[-1].on is None and len(self.messages) == len(self.groups) - 1
-        require(is_last and sorted(uses) == [*range(len(self.messages))], "each message is used once")
-
-    def law(self, x: int) -> Laws:
-        """Return the vertices of P(x | parents), in whole numbers."""
-        if x not in self.laws:
-            self.laws[x] = self.meaning.whole_laws(x, self.known)
-        return self.laws[x]
-
-    def rows(self, n: int, group: Group) -> Bounds:
-        """Return the rows of message n as what is to be shown not to be positive."""
-        self.axes[-1 - n] = range(len(group.rows))
-        return Bounds.of(-1 - n, group.on or 0, [[(0, -a) for a in row] for row in group.rows])
-
-    def choices(self, n: int, group: Group) -> Bounds:
-        """Return vertices, in whole numbers: message n is a multiple of a mixture of them."""
-        found = rays(self.meaning.sizes[group.on or 0], group.rows)
-        self.axes[-1 - n] = range(len(found))
-        return Bounds.of(-1 - n, group.on or 0, [[(p, p) for p in ray] for ray in found])
-
-    def score(self, goal: Goal) -> Bounds:
-        """Return the question as what is to be shown not to be positive."""
-        over = tuple(sorted(self.meaning.numbers(self.asked.scope).difference(self.known)))
-        scale = lcm(*(worth.denominator for _, worth in goal))
-        table = dict.fromkeys(product(*(self.axes[x] for x in over)), (0, 0))
-        table |= {tuple(event[x] for x in over): (0, int(-worth * scale)) for event, worth in goal}
-        return Bounds(over, table)
-
-    def require_sum(self, name: str, score: Bounds, allowed: Allowed) -> None:
-        """Require that no score of the last group is positive, whatever is chosen."""
-        scores = self.total(self.groups[-1], score, allowed).table.values()
-        require(all(most <= 0 for _, most in scores), f"nothing passes the bound in {name}")
-
-    def total(self, group: Group, score: Bounds, allowed: Allowed) -> Bounds:
-        """Sum out all variables of a group; what is left is a score for each choice among messages."""
-        waiting = [self.messages[m] for m in group.uses]
-        for y in group.order:
-            parents, laws = self.meaning.unknown(y, self.known), {**self.law(y), **allowed.get(y, {})}
-            if y not in group.families:
-                parents, laws = (), {(): [[1] * self.meaning.sizes[y]]}
-            near = [f for f in waiting if y in f.over]
-            waiting = [f for f in waiting if y not in f.over]
-            is_scored = y in score.over
-            made = extreme_sum(y, parents, laws, near, score if is_scored else None, self.axes)
-            score, waiting = (made, waiting) if is_scored else (score, [*waiting, made])
-        require(all(x < 0 for f in (score, *waiting) for x in f.over), "a group sums everything out")
-        return score
-
-    def step(self, name: str, node: Any, case: tuple[Bounds, Allowed]) -> Iterable[tuple[int, Any]]:
-        """Check a case, or share the vertices of one law between two."""
-        score, allowed = case
-        match node:
-            case ["sum"]:
-                self.require_sum(name, score, allowed)
-                return ()
-            case ["split", x, states, count, first, second]:
-                mine, place = allowed.get(x, {}), tuple(states)
-                now = mine.get(place, self.law(x)[place])
-                parts = (first, now[:count]), (second, now[count:])
-                return [(child, (score, {**allowed, x: {**mine, place: part}})) for child, part in parts]
-        raise Refused(f"{str(node)[:60]} is no node")
-
-
 def verify(model: Network | Theory, lines: Iterable[str], *, markov: str | None = None) -> Iterator[str]:
     """Check a certificate of a network or a theory, claim by claim; yield what each says."""
     head, n = object_of(1, next(rest := iter(lines), "")), 1
@@ -294,7 +199,7 @@ def verify(model: Network | Theory, lines: Iterable[str], *, markov: str | None 
     # What holds of a slice under the local condition holds under the global one (proof 17).
     used = condition if frame is None or condition is Markov.NONE else Markov.LOCAL
     said = Meaning(network, used, frame)
-    known = Known(said, said.grown(without_contrasts(network, used)), [])
+    known = Known(model, condition, said, said.grown(without_contrasts(network, used)), [])
     under = "" if condition is Markov.LOCAL else f"under --markov {condition.value}, "
     for n, line in enumerate(rest, start=2):
         claim = object_of(n, line)
@@ -350,8 +255,9 @@ def _bounded(known: Known, question: Question, line: Mapping[str, Any]) -> str:
 
 
 def _attained(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
-    require(known.said.frame is None, "a model of a slice is one of the whole theory")
-    model, stated = Model(known.said, line["factors"]), min(number(line["residual"]), MOST_RESIDUAL)
+    model = _of_few(known, line) if "few" in line else Model(known.said, line["factors"])
+    require("few" in line or known.said.frame is None, "a model of a slice is one of the whole theory")
+    stated = min(number(line["residual"]), MOST_RESIDUAL)
     require(model.residual(asked) <= stated, f"everything is satisfied within {upwards(stated)}")
     value, within = number(line["value"]), number(line["within"])
     require(abs(model.value(asked) - value) <= within, f"{asked} is {float(value):.9f}")
@@ -360,6 +266,28 @@ def _attained(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
         known.attained.append((asked, value + within))
     shown = round(value, 9)
     return f"{who} attains {asked} = {float(shown):.9f} within {upwards(within + abs(value - shown))}"
+
+
+def _of_few(known: Known, line: Mapping[str, Any]) -> Model:
+    """Return a model of a theory with fewer elements that is one of the whole theory (proof 21)."""
+    if not isinstance(known.model, Theory) or known.condition is Markov.GLOBAL:
+        raise Refused("only models of a theory, and under no global condition, are shown by few elements")
+    theory = fewer(known.model, line["few"])
+    network = ground(theory, columns_from=sys.maxsize)
+    require_short_paths(network)
+    meaning = Meaning(network, known.condition)
+    alike = frozenset(element for _, others in line["few"].values() for element in others)
+    model = Model(meaning, line["factors"])
+    laws = dict[Any, list[Fraction]]()
+    for x, variable in enumerate(meaning.variables):
+        cell = cell_of(theory, variable, alike)
+        is_alone = not model.arrows[x] and not any(x in above for above in model.arrows.values())
+        law = [Fraction(p, model.factors[x].whole) for p in model.factors[x].table.values()]
+        is_like = is_alone and model.factors[x].is_single and laws.setdefault(cell, law) == law
+        require(cell is None or is_like, f"{variable.name} is a coin like others")
+    is_whole = meaning.left_open(model.arrows, [frozenset(range(len(meaning.sizes)))]) == []
+    require(is_whole or meaning.markov is Markov.NONE, "every independence holds by the arrows")
+    return model
 
 
 def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:

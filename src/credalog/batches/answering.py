@@ -23,6 +23,7 @@ from credalog.batches.items import Item, Value
 from credalog.batches.memory import limit_memory, resident
 from credalog.batches.models import Models, Source
 from credalog.batches.outcomes import Outcome
+from credalog.batches.remembered import Remembered
 from credalog.errors import CredalogError
 from credalog.lcn import LCN
 from credalog.numbers.budget import Budget
@@ -30,6 +31,8 @@ from credalog.numbers.tolerances import TOLERANCE
 
 if TYPE_CHECKING:
     from credalog.choices import MarkovName, MethodName
+    from credalog.methods.answer import Answer
+    from credalog.network.expressions import Question
 
 __all__ = ["Chunk", "Done", "Settings", "answer_chunk", "learn", "prepare"]
 
@@ -95,6 +98,12 @@ class _Worker:
         self.is_ours = False
         # Dask may give one process several threads; the models of one process are asked by one at a time.
         self.lock = Lock()
+        self.remembered = Remembered()
+
+    def clear(self) -> None:
+        """Let go of everything that can be had again."""
+        self.models.clear()
+        self.remembered.clear()
 
 
 _WORKER = _Worker()
@@ -155,26 +164,30 @@ def _outcome(item: Item, key: str, chunk: Chunk, budget: Budget) -> Outcome:
     why: CredalogError | str
     try:
         model = _WORKER.models.get(key, chunk.sources)
-        answer = model.query(
-            item.query,
-            given=_given(model, item),
-            timeout=timeout,
-            tolerance=settings.tolerance,
-            method=settings.method,
-            markov=settings.markov,
-        )
+        answer = _answer(model, model.posed(item.query, _given(model, item)), key, settings, timeout)
         spent, witnesses = monotonic() - began, settings.with_witnesses
         return Outcome.of(item, answer, seconds=spent, with_witnesses=witnesses)
     except CredalogError as error:
         why = error
     except MemoryError:
-        _WORKER.models.clear()
+        _WORKER.clear()
         why = "out of memory\n  Give workers more memory, or ask by another method."
     except RecursionError:
         why = "a formula is nested too deeply\n  Give its parts names of their own."
     except Exception as error:  # noqa: BLE001 -- whatever is wrong with one question, the others are asked
         why = f"{type(error).__name__}: {error}\n  This is a bug in Credalog. Please report it."
     return Outcome.failed(item, why, seconds=monotonic() - began)
+
+
+def _answer(model: LCN, asked: Question, key: str, settings: Settings, timeout: float) -> Answer:
+    """Answer one question, or remember what one of the same meaning was answered."""
+    tolerance, method, markov = settings.tolerance, settings.method, settings.markov
+    within = key, tolerance, method, markov, settings.with_witnesses
+    found = _WORKER.remembered.find(asked, within, tolerance=tolerance)
+    if found is None:
+        found = model.query(asked, timeout=timeout, tolerance=tolerance, method=method, markov=markov)
+        _WORKER.remembered.keep(found, within, with_witnesses=settings.with_witnesses)
+    return found
 
 
 @contextmanager
@@ -217,4 +230,4 @@ def _value(model: LCN, name: str, value: Value) -> Value:
 def _make_room() -> None:
     """Let go of what is kept where memory runs out."""
     if resident() > CROWDED * _WORKER.memory:
-        _WORKER.models.clear()
+        _WORKER.clear()

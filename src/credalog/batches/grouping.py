@@ -1,8 +1,8 @@
 """Put questions that share work next to each other.
 
 Input: questions, and the model they are put to. Output: the same, ordered by the part of the network that
-bears on them: the variables they mention, with all ancestors of these. What a worker keeps of one question,
-tables, programs and their solutions, then serves the next.
+bears on them: the variables they mention, with all ancestors of these; then by these variables, and by what
+is observed. What a worker keeps of one question, its answer, relevance, plans and tables, serves the next.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from credalog.lcn import LCN
 
 __all__ = ["grouped", "grouped_by_model"]
 
-NAME = re.compile(r"[^\W\d]\w*(?:\([^()|]*\))?")
-"""A word that may be the name of a variable, with the elements it is about."""
+NAME = re.compile(r"\b(?=([^\W\d]\w*(?:\([^()|]*\))?))")
+"""A word that may be the name of a variable, with the elements it is about; others may begin inside: P(a)."""
 
 
 def grouped(items: Iterable[Item], model: LCN) -> list[Item]:
@@ -39,20 +39,23 @@ class _Parts:
     def __init__(self, model: LCN) -> None:
         graph = model.graph
         self._parts: dict[int, int] = {}
+        self._mentioned: dict[int, int] = {}
         self._conditions: dict[str, int] = {}
         self._number = {v.name.replace(" ", ""): i for i, v in enumerate(graph.variables)}
         self._above = _ancestors(graph.parent_indices)
 
-    def key(self, item: Item) -> tuple[int, int]:
-        """Return what is alike for questions that share work: their part, then what they observe."""
-        part = 0
+    def key(self, item: Item) -> tuple[int, int, int]:
+        """Return what questions that share work have alike: a part, variables, and what is observed."""
+        part = mentioned = 0
         for word in _words(item):
             number = self._number.get(word)
             if number is not None:
                 part |= self._above[number]
+                mentioned |= 1 << number
         observed = f"{item.query.partition('|')[2]} {item.given}"
         return (
             self._parts.setdefault(part, len(self._parts)),
+            self._mentioned.setdefault(mentioned, len(self._mentioned)),
             self._conditions.setdefault(observed, len(self._conditions)),
         )
 

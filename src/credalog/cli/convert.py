@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model, note
-from credalog.cli.output import write, write_json
+from credalog.cli.output import check_target, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def learn(arguments: Namespace) -> int:
         raise CredalogError(
             f"{arguments.file} is a table, not a model", advice="The model comes first, then the table."
         )
+    check_target(arguments.output, model=arguments.file)
     sheet = _sheet(arguments.observations)
     model = _structure(arguments, sheet)
     learned = model.learn(

@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 
 def ground(arguments: Namespace) -> int:
     """Write the ground network, its evidence and its queries, as a text of the same language or as JSON."""
+    check_target(arguments.output, model=arguments.file)
     model = load_model(arguments)
     return _write_network(model.ground(), model, arguments)
 
 
 def widen(arguments: Namespace) -> int:
     """Write the ground network with every probability an interval."""
+    check_target(arguments.output, model=arguments.file)
     model = load_model(arguments)
     wider = model.widen(by=arguments.by, contaminate=arguments.contaminate, zeros=arguments.zeros)
     return _write_network(wider.ground(), model, arguments)
@@ -114,6 +116,8 @@ def graph(arguments: Namespace) -> int:
     refuse_unless(not arguments.marginals or form in LABELLED, "--marginals", "--svg, --png, --pdf or --dot")
     refuse_unless(not arguments.evidence or arguments.marginals, "--evidence", "--marginals")
     refuse_unless(arguments.view != "plates" or form in PICTURES, "--plates", "--svg, --png or --pdf")
+    alone = not arguments.marginals or arguments.view is None
+    refuse_unless(alone, "--marginals", "variables, without --formulas and --plates")
     if form is not None and form in ("png", "pdf") and arguments.output is None and sys.stdout.isatty():
         raise CredalogError(
             f"a {form.upper()} picture would fill the terminal with noise",
@@ -127,10 +131,16 @@ def graph(arguments: Namespace) -> int:
 
 
 def _form_of(output: str | None) -> str | None:
-    """Return the form that the name of a file asks for."""
+    """Return the form that the name of a file asks for; none is plain text."""
     suffix = Path(output or "").suffix.lower().removeprefix(".")
-    named = {"mmd": "mermaid", "gv": "dot"}.get(suffix, suffix)
-    return named if named in (*LABELLED, "json") else None
+    named = {"mmd": "mermaid", "gv": "dot", "txt": "", "md": ""}.get(suffix, suffix)
+    if named and named not in (*LABELLED, "json"):
+        known = ".svg, .png, .pdf, .dot, .mmd, .json or .txt"
+        raise CredalogError(
+            f"no graph is written in the form of .{suffix}",
+            advice=f"Let the name end in {known}; or say the form: --svg, --dot, …",
+        )
+    return named or None
 
 
 def _drawn(model: LCN, form: str | None, arguments: Namespace) -> str | bytes:
@@ -161,7 +171,6 @@ def _marginals(model: LCN, arguments: Namespace) -> Iterable[Any]:
     """Bound every variable, if the picture is to show it."""
     if not arguments.marginals:
         return ()
-    refuse_unless(arguments.view is None, "--marginals", "variables, without --formulas")
     return model.marginals(**effort(arguments, left=max(len(model.variables), 1)))
 
 

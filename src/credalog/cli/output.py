@@ -85,7 +85,7 @@ def _replace(target: Path, content: bytes) -> None:
 def check_target(path: str | None, *, model: str = "-") -> None:
     """Complain about a path that cannot be written to; better before a long computation than after it.
 
-    What is no model does not take the place of one.
+    What is made of a model does not take its place: what it said would be lost.
     """
     if path is None or path == "-":
         return

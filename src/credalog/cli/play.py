@@ -1,6 +1,7 @@
-"""The command that opens a page to try models on: play.
+"""Commands to begin with: play opens a page to try models on, examples writes a folder of models.
 
-Input: perhaps a file, or the address of a shared model. Output: an address, and a server until Ctrl-C.
+Input: perhaps a file, the address of a shared model, or the name of a folder. Output: an address, and a
+server until Ctrl-C; or files.
 """
 
 from __future__ import annotations
@@ -74,6 +75,22 @@ def _named(text: str, folder: Path) -> dict[str, str]:
     return found
 
 
+def examples(arguments: Namespace) -> int:
+    """Write the examples that come with Credalog to a folder, and list them."""
+    from credalog.play.gallery import copy_examples, gallery
+
+    folder = Path(arguments.folder)
+    copy_examples(folder)
+    told = [{"file": str(folder / one["file"]), "shows": one["shows"]} for one in gallery()]
+    if arguments.json:
+        write_json({"folder": str(folder), "examples": told})
+    else:
+        width = max(len(one["file"]) for one in told)
+        lines = (f"{one['file']:<{width}}  {one['shows']}" for one in told)
+        write("\n".join([*lines, "", f"Ask one: credalog run {told[0]['file']}"]) + "\n")
+    return ANSWERED
+
+
 PLAYING = (
     Command(
         "play",
@@ -86,5 +103,15 @@ PLAYING = (
             replace(JSON, help="print the address as JSON"),
         ),
         play,
+    ),
+    Command(
+        "examples",
+        "write the examples that come with Credalog to a folder",
+        (
+            Argument("folder", "where to (default: examples)", "FOLDER", nargs="?", default="examples"),
+            TIMEOUT,
+            replace(JSON, help="list them as JSON"),
+        ),
+        examples,
     ),
 )

@@ -44,8 +44,8 @@ def workers_of(jobs: int, client: Any = None) -> Workers | None:
 
     if client is not None:
         return of_client(client)
-    # More processes than processors help nobody.
-    count = min(counted(jobs, "jobs"), os.cpu_count() or 1)
+    # More processes than processors help nobody, and how many there are takes a while to find out.
+    count = 1 if counted(jobs, "jobs") == 1 else min(jobs, os.cpu_count() or 1)
     return of_processes(count) if count > 1 else None
 
 

@@ -27,7 +27,7 @@ from credalog.choices import (
 from credalog.errors import CredalogError, Option
 from credalog.lcn.arguments import counted, one_of, options_of, require, several, workers_of
 from credalog.lcn.wording import Asked, GivenHere, Wording
-from credalog.network.expressions import Combined, observing
+from credalog.network.expressions import Combined
 from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Network, Query
@@ -76,9 +76,7 @@ class Inference(Wording):
         """
         options = options_of(timeout, tolerance, markov, method=method, report=report)
         options = replace(options, workers=workers_of(jobs, client))
-        query = self.asked(asked)
-        if given is not None:
-            query = observing(query, self._observed(given))
+        query = self.posed(asked, given)
         answer = self._answer(query, options) if isinstance(query, Query) else self._combined(query, options)
         return replace(answer, origin=partial(self.certificate, markov=options.markov))
 

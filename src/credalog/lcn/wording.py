@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from credalog.errors import CredalogError
 from credalog.lcn.grounded import Grounded
-from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand
+from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import And, Formula, Variable, conjunction, scope
 from credalog.network.sentences import Query
 from credalog.text.builder import Expression, Given, Ratio, check_depth, condition, literal, query_of
@@ -42,6 +42,11 @@ class Wording(Grounded):
         if isinstance(asked, str):
             return self._ground_query(read_query(asked), asked)
         return self._in_this_network(query_of(asked))
+
+    def posed(self, asked: Asked, given: GivenHere = None) -> Question:
+        """Return the ground question that is asked, conditioned on the evidence and on what is given now."""
+        question = self.asked(asked)
+        return question if given is None else observing(question, self._observed(given))
 
     def question(self, asked: Asked) -> Query:
         """Return the ground query that is asked, conditioned on the evidence; refuse what is not one."""

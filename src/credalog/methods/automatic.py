@@ -29,7 +29,7 @@ from credalog.network.expressions import Part, Question
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
-from credalog.network.relevance import Relevance, is_polytree, relevance
+from credalog.network.relevance import Relevance, is_polytree
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
@@ -559,7 +559,7 @@ class _Asked:
         """Return the families of a credal network that bear on the query."""
         assert self._as_credal is not None
         network, question = self._as_credal
-        return relevance(network.parents, [question.target], question.observed)
+        return network.relevant(question)
 
 
 ANSWERS: Mapping[str, Callable[[_Asked], Answer]] = {

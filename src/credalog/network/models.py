@@ -12,6 +12,7 @@ from itertools import chain, starmap
 from math import prod
 from typing import Any, NamedTuple
 
+from credalog.errors import require
 from credalog.network.expressions import Claims, Linear, Part, Question, Quotient
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.markov import Graph, Variables
@@ -22,11 +23,6 @@ from credalog.network.tables import Column, summed_out
 __all__ = ["Model"]
 
 ZERO = Fraction(0)
-
-
-def _require(holds: bool, what: str) -> None:
-    if not holds:
-        raise ValueError(f"it is not so that {what}")
 
 
 class Factor(NamedTuple):
@@ -48,16 +44,16 @@ class Model:
         for block, parents, whole, entries in factors:
             over = (*parents, *block)
             is_next = set(parents) <= self.arrows.keys() and self.arrows.keys().isdisjoint(block)
-            _require(len(set(over)) == len(over) > len(parents) and is_next, "each variable has one table")
-            _require(all(type(p) is int and p >= 0 for p in (*entries, whole)), "no probability is negative")
+            require(len(set(over)) == len(over) > len(parents) and is_next, "each variable has one table")
+            require(all(type(p) is int and p >= 0 for p in (*entries, whole)), "no probability is negative")
             states = (tuple(world.values()) for world in meaning.worlds(over, {}))
             table, row = dict(zip(states, entries, strict=True)), prod(meaning.sizes[x] for x in block)
             sums = {sum(entries[start : start + row]) for start in range(0, len(entries), row)}
-            _require(whole > 0 and sums == {whole}, "each row adds up to one")
+            require(whole > 0 and sums == {whole}, "each row adds up to one")
             for place, x in enumerate(block):
                 self.arrows[x] = frozenset((*parents, *block[:place]))
                 self.factors[x] = Factor(over, table, whole, len(block) == 1)
-        _require(self.arrows.keys() == set(range(len(meaning.sizes))), "every variable has a table")
+        require(self.arrows.keys() == set(range(len(meaning.sizes))), "every variable has a table")
 
     def joint(self, given: Formula, over: Iterable[int]) -> list[tuple[Event, Fraction]]:
         """Return the states of some variables in which a formula holds, with their probabilities."""
@@ -75,18 +71,18 @@ class Model:
         """Return the probability, the sum or the quotient that is asked for."""
         if isinstance(asked, Quotient):
             under = self.value(asked.under)
-            _require(under != 0, "the divisor is not zero")
+            require(under != 0, "the divisor is not zero")
             return self.value(asked.over) / under
         if isinstance(asked, Linear):
             parts, constant = asked.parts()
-            _require(all(self._under(c, ()) is not None for c in asked.conditions), "conditions are possible")
+            require(all(self._under(c, ()) is not None for c in asked.conditions), "conditions are possible")
             return sum(map(self.value_of, parts), start=constant)
         return self.value_of(asked)
 
     def value_of(self, asked: Query | Part) -> Fraction:
         """Return what is said under one condition."""
         value = self._under(asked.given, asked.claims)
-        _require(value is not None, "the condition has a positive probability")
+        require(value is not None, "the condition has a positive probability")
         return value or ZERO
 
     def _under(self, given: Formula, claims: Claims) -> Fraction | None:
@@ -104,7 +100,7 @@ class Model:
         asked_of = [self.meaning.numbers(one.scope) for one in (*terms, *network.contrasts)]
         spared, demanded = self._spared(asked_of, by_rows)
         conditions = self.meaning.left_open(self.arrows, demanded, spared)
-        _require(conditions is not None, "the distribution can be told to be a model")
+        require(conditions is not None, "the distribution can be told to be a model")
         others = (s for s, holds in zip(network.sentences, by_rows, strict=True) if not holds)
         missed = chain(map(self._excess, others), map(self._contrast, network.contrasts))
         return max(chain((ZERO,), missed, starmap(self._dependence, conditions or ())))

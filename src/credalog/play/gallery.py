@@ -1,17 +1,20 @@
-"""The examples that the page offers.
+"""The examples that the page offers, and that `credalog examples` writes.
 
 Input: `gallery.toml`, and the examples that are shipped beside it. Output: for each its title, what it shows,
-its text and the files that come with it.
+its text and the files that come with it; or a folder of all.
 """
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["gallery"]
+from credalog.errors import CredalogError
+
+__all__ = ["copy_examples", "gallery"]
 
 HERE = Path(__file__).parent
 SHIPPED = HERE / "examples"
@@ -19,12 +22,30 @@ IN_THE_PROJECT = HERE.parents[2] / "examples"
 """Where the examples are before they are shipped."""
 
 
+def copy_examples(folder: Path) -> None:
+    """Write all examples with their data and pages to a folder, which must not be there yet."""
+    if folder.exists():
+        raise CredalogError(
+            f"{folder} is there already", advice="Name another folder: credalog examples FOLDER"
+        )
+    try:
+        shutil.copytree(_folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise CredalogError(f"{folder} cannot be written", advice=str(error)) from None
+        raise
+
+
+def _folder() -> Path:
+    return SHIPPED if SHIPPED.is_dir() else IN_THE_PROJECT
+
+
 @cache
 def gallery() -> tuple[dict[str, Any], ...]:
     """Return the examples in the order in which they are told."""
-    folder = SHIPPED if SHIPPED.is_dir() else IN_THE_PROJECT
     listed = tomllib.loads((HERE / "gallery.toml").read_text(encoding="utf-8"))["example"]
-    return tuple(_shown(one, folder) for one in listed)
+    return tuple(_shown(one, _folder()) for one in listed)
 
 
 def _shown(one: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -33,6 +54,7 @@ def _shown(one: dict[str, Any], folder: Path) -> dict[str, Any]:
     name = Path(one["file"]).with_suffix("").as_posix()
     return {
         "name": name,
+        "file": one["file"],
         "title": one["title"],
         "shows": one["shows"],
         "text": path.read_text(encoding="utf-8"),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from credalog.program.program import Box, Floats, Program
 
-__all__ = ["Products", "with_contexts", "with_rows"]
+__all__ = ["SIGNS", "Products", "with_contexts", "with_rows"]
 
 OUTWARDS = 4e-15
 """By which share a coefficient is moved up: more than all roundings behind it, and than those of printing."""
@@ -46,15 +46,15 @@ class Products:
         plus the number of all pairs for each way of choosing the bounds before.
         """
         masses = tuple(cells @ point for cells in (self.both, self.one, self.other, self.neither))
-        missed = np.concatenate([self._violations(box, masses, signs) for signs in _SIGNS])
+        missed = np.concatenate([self._violations(box, masses, signs) for signs in SIGNS])
         worst = np.argsort(-missed, kind="stable")[:most]
         return worst[missed[worst] > VIOLATED]
 
     def rows(self, box: Box, numbers: NDArray[np.intp]) -> sp.csr_array:
         """Return rows by their numbers, written with the bounds of a box; they hold in all of it."""
         kind, place = np.divmod(numbers, len(self.first))
-        found = [self._rows(box, signs, place[kind == k]) for k, signs in enumerate(_SIGNS)]
-        order = np.argsort(np.concatenate([np.flatnonzero(kind == k) for k in range(len(_SIGNS))]))
+        found = [self._rows(box, signs, place[kind == k]) for k, signs in enumerate(SIGNS)]
+        order = np.argsort(np.concatenate([np.flatnonzero(kind == k) for k in range(len(SIGNS))]))
         return sp.csr_array(sp.csr_array(sp.vstack(found, format="csr"))[order])
 
     def _violations(self, box: Box, masses: tuple[Floats, ...], signs: tuple[int, int]) -> Floats:
@@ -81,7 +81,7 @@ class Products:
         return tuple(c + OUTWARDS * np.abs(c) for c in exact)
 
 
-_SIGNS: tuple[tuple[int, int], ...] = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+SIGNS: tuple[tuple[int, int], ...] = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """Whether the distance to the lower bound (1) or to the upper bound (-1) is taken, of either ratio."""
 
 

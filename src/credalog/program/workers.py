@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from signal import SIG_IGN, SIGINT, signal
 from typing import Any, TypeVar
 
 from credalog.errors import CredalogError, MissingLibrary
 
-__all__ = ["Lost", "Workers", "connected", "of_client", "of_processes"]
+__all__ = ["Lost", "Workers", "connected", "import_all", "of_client", "of_processes"]
 
 T = TypeVar("T")
 
@@ -34,6 +35,14 @@ class Workers:
     count: int
     begin: Callable[[], Executor]
     _executor: Executor | None = field(default=None, repr=False)
+
+    def start(self) -> None:
+        """Begin with what takes long: processes that are there in time."""
+        if self._executor is None:
+            self._executor = self.begin()
+            with suppress(RuntimeError):
+                for _ in range(self.count):
+                    self._executor.submit(import_all)
 
     def submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
         """Hand out a piece of work."""
@@ -84,6 +93,11 @@ def _deaf_to_ctrl_c() -> None:
     """Leave Ctrl-C to the process that hands out the work."""
     with suppress(ValueError):
         signal(SIGINT, SIG_IGN)
+
+
+def import_all() -> None:
+    """Import what a shared search needs."""
+    import_module("credalog.methods.cliques.shared")
 
 
 def of_client(client: Any) -> Workers:

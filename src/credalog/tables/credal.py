@@ -39,7 +39,7 @@ from credalog.network.polytopes import (
     vacuous,
     vertices,
 )
-from credalog.network.relevance import ancestors, relevance
+from credalog.network.relevance import Relevance, ancestors, relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import require_time
 from credalog.numbers.interval import Endpoint
@@ -193,6 +193,20 @@ class CredalNetwork:
                 return None
             table[configuration] = point
         return Potential((*self.parents[x], x), table)
+
+    def relevant(self, asked: Question) -> Relevance:
+        """Return the families that bear on a question; many steps of an answer look at them."""
+        key = asked.target, frozenset(asked.observed)
+        found = self._relevant.get(key)
+        if found is None:
+            found = relevance(self.parents, [asked.target], asked.observed)
+            self._relevant.clear()
+            self._relevant[key] = found
+        return found
+
+    @cached_property
+    def _relevant(self) -> dict[tuple[int, frozenset[int]], Relevance]:
+        return {}
 
     def _polytope(self, x: int, configuration: Configuration) -> LocalPolytope:
         return self.polytopes[x].get(configuration) or vacuous(self.sizes[x])
@@ -413,7 +427,7 @@ def distribution(
     Variables that take no part are at the centre of their credal sets, which leaves the evidence possible.
     """
     chosen = {(choice.variable, choice.configuration): choice.vertex for choice in choices}
-    families = set(relevance(credal.parents, [asked.target], asked.observed).families)
+    families = set(credal.relevant(asked).families)
     known = len(credal.network.variables) - credal.indicators
     wanted = ancestors(credal.parents, [asked.target, *asked.observed])
     order = (x for x in credal.order if x in wanted and x < known)

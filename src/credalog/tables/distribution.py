@@ -116,8 +116,12 @@ class Distribution:
     def _joint(self, over: Sequence[Variable], observed: Mapping[Variable, int]) -> tuple[Floats, int]:
         """Return the joint table of some variables and the observations, divided by 2**n, and n."""
         factors = self._ancestral((*over, *observed))
-        potentials = (restricted(Potential(f.parents + f.block, f.table), observed) for f in factors)
-        return eliminate(potentials, tuple(over), most=MOST_STATES)
+        # Plans are remembered by numbers, which compare faster than variables.
+        number = {v: i for i, v in enumerate(v for f in factors for v in f.block)}
+        states = {number[v]: state for v, state in observed.items()}
+        tables = (Potential(tuple(map(number.__getitem__, f.parents + f.block)), f.table) for f in factors)
+        kept = tuple(map(number.__getitem__, over))
+        return eliminate((restricted(one, states) for one in tables), kept, most=MOST_STATES)
 
     def marginals(self, scopes: Sequence[tuple[Variable, ...]], budget: Budget | None = None) -> list[Floats]:
         """Return the joint tables of many scopes, most of them found in one pass where that is cheap."""

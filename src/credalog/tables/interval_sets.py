@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import accumulate, islice
+from itertools import accumulate, combinations, islice
 from math import lcm
 from typing import NamedTuple
 
@@ -18,6 +18,10 @@ from credalog.network.polytopes import Vertex
 from credalog.tables.cones import Array
 
 __all__ = ["filled", "greatest_sum", "interval_centre", "interval_vertices"]
+
+
+FEW = 8
+"""So many values are compared with each other faster than they are sorted."""
 
 
 def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
@@ -38,6 +42,9 @@ def filled(least: Array, most: Array, score: Array) -> Array:
         return _filled_pair(least, most, score, shape)
     # A score that is the same for all values still has to give an order of all of them.
     whole = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
+    if 2 < shape[-1] <= FEW:
+        found = [np.broadcast_to(theta, shape[:-1]) for _, theta in _few(least, most, whole)]
+        return np.stack(found, axis=-1)
     order = np.broadcast_to(np.argsort(-whole, axis=-1), shape)
     room = np.take_along_axis(np.broadcast_to(most - least, shape), order, axis=-1)
     free = np.maximum(1.0 - least.sum(axis=-1, keepdims=True), 0.0)
@@ -72,15 +79,37 @@ def greatest_sum(least: Array, most: Array, score: Array) -> Array:
     No theta is off by more than the distance of its ends, as in `filled`.
     """
     shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
-    score = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
-    if shape[-1] != 2:
+    if score.shape[-1] != shape[-1]:
+        score = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
+    if shape[-1] > FEW or shape[-1] == 1:
         return np.asarray((filled(least, most, score) * score).sum(axis=-1))
-    (l0, l1), (u0, u1) = (np.moveaxis(ends, -1, 0) for ends in (least, most))
+    if shape[-1] > 2:
+        return np.asarray(sum(value * theta for value, theta in _few(least, most, score)))
+    l0, l1, u0, u1 = least[..., 0], least[..., 1], most[..., 0], most[..., 1]
     first, second = score[..., 0], score[..., 1]
     prefers = second > first
     theta0 = np.where(prefers, np.maximum(l0, 1.0 - u1), np.minimum(u0, 1.0 - l1))
     theta1 = np.where(prefers, np.minimum(u1, 1.0 - l0), np.maximum(l1, 1.0 - u0))
     return np.asarray(theta0 * first + theta1 * second)
+
+
+def _few(least: Array, most: Array, score: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield each value's score and best probability: few values are compared with each other, not sorted.
+
+    What a value is given is found from the same numbers as in the general case, up to the order of a sum.
+    """
+    low, high, scores = (
+        [values[..., i].copy() for i in range(values.shape[-1])] for values in (least, most, score)
+    )
+    rooms = [b - a for a, b in zip(low, high, strict=True)]
+    free = np.maximum(1.0 - least.sum(axis=-1), 0.0)
+    ahead: list[Array] = [np.zeros(()) for _ in low]
+    for i, j in combinations(range(len(low)), 2):
+        first = scores[i] >= scores[j]
+        ahead[j] = ahead[j] + first * rooms[i]
+        ahead[i] = ahead[i] + ~first * rooms[j]
+    for value, before, room, start in zip(scores, ahead, rooms, low, strict=True):
+        yield value, np.clip(free - before, 0.0, room) + start
 
 
 def interval_vertices(

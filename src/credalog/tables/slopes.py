@@ -1,7 +1,9 @@
-"""The sum of a product of tables over all variables, and its slope in every entry of every table.
+"""The sum of a product of tables over all variables but some, and slopes of weighted sums of what is left.
 
-Input: the scopes of tables, then the tables. Output: the sum; or its derivatives, all of them for about twice
-the price of the sum (Darwiche, "A differential approach to inference in Bayesian networks", 2003).
+Input: the scopes of tables, then the tables. Output: the table that is left, over the variables that are
+kept; or, for weights of its entries, the derivatives of their weighted sum in every entry of every table, all
+of them for about twice the price of the sum (Darwiche, "A differential approach to inference in Bayesian
+networks", 2003).
 
 Variables are summed out one after the other. On the way back the slope of a table is the slope of the message
 that it entered times all else that entered, summed over what the table lacks.
@@ -17,34 +19,40 @@ import numpy as np
 
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
-from credalog.tables.elimination import MAX_CELLS, Potential, Step, combined, planned
+from credalog.tables.elimination import Potential, Step, combined, planned
 
 __all__ = ["Product"]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The order in which variables are summed out of tables over some scopes."""
+    """The order in which variables are summed out of tables over some scopes; `kept` are not."""
 
     scopes: tuple[tuple[int, ...], ...]
     steps: tuple[Step[int], ...]
+    kept: tuple[int, ...]
+    ends: tuple[int, ...]
+    """The numbers of the tables that enter no step."""
 
     @classmethod
-    def of(cls, scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], *, most: int = MAX_CELLS) -> Product:
+    def of(
+        cls, scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], *, keep: tuple[int, ...], most: int
+    ) -> Product:
         """Plan an elimination; no table on the way may be larger than `most`."""
-        return cls(tuple(scopes), tuple(planned(scopes, dict(enumerate(sizes)), most=most)))
+        steps = tuple(planned(scopes, dict(enumerate(sizes)), keep=keep, most=most))
+        entered = {i for step in steps for i in step.entering}
+        ends = (i for i in range(len(scopes) + len(steps)) if i not in entered)
+        return cls(tuple(scopes), steps, keep, tuple(ends))
 
-    def total(self, tables: Sequence[Array], budget: Budget) -> tuple[float, int]:
-        """Return the sum divided by 2**n, and n."""
-        left, exponents = self._messages(tables, budget)
-        rest = [float(left[i].values) for i in self._ends]
-        return float(np.prod(rest)), sum(exponents)
+    def left(self, tables: Sequence[Array], budget: Budget) -> Array:
+        """Return the table over what is kept, divided by a power of two."""
+        messages, _ = self._messages(tables, budget)
+        return combined([messages[i] for i in self.ends], self.kept)
 
-    def slopes(self, tables: Sequence[Array], budget: Budget) -> list[Array]:
-        """Return the derivatives of the sum in all tables, all divided by one power of two."""
+    def slopes(self, tables: Sequence[Array], weights: Array, budget: Budget) -> list[Array]:
+        """Return the derivatives of the weighted sum in all tables, all divided by one power of two."""
         left, exponents = self._messages(tables, budget)
-        ends = self._ends
-        found = {i: _scaled(np.prod([left[j].values for j in ends if j != i])) for i in ends}
+        found = {i: _scaled(self._last(left, i, weights)) for i in self.ends}
         for number in range(len(self.steps) - 1, -1, -1):
             budget.require_time()
             step, (slope, power) = self.steps[number], found.pop(len(self.scopes) + number)
@@ -56,11 +64,10 @@ class Product:
         greatest = max((power for slope, power in found.values() if slope.any()), default=0)
         return [np.ldexp(found[i][0], found[i][1] - greatest) for i in range(len(tables))]
 
-    @property
-    def _ends(self) -> list[int]:
-        """Return the numbers of the tables that enter no step: they are numbers."""
-        entered = {i for step in self.steps for i in step.entering}
-        return [i for i in range(len(self.scopes) + len(self.steps)) if i not in entered]
+    def _last(self, left: Sequence[Potential[int]], i: int, weights: Array) -> Array:
+        """Return the slope of one of the tables that make up what is left."""
+        others = [left[j] for j in self.ends if j != i]
+        return _onto(left[i], [Potential(self.kept, weights), *others], self.kept)
 
     def _messages(self, tables: Sequence[Array], budget: Budget) -> tuple[list[Potential[int]], list[int]]:
         """Return all tables with the messages behind them, each divided by a power of two, and these."""

@@ -11,18 +11,12 @@ from gzip import BadGzipFile, GzipFile
 from pathlib import Path
 from typing import Any
 
-from credalog.errors import CredalogError
+from credalog.errors import CredalogError, Refused
 
-__all__ = ["MOST_BYTES", "Damaged", "lines_of", "object_of"]
+__all__ = ["MOST_BYTES", "lines_of", "object_of"]
 
 MOST_BYTES = 1 << 28
 """Files that are larger, once they are unpacked, are not read."""
-
-
-class Damaged(CredalogError):
-    """A compressed file is not whole."""
-
-    exit_code = 5
 
 
 def object_of(n: int, line: str) -> dict[str, Any]:
@@ -30,7 +24,7 @@ def object_of(n: int, line: str) -> dict[str, Any]:
     try:
         return dict(json.loads(line, object_pairs_hook=_distinct))
     except (ValueError, TypeError, RecursionError):
-        raise Damaged(f"refused: line {n} is no JSON object", advice="Write it anew.") from None
+        raise Refused(f"refused: line {n} is no JSON object", advice="Write it anew.") from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -47,7 +41,7 @@ def lines_of(path: str) -> list[str]:
             is_packed = file.peek(2)[:2] == b"\x1f\x8b"
             data = (GzipFile(fileobj=file) if is_packed else file).read(MOST_BYTES + 1)
     except (BadGzipFile, EOFError, zlib.error) as error:
-        raise Damaged(f"refused: {path} is damaged: {error}", advice="Write it anew.") from None
+        raise Refused(f"refused: {path} is damaged: {error}", advice="Write it anew.") from None
     if len(data) > MOST_BYTES:
         raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
     return data.decode(errors="replace").splitlines()

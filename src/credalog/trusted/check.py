@@ -7,10 +7,9 @@ the laws of probability, of any sentence or independence. Nothing here knows how
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from math import inf, prod
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +134,8 @@ def _excesses(sentences: Iterable[Sentence], distribution: Distribution, budget:
     together: dict[frozenset[Variable], list[Sentence]] = {}
     for sentence in sentences:
         together.setdefault(frozenset(sentence.scope), []).append(sentence)
+    if not together:
+        return
     scopes = [group[0].scope for group in together.values()]
     tables = distribution.marginals(scopes, budget)
     for scope, group, table in zip(scopes, together.values(), tables, strict=True):
@@ -190,22 +191,45 @@ def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
     """
     if factor is None or not set(sentence.given_scope) <= set(factor.parents):
         return inf
-    weights, is_given = _row(sentence, factor.block, factor.parents)
-    rows = (factor.table * weights).sum(axis=-1)[is_given]
-    excess = np.maximum(float(sentence.lower) - rows, rows - float(sentence.upper))
+    row = _row(sentence, factor.block, factor.parents)
+    rows = (factor.table * row.weights).sum(axis=-1)[row.is_given]
+    excess = np.maximum(row.lower - rows, rows - row.upper)
     return float(excess.max(initial=0.0))
 
 
-@lru_cache(maxsize=ROWS_KEPT)
-def _row(
-    sentence: Sentence, block: tuple[Variable, ...], parents: tuple[Variable, ...]
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return what a sentence about x sums up of each value of x, and under which parent configurations.
+class _Row(NamedTuple):
+    """What a sentence about x sums up of each value of x, under which parent configurations, and its bounds.
 
-    Many distributions are held against one sentence: all the witnesses of a network.
+    The sentence is the one that it was made for, and no other that has its number in memory.
     """
+
+    sentence: Sentence
+    block: tuple[Variable, ...]
+    parents: tuple[Variable, ...]
+    weights: Floats
+    is_given: NDArray[np.bool_]
+    lower: float
+    upper: float
+
+
+_ROWS: dict[int, _Row] = {}
+
+
+def _row(sentence: Sentence, block: tuple[Variable, ...], parents: tuple[Variable, ...]) -> _Row:
+    """Return the row of a sentence, or remember it: all witnesses of a network are held against it.
+
+    To compare sentences, or to hash their fractions, would take longer than the check.
+    """
+    known = _ROWS.get(id(sentence))
+    if known is not None and known.sentence is sentence and (known.block, known.parents) == (block, parents):
+        return known
     terms = (float(weight) * truth_table(claim, block) for weight, claim in sentence.claims)
-    return np.asarray(sum(terms), dtype=float), truth_table(sentence.given, parents)
+    weights, is_given = np.asarray(sum(terms), dtype=float), truth_table(sentence.given, parents)
+    found = _Row(sentence, block, parents, weights, is_given, float(sentence.lower), float(sentence.upper))
+    if len(_ROWS) >= ROWS_KEPT:
+        _ROWS.clear()
+    _ROWS[id(sentence)] = found
+    return found
 
 
 def _copies(distribution: Distribution, graph: DependencyGraph) -> frozenset[Variable]:

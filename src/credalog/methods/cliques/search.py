@@ -33,7 +33,7 @@ from credalog.numbers.interval import End, Warrant
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
 from credalog.program.redundancy import without_sums
-from credalog.program.solvers.highs import Basis
+from credalog.program.solvers.highs import Basis, PackedBasis
 from credalog.program.surroundings import Surroundings
 from credalog.program.workers import Workers
 from credalog.trusted.certify import Checker
@@ -43,6 +43,7 @@ __all__ = [
     "Ending",
     "Finding",
     "Glance",
+    "Hint",
     "Leaf",
     "Limits",
     "Search",
@@ -102,6 +103,7 @@ class Leaf(NamedTuple):
 
     `open` are the ratios on which contexts disagree, each with its mean; None while that is not known.
     Where leaves have rows of their own, `rows` are those that the basis is of, and `point` what they led to.
+    `hint` is what another process found out about the box: whoever explores it may begin there.
     """
 
     box: Box
@@ -110,6 +112,18 @@ class Leaf(NamedTuple):
     open: tuple[tuple[int, float], ...] | None = None
     rows: LeafRows | None = None
     point: Floats | None = None
+    hint: Hint | None = None
+
+
+class Hint(NamedTuple):
+    """Where the relaxation of a box came to rest: its basis, the ratios left open, and the point.
+
+    Nothing is proved by it; it only saves the work of solving the box once more.
+    """
+
+    basis: PackedBasis
+    open: tuple[tuple[int, float], ...]
+    point: Floats | None
 
 
 class _Child(NamedTuple):
@@ -196,6 +210,9 @@ class Search:
         from credalog.methods.cliques.shared import run_shared
 
         first = self.limits.budget.at_most(FIRST_ALONE)
+        if not self._is_over() and not self._suffices(self.tree.bound):
+            # They take longer to start than this process works alone.
+            workers.start()
 
         def is_ready() -> bool:
             return self._is_over() or (first.is_spent and len(self.tree) >= workers.count)
@@ -265,7 +282,7 @@ class Search:
         bound = self._proved(prover, claim, leaf.box, known)
         if claim.outcome is Outcome.STOPPED:
             return self._bisected(bound, leaf)
-        solved = leaf._replace(basis=basis)
+        solved = leaf._replace(basis=basis, hint=None)
         if claim.outcome is Outcome.OPTIMAL and not self._suffices(bound):
             self._look_into(_Child(bound, solved, claim.point))
         if claim.outcome is Outcome.INFEASIBLE or self._suffices(bound):

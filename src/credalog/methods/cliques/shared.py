@@ -23,7 +23,7 @@ import numpy as np
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.findings import Limits, Witness
 from credalog.methods.cliques.proofs import Prover
-from credalog.methods.cliques.search import Leaf, Search
+from credalog.methods.cliques.search import Hint, Leaf, Search
 from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
@@ -31,6 +31,7 @@ from credalog.numbers.tolerances import Gap
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.products import Products
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
+from credalog.program.solvers.highs import packed, unpacked
 from credalog.program.workers import Lost, Workers
 from credalog.tables.distribution import Distribution
 
@@ -53,9 +54,6 @@ MOST_LOST = 12
 
 LOOKING_SHARE = 0.15
 """The share of its time in which a worker may look for better witnesses."""
-
-MOST_WARM = 2000
-"""Of so many leaves a worker keeps the basis, should they come back."""
 
 KEPT = 2
 """How many searches a worker keeps ready."""
@@ -110,11 +108,15 @@ class _Cut(NamedTuple):
 
 
 class _End(NamedTuple):
-    """A leaf that was not cut: its proof, if it has one, its rows, and whether nothing can cut it."""
+    """A leaf that was not cut: its proof, if it has one, its rows, and whether nothing can cut it.
+
+    `hint` is where whoever gets it next may begin.
+    """
 
     proof: _Proof | None
     rows: LeafRows | None
     is_closed: bool
+    hint: Hint | None = None
 
 
 _Part: TypeAlias = "_Cut | _End"
@@ -165,7 +167,6 @@ class _Recorded(Search):
         self.prover = self.here = Prover(*setup.part, setup.end, budget) if is_part else self.whole
         self.sharpening = None if setup.products is None else Sharpening(self.prover, setup.products)
         self.root = Claim(Outcome.STOPPED, 0.0, np.zeros(0), np.zeros(0))
-        self._warm: dict[tuple[bytes, bytes, frozenset[int]], Leaf] = {}
 
     def within(self, leaves: Sequence[tuple[float, Leaf]], value: float | None, seconds: float) -> _Done:
         """Explore boxes for some seconds, the weakest first, to beat a value that is attained elsewhere."""
@@ -180,7 +181,7 @@ class _Recorded(Search):
         self._cuts: dict[int, tuple[Leaf, Explored[Leaf]]] = {}
         self._chosen: dict[int, tuple[Box, int, float]] = {}
         self._emptied: dict[tuple[int, frozenset[int]], tuple[int, float]] = {}
-        warm = [(bound, self._warm.pop(_key_of(leaf), leaf)) for bound, leaf in leaves]
+        warm = [(bound, _warmed(leaf)) for bound, leaf in leaves]
         self.tree = BranchAndBound(warm[0][1], warm[0][0])
         for bound, leaf in warm[1:]:
             self.tree.push(bound, leaf)
@@ -189,10 +190,6 @@ class _Recorded(Search):
             return budget.is_spent or self.explored - before >= MOST_NODES
 
         self.tree.run(self._explore, until=is_full, enough=self._enough)
-        # A leaf that comes back begins where it was left.
-        self._warm.update((_key_of(one), one) for one in self.tree.leaves)
-        while len(self._warm) > MOST_WARM:
-            del self._warm[next(iter(self._warm))]
         found = self.best if self.best is not self.known else None
         parts = tuple(self._part(leaf, ()) for _, leaf in warm)
         return _Done(parts, self.explored - before, found, self.gains, self.trials)
@@ -241,7 +238,7 @@ class _Recorded(Search):
         """Say what became of a leaf, below the boxes of those that it is a part of."""
         path = (*above, leaf.box)
         if id(leaf) not in self._cuts:
-            return _End(self._proof(path), leaf.rows, is_closed=False)
+            return _End(self._proof(path), leaf.rows, is_closed=False, hint=_hint_of(leaf))
         _, found = self._cuts[id(leaf)]
         leaves = [child for _, child in found.children]
         if not leaves and found.closed == inf and (id(leaf.box), leaf.inside) in self._emptied:
@@ -271,8 +268,20 @@ class _Recorded(Search):
         return _Proof(claim.outcome, claim.value, claim.point[:1], places, weights, many, is_whole, rows, up)
 
 
-def _key_of(leaf: Leaf) -> tuple[bytes, bytes, frozenset[int]]:
-    return leaf.box.lower.tobytes(), leaf.box.upper.tobytes(), leaf.inside
+def _warmed(leaf: Leaf) -> Leaf:
+    """Return a leaf that begins where another process left it."""
+    if leaf.hint is None:
+        return leaf
+    basis, is_open, point = leaf.hint
+    return leaf._replace(basis=unpacked(basis), open=is_open, point=point, hint=None)
+
+
+def _hint_of(leaf: Leaf) -> Hint | None:
+    """Return where a leaf can be taken up again; None where it has not been solved."""
+    basis = packed(leaf.basis)
+    if basis is None or leaf.open is None:
+        return None
+    return Hint(basis, leaf.open, leaf.point)
 
 
 def _cut_between(leaf: Leaf, leaves: list[Leaf]) -> tuple[int, float]:
@@ -351,9 +360,12 @@ class _Shared:
     def _task(self, taken: list[_Taken]) -> _Task:
         search = self.search
         seconds = min(SLICE_SECONDS, max(search.limits.budget.remaining, 0.05))
-        # A basis belongs to the solver of this process, and a point to its program.
-        bare = tuple((bound, Leaf(one.box, None, one.inside, rows=one.rows)) for _, bound, one in taken)
-        return _Task(bare, search._value, seconds, search.gains, search.trials)
+        # A basis belongs to the solver of a process: what is sent is packed.
+        sent = tuple((bound, self._sent(leaf)) for _, bound, leaf in taken)
+        return _Task(sent, search._value, seconds, search.gains, search.trials)
+
+    def _sent(self, leaf: Leaf) -> Leaf:
+        return Leaf(leaf.box, None, leaf.inside, rows=leaf.rows, hint=leaf.hint or _hint_of(leaf))
 
     def _take_back(self, future: Future[_Done]) -> None:
         taken, search = self._away.pop(future), self.search
@@ -406,7 +418,7 @@ class _Replayed:
         path = (*above, leaf.box)
         if isinstance(told, _End):
             bound = known if told.proof is None else self._bound(told.proof, known, path)
-            yield bound, Leaf(leaf.box, None, leaf.inside, rows=told.rows), told.is_closed
+            yield bound, Leaf(leaf.box, None, leaf.inside, rows=told.rows, hint=told.hint), told.is_closed
             return
         leaves = self._leaves(told, leaf)
         for number, part in enumerate(leaves):

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.network.relevance import Relevance, relevance
 from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import End
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Question
 from credalog.tables.interval_sets import filled
@@ -52,24 +52,16 @@ NEAR = 1e-9
 
 
 def climb(
-    credal: CredalNetwork,
-    asked: Question,
-    event: Array,
-    *,
-    budget: Budget,
-    most: float = 1.0,
-    near: Mapping[int, Array] | None = None,
+    climber: Climber, *, budget: Budget, most: float = 1.0, near: Mapping[int, Array] | None = None
 ) -> Mapping[int, Array] | None:
     """Return the tables of all relevant families; None where nothing is attained in time.
 
     No model passes `most`: where one comes near it, no other start is tried. The first start is what `near`
     says of some variables, and the centre for all others.
     """
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
     best: tuple[float, Mapping[int, Array] | None] = (-1.0, None)
     with suppress(OutOfTime, ProblemTooLarge):
-        climber = Climber.of(credal, asked, event, relevant)
-        for number, tables in enumerate(_starts(climber, relevant, near or {})):
+        for number, tables in enumerate(_starts(climber, near or {})):
             if number == 1 + bool(near):
                 budget = budget.share(MORE_STARTS)
             found = climber.run(tables, budget, most=most)
@@ -79,15 +71,15 @@ def climb(
     return best[1]
 
 
-def _starts(climber: Climber, relevant: Relevance, near: Mapping[int, Array]) -> Iterator[dict[int, Array]]:
+def _starts(climber: Climber, near: Mapping[int, Array]) -> Iterator[dict[int, Array]]:
     """Yield tables near to some, then at the centre of their intervals, then at vertices drawn at random."""
-    ranges = {x: climber.credal.ranges(x, {}) for x in relevant.families}
-    centre = {x: _centre(*ends) for x, ends in ranges.items()}
+    centre = climber.centre
     if near:
         yield {**centre, **{x: climber.completed(x, centre[x], theta) for x, theta in near.items()}}
-    yield centre
+    yield dict(centre)
     luck = np.random.default_rng(0)
     for _ in range(STARTS - 1):
+        ranges = {x: climber.credal.ranges(x, {}) for x in climber.families}
         yield {x: filled(*ends, luck.random(ends[0].shape)) for x, ends in ranges.items()}
 
 
@@ -115,19 +107,27 @@ class Climber:
     """Where each table agrees with all that is observed."""
     parts: Mapping[int, Index]
     """Where each table agrees with the observed parents."""
+    centre: Mapping[int, Array]
+    """Tables in the middle of all intervals."""
 
     @classmethod
-    def of(cls, credal: CredalNetwork, asked: Question, event: Array, relevant: Relevance) -> Climber:
-        """Plan the elimination; the query's own values are the last of the tables that are multiplied."""
+    def of(cls, credal: CredalNetwork, asked: Question) -> Climber:
+        """Plan the elimination, in which the query's own variable is kept."""
+        relevant, event = credal.relevant(asked), np.array(asked.event, dtype=np.float64)
         scopes = [
             tuple(y for y in (*credal.parents[x], x) if y not in asked.observed) for x in relevant.families
         ]
-        product = Product.of([*scopes, (asked.target,)], credal.sizes, most=MAX_CELLS)
+        product = Product.of(scopes, credal.sizes, keep=(asked.target,), most=MAX_CELLS)
         shown, parts = dict[int, Index](), dict[int, Index]()
         for x in relevant.families:
             parts[x] = tuple(asked.observed.get(p, slice(None)) for p in credal.parents[x])
             shown[x] = (*parts[x], asked.observed.get(x, slice(None)))
-        return cls(credal, asked, event, relevant.families, product, shown, parts)
+        centre = {x: _centre(*credal.ranges(x, {})) for x in relevant.families}
+        return cls(credal, asked, event, relevant.families, product, shown, parts, centre)
+
+    def towards(self, end: End) -> Climber:
+        """Return the one that seeks an end: the greatest probability of the event, or of its opposite."""
+        return self if end is End.UPPER else replace(self, event=1.0 - self.event)
 
     def run(
         self, tables: dict[int, Array], budget: Budget, *, most: float = 1.0
@@ -144,26 +144,21 @@ class Climber:
 
     def posterior(self, tables: Mapping[int, Array], budget: Budget) -> float:
         """Return the posterior of the event; -1 where the evidence has no probability."""
-        parts = (self._total(tables, event, budget) for event in (self.event, 1.0 - self.event))
-        (inside, shift), (outside, other) = parts
-        scale = max(shift, other)
-        inside, outside = np.ldexp(inside, shift - scale), np.ldexp(outside, other - scale)
-        return float(inside / (inside + outside)) if inside + outside > 0.0 else -1.0
+        left = self.product.left(self._shown(tables), budget)
+        total = float(left.sum())
+        return float((left * self.event).sum()) / total if total > 0.0 else -1.0
 
-    def _total(self, tables: Mapping[int, Array], values: Array, budget: Budget) -> tuple[float, int]:
-        return self.product.total(self._shown(tables, values), budget)
-
-    def _shown(self, tables: Mapping[int, Array], values: Array) -> list[Array]:
-        """Return all tables at what is observed, then values of the query's variable."""
-        return [*(tables[x][self.shown[x]] for x in self.families), values]
+    def _shown(self, tables: Mapping[int, Array]) -> list[Array]:
+        """Return all tables at what is observed."""
+        return [tables[x][self.shown[x]] for x in self.families]
 
     def _moved(
         self, tables: dict[int, Array], value: float, budget: Budget
     ) -> tuple[dict[int, Array], float]:
         """Move the families that gain most, as many as gain together."""
-        slopes = self.product.slopes(self._shown(tables, self.event - max(value, 0.0)), budget)
+        slopes = self.product.slopes(self._shown(tables), self.event - max(value, 0.0), budget)
         better, gains = {}, {}
-        for x, slope in zip(self.families, slopes, strict=False):
+        for x, slope in zip(self.families, slopes, strict=True):
             better[x], gains[x] = self._best(x, tables[x], slope)
         movers = sorted((x for x in gains if gains[x] > 0.0), key=lambda x: -gains[x])
         while movers:

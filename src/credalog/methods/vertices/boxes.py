@@ -9,32 +9,39 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, an interval is split in two. Nodes are taken from a stack, many at a time; all of
-them are narrowed by one pass.
+neither bound suffices, the block whose contexts differ most is split: one of its values is at an end of its
+interval, or it is the only one that is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import product
 from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credalog.methods.vertices.ascent import Climber
-from credalog.methods.vertices.disagreement import losses
 from credalog.methods.vertices.greedy import DRIFT
-from credalog.methods.vertices.interval_slopes import Boxes, Ends, Layout, advantages, upward
+from credalog.methods.vertices.interval_slopes import (
+    Boxes,
+    Ends,
+    Layout,
+    Nodes,
+    Slopes,
+    at_nodes,
+    slopes,
+    upward,
+)
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import allowed_gap
 from credalog.tables.cones import Array
 from credalog.tables.interval_sets import filled
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["MOST_COMPARED", "Closed", "closed"]
+__all__ = ["MOST_COMPARED", "Closing"]
 
 MOST_COMPARED = 1 << 22
 """A network in which more pairs of values are compared in all contexts together is not searched."""
@@ -48,59 +55,78 @@ STAGES = (32.0, 8.0, 1.0)
 ROUNDS = 10
 """How often intervals are narrowed at one node at most."""
 
-AT_ONCE = 128
-"""How many nodes are narrowed by one pass at most."""
-
-MOST_CELLS = 1 << 16
-"""How many pairs of values one pass over several nodes compares at most."""
-
 LEAST_CHANGE = 0.02
 """Narrowing goes on while so great a share of all intervals together goes."""
 
 WORTH_TRYING = 2.0
 """A model is not tried where its blocks may gain so many times what the last one lacked."""
 
+STAYING = 2.0
+"""A block stays at the model where it may gain less than so many times what it loses otherwise."""
+
 NARROW = 1e-10
 """An interval that is not wider is not split."""
+
+BATCH = 96
+"""How many nodes are bounded at once at most."""
+
+BATCH_CELLS = 1 << 21
+"""How many pairs of values are compared at once at most, over all nodes."""
+
+MOST_VERTICES = 32
+"""A block with more vertices is not split into these, but at the middle of one interval."""
+
+MOST_VALUES = 7
+"""The vertices of blocks with more values are not looked for."""
 
 SUMMING = relative_error(1 << 24)
 """More than the rounding of a sum over all blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """What was proved and what is attained: the posterior of the event is at most `bound`."""
+class Closing:
+    """A search that may be taken up again: the posterior of the climber's event is at most `bound`."""
 
-    bound: float
-    tables: Mapping[int, Array]
+    def __init__(
+        self, climber: Climber, layout: Layout, start: Mapping[int, Array], bound: float, tolerance: float
+    ) -> None:
+        self.bound = bound
+        self._tolerance, self._stages = tolerance, list(STAGES)
+        self._search = _Search(climber, layout, start)
+        self._gap: float | None = None
 
+    @property
+    def tables(self) -> Mapping[int, Array]:
+        """Return the best model that was met."""
+        return self._search.tables
 
-def closed(
-    climber: Climber,
-    layout: Layout,
-    start: Mapping[int, Array],
-    bound: float,
-    *,
-    tolerance: float,
-    budget: Budget,
-    report: Callable[[float, int], None],
-) -> Closed:
-    """Prove bounds on the posterior of the climber's event, closer and closer, while the time lasts.
+    def run(self, budget: Budget, report: Callable[[float, int], None]) -> None:
+        """Prove bounds closer and closer, while the time lasts.
 
-    Of each the bound is reported, and how many nodes it took.
-    """
-    search = _Search(climber, layout, start, budget)
-    try:
-        search.value = climber.posterior(start, budget)
-        for far in STAGES:
+        Of each the bound is reported, and how many nodes it took.
+        """
+        try:
+            self._search.begin(budget)
+            while self._stages:
+                self._prove(budget, report)
+                del self._stages[0]
+        except OutOfTime:
+            return
+        except _Undecided:
+            self._stages.clear()
+
+    def _prove(self, budget: Budget, report: Callable[[float, int], None]) -> None:
+        """Prove a bound as far from what is attained as the next stage says, if there is none closer."""
+        search = self._search
+        if self._gap is None:
             # A better model that is met moves the goal: what was proved of a smaller value holds for it.
-            gap = far * CLOSE * allowed_gap(tolerance, max(search.value, 0.0))
-            if search.value >= 0.0 and search.value + gap < bound:
-                bound = min(bound, search.run(gap))
-                report(bound, search.explored)
-    except (OutOfTime, _Undecided):
-        pass
-    return Closed(bound, search.tables)
+            gap = self._stages[0] * CLOSE * allowed_gap(self._tolerance, max(search.value, 0.0))
+            if search.value < 0.0 or search.value + gap >= self.bound:
+                return
+            self._gap = gap
+            search.set_goal(gap)
+        self.bound = min(self.bound, search.run(budget))
+        self._gap = None
+        report(self.bound, search.explored)
 
 
 class _Undecided(Exception):
@@ -108,7 +134,7 @@ class _Undecided(Exception):
 
 
 class _Node(NamedTuple):
-    """The intervals of all families side by side, and how often they have been narrowed since a split."""
+    """Intervals of all entries of all tables, side by side, and how often they were narrowed."""
 
     low: Array
     high: Array
@@ -117,45 +143,54 @@ class _Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the intervals of each family lie, side by side, and where blocks begin."""
+    """Where the tables of all families lie in a row of all their entries."""
 
-    shapes: Mapping[int, tuple[int, ...]]
     slices: Mapping[int, slice]
-    firsts: NDArray[np.intp]
-    """The first value of each block, family by family."""
-    lengths: NDArray[np.intp]
-    """The number of values of each block."""
+    shapes: Mapping[int, tuple[int, ...]]
 
     @classmethod
-    def of(cls, boxes: Mapping[int, Ends]) -> _Places:
+    def of(cls, boxes: Boxes) -> _Places:
+        """Lay tables side by side."""
         shapes = {x: low.shape for x, (low, _) in boxes.items()}
-        stops = list(accumulate((prod(shape) for shape in shapes.values()), initial=0))
-        slices = {x: slice(*ends) for x, ends in zip(shapes, pairwise(stops), strict=True)}
-        lengths = np.concatenate([np.full(prod(shape[:-1]), shape[-1]) for shape in shapes.values()])
-        return cls(shapes, slices, np.cumsum(lengths) - lengths, lengths)
+        slices, first = dict[int, slice](), 0
+        for x, shape in shapes.items():
+            slices[x] = slice(first, first := first + prod(shape))
+        return cls(slices, shapes)
+
+    def tables(self, rows: Array) -> dict[int, Array]:
+        """Return the tables of some rows, as views."""
+        return {x: rows[:, mine].reshape(-1, *self.shapes[x]) for x, mine in self.slices.items()}
 
     def boxes(self, low: Array, high: Array) -> Boxes:
-        """Give nodes back the axes of their families."""
-        return {x: (self._shaped(low, x), self._shaped(high, x)) for x in self.shapes}
+        """Return the intervals of some rows."""
+        least, most = self.tables(low), self.tables(high)
+        return {x: (least[x], most[x]) for x in self.shapes}
 
-    def _shaped(self, values: Array, x: int) -> Array:
-        return values[:, self.slices[x]].reshape(len(values), *self.shapes[x])
-
-    def flat(self, tables: Mapping[int, Array]) -> Array:
-        """Put the tables of nodes side by side."""
+    def rows(self, tables: Mapping[int, Array]) -> Array:
+        """Lay tables of some nodes side by side."""
         return np.concatenate([tables[x].reshape(len(tables[x]), -1) for x in self.shapes], axis=1)
+
+
+class _Split(NamedTuple):
+    """The value of a block whose interval is split."""
+
+    family: int
+    place: tuple[int, ...]
+    """Parents' states, then the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Narrowed:
-    """For each node narrower intervals, a model inside, and what its values may gain, all side by side."""
+    """Narrower intervals of some nodes, a model in each, and what its blocks may gain, each and together."""
 
-    low: Array
-    high: Array
-    model: Array
-    gains: Array
-    total: Array
-    """What all blocks of a node may gain together."""
+    boxes: Boxes
+    model: Mapping[int, Array]
+    gains: Mapping[int, Array]
+    gain: Array
+    stays: Mapping[int, Array]
+    """Marks the blocks that may gain less from the model than they lose where contexts choose apart."""
+    cost: Array
+    """What these may gain together."""
     change: Array
     """The share of all intervals together that is gone."""
 
@@ -163,116 +198,171 @@ class _Narrowed:
 class _Search:
     """Prove that no model passes a trial value; `value` is what the best one met attains."""
 
-    def __init__(self, climber: Climber, layout: Layout, tables: Mapping[int, Array], budget: Budget) -> None:
-        self._climber, self._layout, self._budget = climber, layout, budget
-        self._root = {x: climber.credal.ranges(x, climber.asked.observed) for x in layout.parents}
-        self._places = _Places.of(self._root)
-        self._at_once = max(1, min(AT_ONCE, MOST_CELLS // max(layout.cells, 1)))
+    def __init__(self, climber: Climber, layout: Layout, tables: Mapping[int, Array]) -> None:
+        self._climber, self._layout, self._budget = climber, layout, Budget.of()
         self.tables, self.value = tables, -1.0
         self._lacking = inf
         self.explored = 0
+        credal, observed = climber.credal, climber.asked.observed
+        start = {x: credal.ranges(x, observed) for x in layout.parents}
+        self._places = _Places.of(start)
+        low, high = (np.concatenate([box[end].reshape(-1) for box in start.values()]) for end in (0, 1))
+        self._root = _Node(low, high)
+        self._gap, self._trial = 0.0, 1.0
+        self._waiting = list[_Node]()
 
-    def run(self, gap: float) -> float:
-        """Return the value that is proved, so much above the best one that is met on the way."""
-        trial = self.value + gap
-        self.explored = 0
-        low, high = (
-            self._places.flat({x: box[end][None] for x, box in self._root.items()}) for end in (0, 1)
-        )
-        waiting = [_Node(low[0], high[0])]
-        while waiting:
-            taken = waiting[-self._at_once :]
-            del waiting[-self._at_once :]
-            self.explored += sum(node.rounds == 0 for node in taken)
-            waiting += self._explored(taken, trial)
-            trial = max(trial, self.value + gap)
-            if trial >= 1.0:
-                return 1.0
-        return trial
+    def begin(self, budget: Budget) -> None:
+        """Evaluate the model to begin with, unless that was done."""
+        if self.value < 0.0:
+            self.value = self._climber.posterior(self.tables, budget)
 
-    def _explored(self, nodes: Sequence[_Node], trial: float) -> Iterator[_Node]:
-        """Yield what is left of nodes in which the trial value may be passed: narrower ones, or halves."""
-        low, high = np.stack([node.low for node in nodes]), np.stack([node.high for node in nodes])
-        rounds = np.array([node.rounds for node in nodes])
-        boxes = self._places.boxes(low, high)
+    def set_goal(self, gap: float) -> None:
+        """Begin to prove a value so much above the best one that is met."""
+        self.explored, self._gap = 0, gap
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        self._trial, self._waiting = self.value + self._gap, [self._root]
+
+    def run(self, budget: Budget) -> float:
+        """Return the value that is proved; what is left when the time is up waits for the next run."""
+        self._budget = budget
+        at_once = max(1, min(BATCH, BATCH_CELLS // self._layout.cells))
+        while self._waiting and self._trial < 1.0:
+            budget.require_time()
+            nodes = self._waiting[-at_once:]
+            self._waiting[-at_once:] = self._explored(nodes, self._trial)
+            self.explored += sum(node.rounds == 0 for node in nodes)
+            if self.value + self._gap > self._trial:
+                # What was narrowed for one trial value says nothing of another.
+                self._begin_again()
+        return min(self._trial, 1.0)
+
+    def _explored(self, nodes: list[_Node], trial: float) -> list[_Node]:
+        """Bound nodes; return those that may pass the trial value narrower, or what they were split into."""
+        boxes = self._places.boxes(np.array([n.low for n in nodes]), np.array([n.high for n in nodes]))
         passed = upward(self._layout, boxes, self._climber.event, trial, self._budget)
-        open_ = np.flatnonzero(~(passed.total(self._layout)[1] <= 0.0))
+        (open_,) = np.nonzero(~(passed.total(self._layout)[1] <= 0.0))
         if not len(open_):
-            return
-        found = self._narrowed(low, high, advantages(self._layout, boxes, passed, self._budget))
-        hopeful = open_[found.total[open_] < WORTH_TRYING * self._lacking]
-        still = np.setdiff1d(open_, self._closed(found, hopeful, trial))
-        narrows = (found.change >= LEAST_CHANGE) & (rounds + 1 < ROUNDS)
-        for i in still[narrows[still]]:
-            yield _Node(found.low[i], found.high[i], int(rounds[i]) + 1)
-        if not narrows[still].all():
-            lost = self._places.flat(losses(self._layout, boxes, passed))
-            for i in still[~narrows[still]]:
-                yield from self._halves(found, int(i), lost[i])
+            return []
+        boxes, passed = at_nodes(boxes, open_), passed.at(open_)
+        found = slopes(self._layout, boxes, passed, self._budget)
+        narrowed = _narrowed(boxes, found)
+        low, high = (self._places.rows({x: b[end] for x, b in narrowed.boxes.items()}) for end in (0, 1))
+        kept = list[_Node]()
+        before, left = self.value, self._left(narrowed, trial)
+        for i in left if self.value == before else ():
+            rounds = nodes[open_[i]].rounds + 1
+            node = _Node(low[i], high[i], rounds)
+            if narrowed.change[i] >= LEAST_CHANGE and rounds < ROUNDS:
+                kept.append(node)
+            else:
+                kept += self._halves(node, _chosen(narrowed, found, i))
+        return kept
 
-    def _narrowed(self, low: Array, high: Array, advantage: Mapping[int, Array]) -> _Narrowed:
-        """Narrow all intervals, choose models inside, and bound what they may still gain in each block."""
-        boxes, narrower, model, gains = self._places.boxes(low, high), {}, {}, {}
-        for x, least in advantage.items():
-            liking = (least - np.swapaxes(least, -1, -2)).sum(axis=-1)
-            narrower[x] = _decided(*boxes[x], least, liking)
-            model[x] = filled(*narrower[x], liking)
-            gains[x] = _gains(model[x], narrower[x], least)
-        new_low, new_high = (
-            self._places.flat({x: ends[side] for x, ends in narrower.items()}) for side in (0, 1)
-        )
-        before, after = (high - low).sum(axis=1), (new_high - new_low).sum(axis=1)
-        change = np.divide(before - after, before, out=np.zeros_like(before), where=before > 0.0)
-        flat = self._places.flat(gains)
-        return _Narrowed(new_low, new_high, self._places.flat(model), flat, flat.sum(axis=1), change)
+    def _left(self, found: _Narrowed, trial: float) -> Nodes:
+        """Return the nodes that no mean value closes.
 
-    def _closed(self, found: _Narrowed, nodes: NDArray[np.intp], trial: float) -> NDArray[np.intp]:
-        """Return the nodes where G is not positive at one model, nor with all that its blocks may gain.
-
-        The tables of the model are known up to what a knapsack is off by.
+        That takes a model at which G is not positive, nor with all that its blocks may gain; or that the
+        relaxation in which some blocks stay at the model is not positive with what these may gain. The tables
+        of a model are known up to what a knapsack is off by.
         """
-        if not len(nodes):
-            return nodes
-        places, model = self._places, found.model[nodes]
-        off = DRIFT * places.lengths.repeat(places.lengths)
-        around = places.boxes(
-            np.maximum(found.low[nodes], model - off), np.minimum(found.high[nodes], model + off)
-        )
-        _, most = upward(self._layout, around, self._climber.event, trial, self._budget).total(self._layout)
+        is_left = np.ones(len(found.cost), dtype=np.bool_)
+        (tried,) = np.nonzero(found.cost < WORTH_TRYING * self._lacking)
+        if not len(tried):
+            return np.flatnonzero(is_left)
+        most = self._greatest(found, tried, trial)
         best = int(most.argmax())
         if most[best] > 0.0:
-            self._meet(model[best])
-        self._lacking = max(-float(most[best]), 0.0) or inf
-        return nodes[most + found.total[nodes] * (1.0 + SUMMING) <= 0.0]
+            self._meet({x: table[tried[best]] for x, table in found.model.items()})
+        self._lacking = float(np.maximum(-most, 0.0).max()) or inf
+        is_left[tried] = ~(most + found.gain[tried] * (1.0 + SUMMING) <= 0.0)
+        tried = tried[is_left[tried] & (most + found.cost[tried] < 0.0)]
+        if len(tried):
+            most = self._greatest(found, tried, trial, found.stays)
+            is_left[tried] = ~(most + found.cost[tried] * (1.0 + SUMMING) <= 0.0)
+        return np.flatnonzero(is_left)
 
-    def _meet(self, model: Array) -> None:
+    def _greatest(
+        self, found: _Narrowed, nodes: Nodes, trial: float, stays: Mapping[int, Array] | None = None
+    ) -> Array:
+        """Bound G where the blocks that stay are at the model; all of them, unless told otherwise."""
+        tables = {x: _around(found.model[x], found.boxes[x]) for x in found.model}
+        if stays is not None:
+            tables = {x: _where(stays[x], tables[x], found.boxes[x]) for x in tables}
+        passed = upward(self._layout, at_nodes(tables, nodes), self._climber.event, trial, self._budget)
+        return passed.total(self._layout)[1]
+
+    def _meet(self, model: Mapping[int, Array]) -> None:
         """Keep a model if it attains more than the best so far."""
-        theta = self._places.boxes(model[None], model[None])
-        tables = {x: self._climber.completed(x, self.tables[x], theta[x][0][0]) for x in theta}
+        tables = {x: self._climber.completed(x, self.tables[x], model[x]) for x in model}
         value = self._climber.posterior(tables, self._budget)
         if value > self.value:
             self.tables, self.value = tables, value
 
-    def _halves(self, found: _Narrowed, node: int, lost: Array) -> Iterator[_Node]:
-        """Split a node at the block that may gain most and whose contexts lose most if they agree.
-
-        Of its values it is the one that may give most.
-        """
-        low, high, gains = found.low[node], found.high[node], found.gains[node]
-        is_open = high - low > NARROW
-        places = self._places
-        may_split = np.logical_or.reduceat(is_open, places.firsts)
-        of_block = np.where(may_split, np.add.reduceat(gains, places.firsts) + lost, 0.0)
-        block = int(of_block.argmax())
-        if of_block[block] <= 0.0:
+    def _halves(self, node: _Node, split: _Split | None) -> Iterator[_Node]:
+        """Yield the parts of a node in which one value of a block is at an end, or is not."""
+        if split is None:
             raise _Undecided
-        first = places.firsts[block]
-        place = slice(first, first + places.lengths[block])
-        value = int(np.where(is_open, gains, -1.0)[place].argmax())
-        for least, most in _split(low[place], high[place], value):
-            new_low, new_high = low.copy(), high.copy()
-            new_low[place], new_high[place] = least, most
-            yield _Node(new_low, new_high)
+        shape, mine = self._places.shapes[split.family], self._places.slices[split.family]
+        first = mine.start + int(np.ravel_multi_index((*split.place[:-1], 0), shape))
+        block = slice(first, first + shape[-1])
+        state = self._layout.observed.get(split.family)
+        for least, most in _parts(node.low[block], node.high[block], split.place[-1], state):
+            low, high = node.low.copy(), node.high.copy()
+            low[block], high[block] = least, most
+            yield _Node(low, high)
+
+
+def _around(theta: Array, box: Ends) -> Ends:
+    off = DRIFT * theta.shape[-1]
+    return np.maximum(box[0], theta - off), np.minimum(box[1], theta + off)
+
+
+def _where(blocks: Array, some: Ends, others: Ends) -> Ends:
+    """Return some intervals where blocks are marked, and others elsewhere."""
+    low, high = (np.where(blocks[..., None], a, b) for a, b in zip(some, others, strict=True))
+    return low, high
+
+
+def _narrowed(boxes: Boxes, found: Slopes) -> _Narrowed:
+    """Narrow all intervals, choose a model inside, and add up what it may still gain in each block."""
+    advantage = found.advantage
+    liking = {x: (least - np.swapaxes(least, -1, -2)).sum(axis=-1) for x, least in advantage.items()}
+    narrower = {x: _decided(*boxes[x], advantage[x], liking[x]) for x in boxes}
+    model = {x: filled(*narrower[x], liking[x]) for x in boxes}
+    gains = {x: _gains(model[x], narrower[x], advantage[x]) for x in boxes}
+    before, after = (_sums({x: high - low for x, (low, high) in b.items()}) for b in (boxes, narrower))
+    change = np.divide(before - after, before, out=np.zeros_like(before), where=before > 0.0)
+    by_block = {x: gain.sum(axis=-1) for x, gain in gains.items()}
+    stays = {x: by_block[x] < STAYING * np.maximum(found.loss[x], 0.0) for x in boxes}
+    cost = _sums({x: np.where(stays[x], by_block[x], 0.0) for x in boxes})
+    return _Narrowed(narrower, model, gains, _sums(gains), stays, cost, change)
+
+
+def _sums(tables: Mapping[int, Array]) -> Array:
+    """Add up, at each node, the entries of all tables."""
+    return np.asarray(sum(table.reshape(len(table), -1).sum(axis=1) for table in tables.values()))
+
+
+def _chosen(narrowed: _Narrowed, found: Slopes, node: int) -> _Split | None:
+    """Choose the block whose contexts differ most, and of its values the one that may give most.
+
+    Where none differ, the block that may gain most.
+    """
+    best, split = (0.0, 0.0), None
+    for x, gains in narrowed.gains.items():
+        low, high = (ends[node] for ends in narrowed.boxes[x])
+        is_open = high - low > NARROW
+        is_open &= is_open.sum(axis=-1, keepdims=True) > 1
+        may = np.where(is_open.any(axis=-1), gains[node].sum(axis=-1), 0.0)
+        loss = np.where(may > 0.0, np.maximum(found.loss[x][node], 0.0), 0.0)
+        place = int((loss if loss.max() > 0.0 else may).argmax())
+        if (worth := (float(loss.flat[place]), float(may.flat[place]))) > best:
+            best = worth
+            block = tuple(int(i) for i in np.unravel_index(place, may.shape))
+            split = _Split(x, (*block, int(np.where(is_open, gains[node], -1.0)[block].argmax())))
+    return split
 
 
 def _decided(low: Array, high: Array, least: Array, liking: Array) -> Ends:
@@ -302,22 +392,54 @@ def _gains(theta: Array, box: Ends, least: Array) -> Array:
     return np.asarray(giving * share * (1.0 + SUMMING))
 
 
-def _split(least: Array, most: Array, value: int) -> Iterator[Ends]:
-    """Split the interval of one value: in the middle, or, of two values, at its ends, where a maximum is."""
+def _parts(least: Array, most: Array, value: int, state: int | None) -> Iterator[Ends]:
+    """Yield parts of a block in one of which some maximum of G is.
+
+    G is linear in the block, so that it is greatest at a vertex; of an observed variable only the probability
+    of its state counts, so that this is at an end. What has too many vertices is halved.
+    """
     off = DRIFT * len(least) * (1.0 + float(most.sum()))
-    if len(least) == 2:
-        first = max(least[value], 1.0 - most[1 - value]) + off, min(most[value], 1.0 - least[1 - value]) - off
-    else:
-        first = ((least[value] + most[value]) / 2.0,) * 2
-    for end, cut in enumerate(first):
-        new_least, new_most = least.copy(), most.copy()
-        if end == 0:
-            new_most[value] = max(min(new_most[value], cut), new_least[value])
-        else:
-            new_least[value] = min(max(new_least[value], cut), new_most[value])
-        reached = _reachable(new_least, new_most, off)
+    whole = _reachable(least, most, off)
+    if whole is None:
+        return
+    low, high = whole
+    vertices = None if state is not None else _vertices(low, high, off)
+    if vertices is not None:
+        for vertex in vertices:
+            yield np.clip(vertex - 4.0 * off, low, high), np.clip(vertex + 4.0 * off, low, high)
+        return
+    middle = float(low[value] + high[value]) / 2.0
+    cuts = [(low[value], middle), (middle, high[value])]
+    if state is not None:
+        value = state
+        # What can be reached is less than the ends by `off`, and roundings, at most.
+        cuts = [(high[value] - 2.0 * off, high[value]), (low[value], low[value] + 2.0 * off)]
+    for bottom, top in cuts:
+        new_low, new_high = low.copy(), high.copy()
+        new_low[value], new_high[value] = max(bottom, low[value]), min(top, high[value])
+        reached = _reachable(new_low, new_high, off)
         if reached is not None:
             yield reached
+
+
+def _vertices(low: Array, high: Array, off: float) -> list[Array] | None:
+    """Return points within twice `off` of all vertices of a block; None where there are too many.
+
+    All values but one are at an end, and that one is what they leave.
+    """
+    size = len(low)
+    if size > MOST_VALUES:
+        return None
+    found = list[Array]()
+    for last in range(size):
+        others = [i for i in range(size) if i != last]
+        for ends in product(*((low[i], high[i]) if low[i] < high[i] else (low[i],) for i in others)):
+            point = np.empty(size)
+            point[others], point[last] = ends, 1.0 - sum(ends)
+            is_inside = low[last] - off / 2.0 <= point[last] <= high[last] + off / 2.0
+            if is_inside and all(np.abs(point - other).max() > 1.5 * off for other in found):
+                found.append(point)
+    return found if len(found) <= MOST_VERTICES else None
 
 
 def _reachable(least: Array, most: Array, off: float) -> Ends | None:

@@ -27,7 +27,6 @@ from credalog.methods.vertices.elimination import Bools, Clusters, Plan, plan
 from credalog.methods.vertices.hanging_trees import Trimmed, trim
 from credalog.methods.vertices.mini_buckets import bounds, contributions, evidence, forward
 from credalog.methods.vertices.orders import Interior, better_order, end_scores
-from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint
 from credalog.numbers.tolerances import allowed_gap
@@ -86,7 +85,7 @@ def extremes(
     `near` is about where its ends are expected.
     """
     told = telling or Telling(None)
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    relevant = credal.relevant(asked)
     tables = {x: credal.table(x, asked.observed) for x in relevant.families}
     trimmed = trim(tables, asked, credal.sizes, budget=budget.share(TRIMMING))
     layout = plan(trimmed.tables, trimmed.asked, trimmed.sizes, _order(trimmed, near, budget.share(ORDERING)))

@@ -23,14 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
 from credalog.methods.vertices.elimination import Clusters, clusters
-from credalog.network.relevance import relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint
 from credalog.tables.cones import Array
@@ -63,8 +62,11 @@ DRIFT = relative_error(8.0)
 """How far what a knapsack gives to one value may be off, per value."""
 
 
-ALL = -1
-"""Stands for the axis along which arrays of the same scope lie side by side."""
+ALL, BOTH = -1, -2
+"""Stand for the axes along which arrays of the same scope lie side by side: two of a kind, and two ends."""
+
+TOGETHER_CELLS = 1 << 12
+"""Up to so many cells both ends are bounded together: what is done takes longer to say than to do."""
 
 Choices: TypeAlias = dict[int, Array]
 """For some variables a distribution in each configuration of their unobserved parents."""
@@ -100,9 +102,9 @@ class _Pair:
 
     scope: tuple[int, ...]
     masses: Array
-    """Inside and outside, along the first axis."""
+    """Inside and outside, along the first axis; the second is for the ends that are sought."""
     bounds: Array
-    """What their sum does not pass for any theta, and the error, along the first axis."""
+    """What their sum does not pass for any theta, and the error, along the first axis; then the ends."""
 
 
 def bounded(
@@ -125,10 +127,17 @@ def bounded(
         if network.widest > SPLIT_CELLS:
             lower, upper = network.sides(event, budget)
         if network.widest <= MAX_CELLS:
-            above = network.greatest(event, budget.share(0.5), chosen.setdefault(End.UPPER, {}))
-            upper = upper.joined(enclosed(above, error=ERROR, end=End.UPPER), End.UPPER)
-            below = 1.0 - network.greatest(1.0 - event, budget, chosen.setdefault(End.LOWER, {}))
-            lower = lower.joined(enclosed(below, error=ERROR, end=End.LOWER), End.LOWER)
+            events = {End.UPPER: event, End.LOWER: 1.0 - event}
+            together = [[*events]] if network.widest <= TOGETHER_CELLS else [[end] for end in events]
+            for number, ends in enumerate(together, start=1):
+                part = budget.share(number / len(together))
+                learned = [chosen.setdefault(end, {}) for end in ends]
+                found = network.greatest(np.stack([events[end] for end in ends]), part, learned)
+                for end, greatest in zip(ends, found, strict=True):
+                    if end is End.UPPER:
+                        upper = upper.joined(enclosed(greatest, error=ERROR, end=end), end)
+                    else:
+                        lower = lower.joined(enclosed(1.0 - greatest, error=ERROR, end=end), end)
     return lower, upper
 
 
@@ -142,13 +151,15 @@ class _Network:
     sizes: Sequence[int]
     widest: int
     """The largest product of messages, if none is split."""
+    met: list[tuple[_Family, list[_Range]]] = field(default_factory=list)
+    """What `_meetings` found."""
 
     @classmethod
     def of(
         cls, credal: CredalNetwork, asked: Question, budget: Budget, order: Clusters | None = None
     ) -> _Network:
         """Lay out what bears on a query."""
-        relevant = relevance(credal.parents, [asked.target], asked.observed)
+        relevant = credal.relevant(asked)
         order = order or clusters(relevant.parents, asked.observed, credal.sizes)
         leaves = []
         for x in relevant.families:
@@ -162,37 +173,64 @@ class _Network:
         widest = max(prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items())
         return cls(asked.target, tuple(families), tuple(leaves), sizes, widest)
 
-    def greatest(self, event: Array, budget: Budget, chosen: Choices) -> float:
-        """Return what the posterior of an event does not pass: where a trial comes to rest, or one."""
-        trial = 0.0
+    def greatest(self, events: Array, budget: Budget, chosen: Sequence[Choices]) -> list[float]:
+        """Return what the posteriors of some events do not pass: where a trial comes to rest, or one."""
+        found, trials, open_ = [1.0] * len(events), np.zeros(len(events)), list(range(len(events)))
         for _ in range(ROUNDS):
-            pair = self._pass(event, trial, budget, chosen)
-            inside, total = float(pair.masses[0]), float(pair.masses.sum())
-            error = float(pair.bounds[1]) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
-            if inside - trial * total + error <= 0.0:
-                return trial
-            # A little beyond the quotient found, so that the next pass comes to rest.
-            trial = max(trial, inside / total if total > 0.0 else 1.0) + 4.0 * error / max(total, error)
-            if trial >= 1.0:
+            pair = self._pass(events[open_], trials[open_], budget, [chosen[i] for i in open_])
+            left = []
+            for place, i in enumerate(open_):
+                rests, trials[i] = self._next(pair, place, float(trials[i]))
+                if rests:
+                    found[i] = float(trials[i])
+                elif trials[i] < 1.0:
+                    left.append(i)
+            open_ = left
+            if not open_:
                 break
-        return 1.0
+        return found
 
-    def _pass(self, event: Array, trial: float, budget: Budget, chosen: Choices) -> _Pair:
-        """Sum out all variables for one trial value."""
-        waiting = list(self.leaves)
-        ones = np.ones(len(event))
-        pair = _Pair((self.target,), np.stack([event, ones - event]), np.stack([ones, np.zeros_like(ones)]))
+    def _next(self, pair: _Pair, place: int, trial: float) -> tuple[bool, float]:
+        """Tell whether a trial comes to rest, and return it; or else the next one."""
+        inside, total = float(pair.masses[0, place]), float(pair.masses[:, place].sum())
+        error = float(pair.bounds[1, place]) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
+        if inside - trial * total + error <= 0.0:
+            return True, trial
+        # A little beyond the quotient found, so that the next pass comes to rest.
+        return False, max(trial, inside / total if total > 0.0 else 1.0) + 4.0 * error / max(total, error)
+
+    def _pass(self, events: Array, trials: Array, budget: Budget, chosen: Sequence[Choices]) -> _Pair:
+        """Sum out all variables, for one trial value of each event."""
+        ones = np.ones_like(events)
+        pair = _Pair((self.target,), np.stack([events, ones - events]), np.stack([ones, 0.0 * ones]))
+        for family, near in self._meetings(budget):
+            budget.require_time()
+            pair, theta = _sum_pair(family, near, pair, trials)
+            for one, its in zip(theta, chosen, strict=True):
+                its[family.scope[-1]] = _for_all_contexts(one, len(family.scope) - 1)
+        return pair
+
+    def _meetings(self, budget: Budget) -> list[tuple[_Family, list[_Range]]]:
+        """Return the families at which the query is involved, with the other messages into each of them.
+
+        These depend on no event and on no trial: they are found once.
+        """
+        if self.met:
+            return self.met
+        waiting, involved, met = list(self.leaves), {self.target}, []
         for family in self.families:
             budget.require_time()
             x = family.scope[-1]
             near = [message for message in waiting if x in message.scope]
             waiting = [message for message in waiting if x not in message.scope]
-            if x in pair.scope:
-                pair, theta = _sum_pair(family, near, pair, trial)
-                chosen[x] = _for_all_contexts(theta, len(family.scope) - 1)
+            if x in involved:
+                involved.update(family.scope, *(message.scope for message in near))
+                involved.remove(x)
+                met.append((family, near))
             else:
                 waiting.append(_sum_range(family, near))
-        return pair
+        self.met.extend(met)
+        return self.met
 
     def sides(self, event: Array, budget: Budget) -> tuple[Endpoint, Endpoint]:
         """Bound the posterior of an event by the two sides of it, each for itself."""
@@ -260,15 +298,16 @@ def _for_all_contexts(theta: Array, parents: int) -> Array:
     return theta.mean(axis=contexts) if contexts else theta
 
 
-def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: float) -> tuple[_Pair, Array]:
+def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trials: Array) -> tuple[_Pair, Array]:
     """Sum a variable out where the query is involved; return the distributions chosen, too.
 
     A cell with a positive score wants the greatest values of the other messages, any other the least.
     """
     scope = _joint_scope(family, [pair.scope, *(message.scope for message in messages)])
-    together = (ALL, *scope)
-    masses = combined([Potential((ALL, *pair.scope), pair.masses)], together)
-    bounds = combined([Potential((ALL, *pair.scope), pair.bounds)], together)
+    together, before = (ALL, BOTH, *scope), (ALL, BOTH, *pair.scope)
+    masses = combined([Potential(before, pair.masses)], together)
+    bounds = combined([Potential(before, pair.bounds)], together)
+    trial = trials.reshape(-1, *[1] * len(scope))
     high = (1.0 - trial) * masses[0] >= trial * masses[1]
     for message in messages:
         least, most = (combined([Potential(message.scope, a)], scope) for a in (message.least, message.most))
@@ -278,6 +317,7 @@ def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trial: f
     total, error = greatest_sum(low, top, bounds)
     error = error + _drift(low, top, bounds.sum(axis=0))
     error += ROUNDING * theta.shape[-1] * (total + error) + VANISHING
-    scale = np.ldexp(1.0, -int(np.frexp(total.max(initial=0.0))[1]))
+    greatest = total.reshape(len(total), -1).max(axis=1).reshape(-1, *[1] * (len(scope) - 1))
+    scale = np.ldexp(1.0, -np.frexp(greatest)[1])
     masses = (theta * masses).sum(axis=-1)
     return _Pair(scope[:-1], scale * masses, scale * np.stack([total, error])), theta

@@ -1,7 +1,7 @@
 """How a posterior's score depends on each conditional probability: bounds on all slopes at once.
 
-Input: for some nodes of a search an interval for every entry of the relevant tables, and a trial value t.
-Output: for each node bounds on G = P(event, evidence) - t P(evidence), and for each block (a family in one
+Input: for many nodes of a search at once an interval for every entry of the relevant tables, and a trial
+value t. Output: bounds on G = P(event, evidence) - t P(evidence), and for each block (a family in one
 configuration of its parents) and each two of its values a lower bound on how much more G grows with the one
 than with the other.
 
@@ -10,33 +10,41 @@ in G is an interval too, found on the way back (`_Weights`; Darwiche, 2003, with
 are moved outwards at every step by what roundings may amount to: a share of the sum of all magnitudes, what a
 knapsack may be off by (see `greedy`), and more than underflow can take.
 
-All arrays carry the nodes on their first axis: a step costs little more for a hundred of them than for one.
-The other axes are sorted by the time of elimination, the first to go last: messages fit by stretching.
+All arrays carry the nodes of the search on their first axis: most steps are so small that a hundred nodes
+take little longer than one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.methods.vertices.greedy import DRIFT, VANISHING
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
+from credalog.tables.elimination import Potential, combined
 from credalog.tables.interval_sets import greatest_sum
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["Boxes", "Ends", "Layout", "Upward", "advantages", "upward"]
+__all__ = ["NODES", "Boxes", "Ends", "Layout", "Nodes", "Slopes", "Upward", "at_nodes", "slopes", "upward"]
 
 Ends: TypeAlias = tuple[Array, Array]
-"""The least and the greatest values of a table; the first axis runs over nodes of a search."""
+"""The least and the greatest values of a table."""
 
 Boxes: TypeAlias = Mapping[int, Ends]
 """For each family the least and the greatest probabilities: axes are nodes, its parents, then itself."""
+
+NODES = -1
+"""Stands for the axis of the nodes in a scope."""
+
+Nodes: TypeAlias = NDArray[np.intp]
+"""The numbers of some nodes."""
 
 OPERATIONS = 64
 """More roundings than one number undergoes in one step, sums apart."""
@@ -49,8 +57,6 @@ class Step:
     variable: int
     scope: tuple[int, ...]
     entering: tuple[int, ...]
-    shape: tuple[int, ...]
-    """The axes of all that meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,6 @@ class Layout:
     sizes: Sequence[int]
     steps: tuple[Step, ...]
     scopes: Mapping[int, tuple[int, ...]]
-    stretched: Mapping[int, tuple[int, ...]]
-    """The axes of each message where it enters, length one where it lacks one."""
-    axes: Mapping[int, tuple[int, ...]]
-    """The places of the parents of each family, in the order of elimination."""
-    along: Mapping[int, tuple[int, ...]]
-    """The axes of each unobserved family in its step, length one along the context."""
 
     @classmethod
     def of(
@@ -80,61 +80,39 @@ class Layout:
         order: Iterable[int],
     ) -> Layout:
         """Lay out an order of elimination."""
-        going = tuple(order)
-        rank = {x: -position for position, x in enumerate(going)}
-        axes = {x: tuple(sorted(range(len(of)), key=lambda i: rank[of[i]])) for x, of in parents.items()}
-        waiting = {x: tuple(parents[x][i] for i in axes[x]) for x in parents if x in observed}
-        scopes, stretched, steps = dict(waiting), dict[int, tuple[int, ...]](), list[Step]()
-        for x in going:
+        waiting = {x: tuple(parents[x]) for x in parents if x in observed}
+        scopes, steps = dict(waiting), []
+        for x in order:
             entering = tuple(m for m, scope in waiting.items() if x in scope)
-            met = {*parents[x], *(y for m in entering for y in waiting.pop(m))} - {x}
-            scope = (*sorted(met, key=rank.__getitem__), x)
-            steps.append(Step(x, scope, entering, tuple(sizes[y] for y in scope)))
-            for m in entering:
-                stretched[m] = tuple(sizes[y] if y in scopes[m] else 1 for y in scope)
-            waiting[x] = scopes[x] = scope[:-1]
-        along = {
-            s.variable: tuple(sizes[y] if y in (*parents[s.variable], s.variable) else 1 for y in s.scope)
-            for s in steps
-        }
-        return cls(target, parents, observed, sizes, tuple(steps), scopes, stretched, axes, along)
+            met = dict.fromkeys([*parents[x], *(y for m in entering for y in waiting.pop(m) if y != x)])
+            steps.append(Step(x, (*met, x), entering))
+            waiting[x] = scopes[x] = tuple(met)
+        return cls(target, parents, observed, sizes, tuple(steps), scopes)
 
     @property
     def cells(self) -> int:
         """Return how many pairs of values are compared in all contexts together."""
-        return sum(prod(step.shape) * self.sizes[step.variable] for step in self.steps)
+        return sum(prod(self.shape(step)) * self.sizes[step.variable] for step in self.steps)
+
+    def shape(self, step: Step) -> tuple[int, ...]:
+        """Return the axes of all that meets at a step."""
+        return tuple(self.sizes[y] for y in step.scope)
 
     def context(self, step: Step) -> tuple[int, ...]:
-        """Return the axes of a step that are no parents of its variable."""
-        own = self.parents[step.variable]
-        return tuple(1 + i for i, y in enumerate(step.scope[:-1]) if y not in own)
+        """Return the axes of a step, the first being the nodes, that are not those of its family."""
+        own = self.family(step.variable)
+        return tuple(i for i, y in enumerate(step.scope, start=1) if y not in own)
 
-    def missing(self, step: Step, m: int) -> tuple[int, ...]:
-        """Return the axes of a step that a message does not have."""
-        return tuple(1 + i for i, y in enumerate(step.scope) if y not in self.scopes[m])
+    def by_parents(self, step: Step, values: Array) -> Array:
+        """Put what is left of a step without its context into the order of the family's parents."""
+        parents = self.parents[step.variable]
+        kept = [y for y in step.scope if y in parents]
+        rest = range(len(kept) + 1, values.ndim)
+        return values.transpose((0, *(kept.index(p) + 1 for p in parents), *rest))
 
-    def entering(self, m: int, messages: Mapping[int, Ends]) -> Ends:
-        """Give a message the axes of the step that it enters."""
-        low, high = (ends.reshape(len(ends), *self.stretched[m]) for ends in messages[m])
-        return low, high
-
-    def leaf(self, x: int, box: Ends) -> Ends:
-        """Return the message of an observed variable."""
-        order = (0, *(1 + i for i in self.axes[x]))
-        low, high = (np.transpose(ends[..., self.observed[x]], order) for ends in box)
-        return low, high
-
-    def box(self, x: int, box: Ends) -> Ends:
-        """Give the intervals of a family the axes of its step."""
-        order = (0, *(1 + i for i in self.axes[x]), 1 + len(self.axes[x]))
-        low, high = (np.transpose(ends, order).reshape(len(ends), *self.along[x]) for ends in box)
-        return low, high
-
-    def own_order(self, x: int, values: Array) -> Array:
-        """Give what is known of the blocks of a family the order of its parents; more axes may follow."""
-        parents = len(self.axes[x])
-        back = (1 + int(i) for i in np.argsort(self.axes[x]))
-        return np.transpose(values, (0, *back, *range(1 + parents, values.ndim)))
+    def family(self, x: int) -> tuple[int, ...]:
+        """Return the axes of a table."""
+        return (NODES, *self.parents[x], x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,26 +129,44 @@ class Upward:
         """Return bounds on G at each node."""
         return self.messages[layout.steps[-1].variable]
 
+    def at(self, nodes: Nodes) -> Upward:
+        """Return what was computed for some of the nodes."""
+        return replace(self, messages=at_nodes(self.messages, nodes), products=at_nodes(self.products, nodes))
+
+
+def at_nodes(ends: Mapping[int, Ends], nodes: Nodes) -> dict[int, Ends]:
+    """Return the tables of some of the nodes; one that all nodes share stays."""
+    return {x: (low[nodes], high[nodes]) if len(low) > 1 else (low, high) for x, (low, high) in ends.items()}
+
 
 def upward(layout: Layout, boxes: Boxes, event: Array, trial: float, budget: Budget) -> Upward:
     """Sum out all variables."""
     score = (np.nextafter(event - trial, -2.0), np.nextafter(event - trial, 2.0))
-    messages = {x: layout.leaf(x, boxes[x]) for x in layout.parents if x in layout.observed}
+    messages: dict[int, Ends] = {}
+    for x, state in layout.observed.items():
+        if x in layout.parents:
+            messages[x] = boxes[x][0][..., state], boxes[x][1][..., state]
     products: dict[int, Ends] = {}
     asking: set[int] = set()
     for step in layout.steps:
         budget.require_time()
         x = step.variable
-        plain = [layout.entering(m, messages) for m in step.entering if m not in asking]
-        met = reduce(_times_plain, plain, (np.ones([1] * (1 + len(step.scope))),) * 2)
+        plain = [_stretched(layout, m, messages, step.scope) for m in step.entering if m not in asking]
+        met = reduce(_times_plain, plain, (np.ones([1] * (len(step.scope) + 1)),) * 2)
         signed = next((m for m in step.entering if m in asking), None)
         if signed is not None or x == layout.target:
-            factor = score if signed is None else layout.entering(signed, messages)
+            factor = score if signed is None else _stretched(layout, signed, messages, step.scope)
             met = _times_plain(factor, met)
             asking.add(x)
         products[x] = met
         messages[x] = _summed(layout, step, boxes[x], met, is_signed=x in asking)
     return Upward(messages, products, frozenset(asking), score)
+
+
+def _stretched(layout: Layout, m: int, messages: Mapping[int, Ends], scope: tuple[int, ...]) -> Ends:
+    own, all_ = (NODES, *layout.scopes[m]), (NODES, *scope)
+    low, high = (combined([Potential(own, ends)], all_) for ends in messages[m])
+    return low, high
 
 
 def _times_plain(left: Ends, right: Ends) -> Ends:
@@ -189,9 +185,14 @@ def _magnitude(ends: Ends) -> Array:
     return np.maximum(np.abs(ends[0]), np.abs(ends[1]))
 
 
+def _box(layout: Layout, x: int, box: Ends, scope: tuple[int, ...]) -> Ends:
+    low, high = (combined([Potential(layout.family(x), ends)], (NODES, *scope)) for ends in box)
+    return low, high
+
+
 def _summed(layout: Layout, step: Step, box: Ends, met: Ends, *, is_signed: bool) -> Ends:
     """Sum a variable out: in each context the least and the greatest that some distribution makes of it."""
-    low, high = layout.box(step.variable, box)
+    low, high = _box(layout, step.variable, box, step.scope)
     size, magnitude = high.shape[-1], _magnitude(met)
     drift = (np.minimum(DRIFT * size, high - low) * magnitude).sum(axis=-1)
     share = relative_error(OPERATIONS * size + 2 * len(step.entering))
@@ -200,39 +201,56 @@ def _summed(layout: Layout, step: Step, box: Ends, met: Ends, *, is_signed: bool
     return (least if is_signed else np.maximum(least, 0.0)), most
 
 
-def advantages(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> dict[int, Array]:
-    """Bound from below how much more G grows with one value than with another, for every block.
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """How G depends on every block.
 
-    The axes are nodes, parents, and the two values compared; a value beside itself has no advantage.
+    `advantage` bounds from below how much more G grows with one value than with another: its last two axes
+    are the values compared; a value beside itself has no advantage. `loss` is about what the bound on G would
+    lose if all contexts of a block chose the same distribution: where to split, nothing more.
     """
+
+    advantage: Mapping[int, Array]
+    loss: Mapping[int, Array]
+
+
+def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> Slopes:
+    """Find how G depends on every block, at every node."""
     weights = _Weights(layout, boxes, passed, budget).found
-    found = {}
+    advantage, loss = dict[int, Array](), dict[int, Array]()
     for x in layout.parents:
         budget.require_time()
         if x in layout.observed:
-            found[x] = _of_observed(layout, x, weights[x], boxes[x][0].shape[-1])
+            advantage[x] = _of_observed(weights[x], boxes[x][0].shape[-1], layout.observed[x])
+            loss[x] = _lost_by_observed(weights[x], passed.messages[x])
     for step in layout.steps:
         budget.require_time()
-        found[step.variable] = _compared(layout, step, weights[step.variable], passed)
-    return found
+        x = step.variable
+        advantage[x] = _compared(layout, step, weights[x], passed)
+        loss[x] = _lost(layout, step, boxes[x], weights[x], passed)
+    return Slopes(advantage, loss)
 
 
-def _of_observed(layout: Layout, x: int, weight: Ends, size: int) -> Array:
+def _of_observed(weight: Ends, size: int, state: int) -> Array:
     """Compare the values of an observed variable: only one of them counts at all."""
-    state = layout.observed[x]
-    least, most = (layout.own_order(x, ends) for ends in weight)
-    found = np.zeros((*least.shape, size, size))
-    found[..., state, :] = least[..., None]
-    found[..., :, state] = -most[..., None]
+    found = np.zeros((*weight[0].shape, size, size))
+    found[..., state, :] = weight[0][..., None]
+    found[..., :, state] = -weight[1][..., None]
     found[..., state, state] = 0.0
     return found
 
 
+def _lost_by_observed(weight: Ends, message: Ends) -> Array:
+    """Return what is lost where the probability of what is observed may not be both least and greatest."""
+    least, most = np.minimum(weight[0], 0.0), np.maximum(weight[1], 0.0)
+    apart = most * message[1] + least * message[0]
+    return np.asarray(apart - np.maximum(*((most + least) * end for end in message)))
+
+
 def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array:
     """Compare the values of a variable in all contexts, and add these up."""
-    x, context = step.variable, layout.context(step)
-    nodes = max(len(ends) for ends in (*passed.products[x], *weight))
-    low, high = (np.broadcast_to(ends, (nodes, *step.shape)) for ends in passed.products[x])
+    x, shape = step.variable, (len(weight[0]), *layout.shape(step))
+    low, high = (np.broadcast_to(ends, shape) for ends in passed.products[x])
     difference = low[..., :, None] - high[..., None, :]
     least, most = (ends[..., None, None] for ends in weight)
     if x in passed.asking:
@@ -240,14 +258,25 @@ def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array
     else:
         other = high[..., :, None] - low[..., None, :]
         worst = _times((least, most), (difference, other))[0]
-    terms = prod(step.shape[i - 1] for i in context)
+    context = layout.context(step)
+    terms = prod(shape[i] for i in context)
     magnitude = (_magnitude(weight)[..., None] * _magnitude((low, high))).sum(axis=context)
     both = magnitude[..., :, None] + magnitude[..., None, :]
     slack = relative_error(OPERATIONS + terms) * both + VANISHING
-    found = layout.own_order(x, worst.sum(axis=context) - slack)
+    found = layout.by_parents(step, worst.sum(axis=context) - slack)
     values = np.arange(found.shape[-1])
     found[..., values, values] = 0.0
     return found
+
+
+def _lost(layout: Layout, step: Step, box: Ends, weight: Ends, passed: Upward) -> Array:
+    """Return what the contexts of each block gain by choosing apart, for the greatest weights."""
+    least, most = np.minimum(weight[0], 0.0), np.maximum(weight[1], 0.0)
+    shape, context = (len(least), *layout.shape(step)), layout.context(step)
+    message, met = passed.messages[step.variable], passed.products[step.variable]
+    apart = layout.by_parents(step, (most * message[1] + least * message[0]).sum(axis=context))
+    score = np.broadcast_to(most[..., None] * met[1] + least[..., None] * met[0], shape)
+    return np.asarray(apart - greatest_sum(*box, layout.by_parents(step, score.sum(axis=context))))
 
 
 class _Weights:
@@ -255,7 +284,9 @@ class _Weights:
 
     def __init__(self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> None:
         self._layout, self._boxes, self._passed = layout, boxes, passed
-        self.found: dict[int, Ends] = {layout.steps[-1].variable: (np.ones(1), np.ones(1))}
+        last = layout.steps[-1].variable
+        ones = np.ones(len(passed.messages[last][0]))
+        self.found: dict[int, Ends] = {last: (ones, ones)}
         for step in reversed(layout.steps):
             budget.require_time()
             self._back(step)
@@ -264,12 +295,12 @@ class _Weights:
         """Find the weights of the messages that enter a step."""
         layout, passed, x = self._layout, self._passed, step.variable
         least, most = self.found[x]
-        inner = _times_plain((least[..., None], most[..., None]), layout.box(x, self._boxes[x]))
+        inner = _times_plain((least[..., None], most[..., None]), _box(layout, x, self._boxes[x], step.scope))
         for m in step.entering:
             product = inner
             for other in step.entering:
                 if other != m and other not in passed.asking:
-                    product = _times_plain(product, layout.entering(other, passed.messages))
+                    product = _times_plain(product, _stretched(layout, other, passed.messages, step.scope))
             if m not in passed.asking and x in passed.asking:
                 product = _times(product, self._signed(step))
             self.found[m] = self._gathered(step, m, product)
@@ -280,16 +311,20 @@ class _Weights:
         signed = next((m for m in step.entering if m in passed.asking), None)
         if signed is None:
             return passed.score
-        return self._layout.entering(signed, passed.messages)
+        return _stretched(self._layout, signed, passed.messages, step.scope)
 
     def _gathered(self, step: Step, m: int, product: Ends) -> Ends:
-        """Sum over what a message does not mention."""
-        missing = self._layout.missing(step, m)
+        """Sum over what a message does not mention, and give it back its own axes."""
+        layout, scope = self._layout, self._layout.scopes[m]
+        shape = (len(product[0]), *layout.shape(step))
+        missing = tuple(i for i, y in enumerate(step.scope, start=1) if y not in scope)
+        kept = [y for y in step.scope if y in scope]
+        order = (0, *(kept.index(y) + 1 for y in scope))
         low, high, magnitude = (
-            np.broadcast_to(ends, (len(ends), *step.shape)).sum(axis=missing)
+            np.broadcast_to(ends, shape).sum(axis=missing).transpose(order)
             for ends in (*product, _magnitude(product))
         )
-        terms = prod(step.shape[i - 1] for i in missing)
+        terms = prod(shape[i] for i in missing)
         slack = relative_error(OPERATIONS + 2 * len(step.entering) + terms) * magnitude + VANISHING
         low = low - slack
         return (np.maximum(low, 0.0) if m in self._passed.asking else low), high + slack

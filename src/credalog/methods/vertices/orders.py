@@ -35,6 +35,9 @@ MOST_CELLS = 1 << 18
 PATIENCE = 400
 """After so many moves without a gain the search ends."""
 
+KEPT_COSTS = 1 << 12
+"""Of so many orders the costs are kept."""
+
 KEPT_CELLS = 1 << 24
 """How many cells of messages are remembered."""
 
@@ -109,6 +112,7 @@ class _Search:
         self._luck = Random(seed)
         self._messages: dict[tuple[int, frozenset[int]], _Message] = {}
         self._cells = 0
+        self._costs: dict[tuple[int, ...], tuple[float, float]] = {}
         hidden = [x for x in interior.parents if x not in interior.observed]
         self._children: dict[int, list[int]] = {x: [] for x in interior.parents}
         for x in hidden:
@@ -120,7 +124,7 @@ class _Search:
         best, idle = self._cost(self.order, budget), 0
         while (idle < PATIENCE or best[0] > 0.0) and not budget.is_spent:
             order = self._moved()
-            cost = self._cost(order, budget)
+            cost = self._known_cost(tuple(order), budget)
             idle = 0 if cost < best else idle + 1
             # What costs the same is kept too: plateaus are wide.
             if cost <= best:
@@ -136,6 +140,14 @@ class _Search:
             last = min((place[y] for y in self.interior.parents[x]), default=len(order))
             order.insert(self._luck.randint(first, last), x)
         return order
+
+    def _known_cost(self, order: tuple[int, ...], budget: Budget) -> tuple[float, float]:
+        """Return the cost of an order, or remember it: few variables have few orders."""
+        if order not in self._costs:
+            if len(self._costs) >= KEPT_COSTS:
+                self._costs.clear()
+            self._costs[order] = self._cost(order, budget)
+        return self._costs[order]
 
     def _cost(self, order: Sequence[int], budget: Budget) -> tuple[float, float]:
         """Return by how much an order is too large, and what its relaxation scores."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -33,8 +34,8 @@ from credalog.errors import ImpossibleEvidence, ProblemTooLarge
 from credalog.methods.answer import Answer, Options, last_of
 from credalog.methods.progress import Telling
 from credalog.methods.vertices.ascent import Climber, climb
-from credalog.methods.vertices.boxes import MOST_COMPARED, closed
-from credalog.methods.vertices.branching import ORDER_CELLS, extremes
+from credalog.methods.vertices.boxes import MOST_COMPARED, Closing
+from credalog.methods.vertices.branching import extremes
 from credalog.methods.vertices.greedy import Choices, bounded
 from credalog.methods.vertices.interval_slopes import Layout
 from credalog.methods.vertices.messages import (
@@ -100,6 +101,12 @@ ORDERING = 0.2
 
 LAYING_OUT = 0.06
 """The share of the time left for the order of a search."""
+
+LAYOUT_CELLS = 1 << 16
+"""A search without vertices bounds hundreds of nodes, and closer where tables may be large."""
+
+TURNS = (0.3, 0.6, 0.6, 1.0)
+"""The shares of the time left for the upper end, the lower one, and both once more."""
 
 SEARCHING = (0.1, 0.35, 0.75, 1.0)
 """The shares of the time left for a search over vertices and one without them, then for both once more."""
@@ -353,7 +360,7 @@ def _stages(
         yield certain
         return
     telling.stage = "set propagation"
-    if is_polytree(relevance(credal.parents, [asked.target], asked.observed)):
+    if is_polytree(credal.relevant(asked)):
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
@@ -397,13 +404,14 @@ def _searches(
 ) -> Iterator[tuple[Extreme, Extreme]]:
     """Search over vertices and without them for a while each, then longest where more was found."""
     layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
+    closings = _closings(credal, asked, layout, models, near, tolerance)
     without = [False, True, False, True]
     for turn, share in enumerate(SEARCHING):
         part = budget.share(share)
         with suppress(OutOfTime, ProblemTooLarge):
             if without[turn]:
                 telling.stage = "search without vertices"
-                found = models = _decided(credal, asked, layout, models, near, tolerance, part, telling)
+                found = _decided(models, closings, part, telling)
             else:
                 telling.stage = "search over vertices"
                 found = extremes(credal, asked, tolerance=tolerance, budget=part, near=near, telling=telling)
@@ -417,11 +425,17 @@ def _searches(
 def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
     """Bound without vertices in the first order that comes to mind, and look for models close to the ends."""
     chosen: dict[End, Choices] = {}
-    lower, upper = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
-    return (
-        _climbed(credal, asked, lower, End.LOWER, budget, chosen.get(End.LOWER)),
-        _climbed(credal, asked, upper, End.UPPER, budget, chosen.get(End.UPPER)),
+    ends = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
+    try:
+        climber = Climber.of(credal, asked)
+    except (OutOfTime, ProblemTooLarge):
+        lower, upper = (Extreme(proved, None) for proved in ends)
+        return lower, upper
+    lower, upper = (
+        _climbed(climber.towards(end), proved, end, budget, chosen.get(end))
+        for end, proved in zip(End, ends, strict=True)
     )
+    return lower, upper
 
 
 def _ordered(
@@ -438,83 +452,72 @@ def _near(*found: tuple[Extreme, Extreme]) -> tuple[float, float]:
     return max(lower.endpoint.bound for lower, _ in found), min(upper.endpoint.bound for _, upper in found)
 
 
-def _decided(
+def _closings(
     credal: CredalNetwork,
     asked: Question,
     layout: Layout,
-    first: tuple[Extreme, Extreme],
+    models: tuple[Extreme, Extreme],
     near: tuple[float, float],
     tolerance: float,
-    budget: Budget,
-    telling: Telling,
-) -> tuple[Extreme, Extreme]:
-    """Search without vertices, from models that come close."""
+) -> dict[End, Closing]:
+    """Set up a search without vertices for each end of which a model comes close; none in a wide network."""
+    found = dict[End, Closing]()
     if layout.cells > MOST_COMPARED:
-        raise ProblemTooLarge(f"one step of the search compares {layout.cells} values")
-    upper = _close(
-        credal, asked, layout, first[1], (End.UPPER, near[1]), tolerance, budget.share(0.5), telling
+        return found
+    with suppress(ProblemTooLarge):
+        climber = Climber.of(credal, asked)
+        for end, extreme, bound in zip(End, models, near, strict=True):
+            if extreme.tables is not None:
+                # The least of an event is one minus the greatest of its complement.
+                most = bound if end is End.UPPER else 1.0 - bound
+                found[end] = Closing(climber.towards(end), layout, extreme.tables, most, tolerance)
+    return found
+
+
+def _decided(
+    first: tuple[Extreme, Extreme], closings: Mapping[End, Closing], budget: Budget, telling: Telling
+) -> tuple[Extreme, Extreme]:
+    """Search without vertices for both ends in turn."""
+    if not closings:
+        raise ProblemTooLarge("no model comes close, or one step of the search compares too many values")
+
+    def report(end: End, bound: float, leaves: int) -> None:
+        telling.tell(end, _proved(end, bound), explored=leaves)
+
+    for end, share in zip((End.UPPER, End.LOWER) * 2, TURNS, strict=True):
+        if end in closings:
+            closings[end].run(budget.share(share), partial(report, end))
+    lower, upper = (
+        Extreme(_proved(end, closings[end].bound), None, closings[end].tables) if end in closings else known
+        for end, known in zip(End, first, strict=True)
     )
-    lower = _close(credal, asked, layout, first[0], (End.LOWER, near[0]), tolerance, budget, telling)
     return lower, upper
 
 
-def _close(
-    credal: CredalNetwork,
-    asked: Question,
-    layout: Layout,
-    extreme: Extreme,
-    proved: tuple[End, float],
-    tolerance: float,
-    budget: Budget,
-    telling: Telling,
-) -> Extreme:
-    """Bring the bound of one end closer to what is attained there."""
-    if extreme.tables is None:
-        return extreme
-    (end, bound), event = proved, np.array(asked.event, dtype=np.float64)
-    if end is End.LOWER:
-        event, bound = 1.0 - event, 1.0 - bound
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
-    climber = Climber.of(credal, asked, event, relevant)
-
-    def endpoint(bound: float) -> Endpoint:
-        return enclosed(bound if end is End.UPPER else 1.0 - bound, error=relative_error(4), end=end)
-
-    def report(bound: float, leaves: int) -> None:
-        telling.tell(end, endpoint(bound), explored=leaves)
-
-    found = closed(climber, layout, extreme.tables, bound, tolerance=tolerance, budget=budget, report=report)
-    return Extreme(endpoint(found.bound), None, found.tables)
+def _proved(end: End, bound: float) -> Endpoint:
+    """Return an end from what the event, or for the lower end its complement, does not pass."""
+    return enclosed(bound if end is End.UPPER else 1.0 - bound, error=relative_error(4), end=end)
 
 
 def _layout(credal: CredalNetwork, asked: Question, near: tuple[float, float], budget: Budget) -> Layout:
     """Lay out an order of elimination for a search."""
-    order = better_order(_interior(credal, asked, near), most=ORDER_CELLS, budget=budget)
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    order = better_order(_interior(credal, asked, near), most=LAYOUT_CELLS, budget=budget)
+    relevant = credal.relevant(asked)
     return Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
 
 
 def _interior(credal: CredalNetwork, asked: Question, near: tuple[float, float]) -> Interior:
     """Return what a search for an order looks at."""
-    relevant = relevance(credal.parents, [asked.target], asked.observed)
+    relevant = credal.relevant(asked)
     ranges = {x: credal.ranges(x, asked.observed) for x in relevant.families}
     scores = end_scores(np.array(asked.event, dtype=np.float64), near)
     return Interior(relevant.parents, ranges, asked.observed, credal.sizes, asked.target, scores)
 
 
-def _climbed(
-    credal: CredalNetwork,
-    asked: Question,
-    proved: Endpoint,
-    end: End,
-    budget: Budget,
-    chosen: Choices | None,
-) -> Extreme:
+def _climbed(climber: Climber, proved: Endpoint, end: End, budget: Budget, chosen: Choices | None) -> Extreme:
     """Look for a model that comes close to an end, from what its bound chose."""
-    event = np.array(asked.event, dtype=np.float64)
-    sought, most = (event, proved.bound) if end is End.UPPER else (1.0 - event, 1.0 - proved.bound)
-    part = budget.share(CLIMBING)
-    return Extreme(proved, None, climb(credal, asked, sought, budget=part, most=most, near=chosen))
+    most = proved.bound if end is End.UPPER else 1.0 - proved.bound
+    return Extreme(proved, None, climb(climber, budget=budget.share(CLIMBING), most=most, near=chosen))
 
 
 def check_possible(credal: CredalNetwork, asked: Question, budget: Budget) -> None:

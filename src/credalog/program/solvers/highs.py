@@ -25,13 +25,16 @@ __all__ = [
     "Basis",
     "Layout",
     "Linearization",
+    "PackedBasis",
     "Relaxation",
     "binding_rows",
     "elastic_step",
     "linear_model",
+    "packed",
     "quiet_highs",
     "rebased",
     "run_for",
+    "unpacked",
 ]
 
 RAY_SECONDS = 0.5
@@ -127,6 +130,33 @@ class Layout(NamedTuple):
         """Return where each kind of row ends."""
         first = self.stated + len(self.products)
         return self.stated, first, first + len(self.contexts), first + 2 * len(self.contexts)
+
+
+class PackedBasis(NamedTuple):
+    """A basis that can be sent to another process: the states of columns and of rows, one byte each."""
+
+    columns: bytes
+    rows: bytes
+
+
+def packed(basis: Basis) -> PackedBasis | None:
+    """Return a basis as bytes."""
+    if basis is None:
+        return None
+    return PackedBasis(*(bytes(map(int, states)) for states in (basis.col_status, basis.row_status)))
+
+
+def unpacked(packed: PackedBasis | None) -> Basis:
+    """Return the basis that was packed."""
+    if packed is None:
+        return None
+    found = highspy.HighsBasis()
+    found.valid, found.alien = True, False
+    found.col_status, found.row_status = ([_STATUS[state] for state in states] for states in packed)
+    return found
+
+
+_STATUS = {int(status): status for status in highspy.HighsBasisStatus.__members__.values()}
 
 
 def binding_rows(basis: Basis, layout: Layout) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -7,7 +7,7 @@ search, but built by the verifier's own code from reasons, so that multipliers o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
@@ -55,6 +55,13 @@ class ReasonedProgram:
     parts: list[Reason] = field(default_factory=list)
     bounds: list[Reason] = field(default_factory=list)
     contexts: dict[Key, list[Reason]] = field(default_factory=dict)
+
+    def about(self, asked: Asked, question: int) -> ReasonedProgram:
+        """Return the same tables and rows, asked something else that one table shows."""
+        other = replace(self, asked=asked, question=question)
+        # What does not depend on the question is made once.
+        other.__dict__.update(program=self.program, column_of=self.column_of, proof=self.proof)
+        return other
 
     @cached_property
     def proof(self) -> Proof:
@@ -333,6 +340,14 @@ class _Reasoning:
         inside = {x: n for n, x in enumerate(self.fragment.kept)}
         if not scope <= inside.keys():
             return
-        n = self.cliques.covering([inside[x] for x in scope])
+        within = [inside[x] for x in scope]
+        n = self.cliques.covering(within)
+        if n is None and self._is_under(k):
+            n = self.cliques.covering(within, self.cliques.observed)
         if n is not None:
             self.found.bounds += [["sentence", k, end, self.place[n], []] for end in ("lower", "upper")]
+
+    def _is_under(self, k: int) -> bool:
+        """Tell whether the condition of a sentence says all that is observed."""
+        state = self.meaning.only_state(self.meaning.sentences[k].given)
+        return state is not None and self.evidence.items() <= state.items()

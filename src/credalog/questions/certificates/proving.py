@@ -18,7 +18,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from credalog.methods.cliques.proofs import Prover
 from credalog.methods.cliques.rational import exact_multipliers
+from credalog.methods.cliques.search import disagreement
+from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.network.meaning import Box as Ranges
 from credalog.network.meaning import Event, Key, key
 from credalog.network.polytopes import Vertex
@@ -27,9 +30,10 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Outcome
 from credalog.program.solvers.highs import Basis, Relaxation
+from credalog.questions.certificates.products import ReasonedProducts, products_in
 from credalog.questions.certificates.program import Reason, ReasonedProgram, pairs
 
-__all__ = ["Least", "Proved", "prove"]
+__all__ = ["QUICK", "THOROUGH", "Effort", "Least", "Proved", "prove"]
 
 DIGITS = 13
 """How many digits of a multiplier are kept."""
@@ -52,14 +56,32 @@ MARGIN = 0.1
 MOST_CORNERS = 12
 """A local polytope with more vertices than this is cut in two instead."""
 
-MOST_NODES = 20_000
-"""A proof with more nodes than this is given up."""
+GAIN = 0.05
+"""Rounds of products of bounds that close a smaller share of what is missing are the last."""
+
+PRODUCT_ROWS = 200
+"""So many products of bounds are added in a round at most."""
 
 FINENESS = 1 << 30
 """Cuts are at multiples of one over this."""
 
 Used: TypeAlias = list[tuple[Reason, Fraction]]
 """Rows by their reasons, with their multipliers."""
+
+
+class Effort(NamedTuple):
+    """How hard a proof is tried for.
+
+    With more nodes it is given up; so many rounds of products of bounds are added to a leaf, and so many
+    conditional probabilities are tried before one is cut.
+    """
+
+    nodes: int
+    rounds: int
+    tries: int
+
+
+QUICK, THOROUGH = Effort(200, 0, 1), Effort(20_000, 6, 5)
 
 
 class Least(NamedTuple):
@@ -84,6 +106,7 @@ class _Leaf:
     box: Box
     ranges: Ranges
     basis: Basis = None
+    rows: LeafRows | None = None
 
 
 def prove(
@@ -93,13 +116,14 @@ def prove(
     budget: Budget,
     *,
     least: Least | None = None,
+    effort: Effort = THOROUGH,
 ) -> Proved | None:
     """Prove that no model passes a target; None where that is not done in time.
 
     A fraction is to be reached, a float may be missed by a little. `least` is a proved lower bound on the
     probability of the condition.
     """
-    return _Proving(found, end, target, budget, least).run()
+    return _Proving(found, end, target, budget, least, effort).run()
 
 
 class _Proving:
@@ -112,8 +136,10 @@ class _Proving:
         target: float | Fraction,
         budget: Budget,
         least: Least | None,
+        effort: Effort,
     ) -> None:
         self.found, self.end, self.budget, self.least = found, end, budget, least
+        self.effort = effort
         slack = Fraction(0) if isinstance(target, Fraction) else SLACK
         self.enough = Fraction(end.sign) * Fraction(target) - slack
         self.relaxation = Relaxation(found.program)
@@ -130,12 +156,15 @@ class _Proving:
         waiting = [_Leaf(self._new_node(), self.found.program.ratios.box, {})]
         while waiting:
             leaf = waiting.pop()
-            if self.budget.is_spent or len(self.nodes) > MOST_NODES:
+            if self.budget.is_spent or len(self.nodes) > self.effort.nodes:
                 return None
-            claim, basis = self._solved(leaf)
+            claim, leaf.basis = self._solved(leaf)
             if self._closes(leaf, claim):
                 continue
-            children = self._cut(leaf, claim, basis)
+            sharper = self._sharpened(leaf, claim)
+            if sharper is None:
+                continue
+            children = self._cut(leaf, sharper)
             if children is None:
                 return None
             waiting += children
@@ -148,6 +177,8 @@ class _Proving:
         return len(self.nodes) - 1
 
     def _solved(self, leaf: _Leaf) -> tuple[Claim, Basis]:
+        if leaf.rows is not None:
+            return self._sharpening.prover_of(leaf.box, leaf.rows).relax(leaf.box, leaf.basis)
         claim, basis = self._claimed(self.relaxation, leaf)
         if claim.outcome is Outcome.STOPPED and not self.budget.is_spent:
             # On narrow boxes a solver with tight tolerances may end with no verdict.
@@ -162,6 +193,36 @@ class _Proving:
     @cached_property
     def _loose(self) -> Relaxation:
         return Relaxation(self.found.program, tolerance=LOOSE)
+
+    # ---- products of bounds ---------------------------------------------------------------------------
+
+    @cached_property
+    def _multiplied(self) -> ReasonedProducts | None:
+        return products_in(self.found) if self.effort.rounds else None
+
+    @cached_property
+    def _sharpening(self) -> Sharpening:
+        """Return the program with rows of each leaf's own."""
+        assert self._multiplied is not None
+        prover = Prover(self.found.program, self.objective, self.end, self.budget)
+        return Sharpening(prover, self._multiplied.products)
+
+    def _sharpened(self, leaf: _Leaf, claim: Claim) -> Claim | None:
+        """Add products of bounds to a leaf as long as these gain enough; None once it is closed."""
+        for _ in range(self.effort.rounds):
+            if claim.outcome is not Outcome.OPTIMAL or self._multiplied is None or self.budget.is_spent:
+                break
+            missing = float(self.enough) - self.end.sign * claim.value
+            rows = self._sharpening.all_rows if leaf.rows is None else leaf.rows
+            ratios = [ratio for ratio, _ in self._candidates(leaf.box, claim.point)]
+            found = self._sharpening.sharpen(leaf.box, leaf.basis, claim.point, rows, ratios, PRODUCT_ROWS)
+            gained = self.end.sign * (found.claim.value - claim.value)
+            claim, leaf.basis, leaf.rows = found.claim, found.basis, found.rows
+            if self._closes(leaf, claim):
+                return None
+            if claim.outcome is Outcome.OPTIMAL and gained < GAIN * missing:
+                break
+        return claim
 
     # ---- leaves ---------------------------------------------------------------------------------------
 
@@ -191,8 +252,9 @@ class _Proving:
         self, leaf: _Leaf, multipliers: Floats, shift: Fraction | None
     ) -> Iterator[tuple[Used, Fraction]]:
         """Yield rational multipliers near a solver's: rounded ones, then some that need no rounding."""
-        reasons = self._all_reasons
         yield self._rounded(leaf, multipliers), _rounded(multipliers[-1]) if shift is None else shift
+        if leaf.rows is not None:
+            return
         cost = (
             self.end.sign * self.objective.numerator if shift is None else np.zeros(len(self.found.column_of))
         )
@@ -200,31 +262,43 @@ class _Proving:
             self.found.program, self.objective, leaf.box, cost, multipliers, budget=self.budget, shift=shift
         )
         if found is not None:
-            yield [(reasons[n], value) for n, value in found[0].items() if value], found[1]
+            yield [(self._reasons(None)[n], value) for n, value in found[0].items() if value], found[1]
+
+    def _reasons(self, rows: LeafRows | None) -> list[Reason]:
+        """Return the reasons of all rows of a leaf in the order of a solver's multipliers."""
+        unequal, equal = self.found.row_reasons
+        lows, highs = self._context_reasons
+        if rows is None or self._multiplied is None:
+            return [*unequal, *lows, *highs, *equal]
+        products = [self._multiplied.reason(n) for n in rows.products.tolist()]
+        kept = rows.contexts.tolist()
+        return [*unequal, *products, *(lows[n] for n in kept), *(highs[n] for n in kept), *equal]
 
     @cached_property
-    def _all_reasons(self) -> list[Reason]:
-        """Return the reasons of all rows in the order of a solver's multipliers."""
-        unequal, equal = self.found.row_reasons
+    def _context_reasons(self) -> tuple[list[Reason], list[Reason]]:
         contexts = list(zip(self.found.ratio_reasons, self.found.is_swapped, strict=True))
         # Of a swapped context the lower row of one value is the upper row of the other: the same form.
         lows = [["ratio", "upper" if swaps else "lower", *reason[2:]] for reason, swaps in contexts]
         highs = [["ratio", "lower" if swaps else "upper", *reason[2:]] for reason, swaps in contexts]
-        return [*unequal, *lows, *highs, *equal]
+        return lows, highs
 
     def _rounded(self, leaf: _Leaf, multipliers: Floats) -> Used:
         """Return the multipliers that are not zero, rounded to decimal numbers."""
-        sizes, count = multipliers[:-1].copy(), len(self.found.row_reasons[0])
-        contexts = len(self.found.ratio_reasons)
-        low, high = sizes[count : count + contexts], sizes[count + contexts : count + 2 * contexts]
-        sizes[: count + 2 * contexts] = np.maximum(sizes[: count + 2 * contexts], 0.0)
+        sizes, count, of = (
+            multipliers[:-1].copy(),
+            len(self.found.row_reasons[0]),
+            self.found.program.ratios.of,
+        )
+        if leaf.rows is not None:
+            count, of = count + len(leaf.rows.products), of[leaf.rows.contexts]
+        low, high = sizes[count : count + len(of)], sizes[count + len(of) : count + 2 * len(of)]
+        sizes[: count + 2 * len(of)] = np.maximum(sizes[: count + 2 * len(of)], 0.0)
         # Where a ratio is one number its two rows are one equation.
-        of = self.found.program.ratios.of
         is_point = (leaf.box.lower == leaf.box.upper)[of]
         low[is_point] -= high[is_point]
         high[is_point] = 0.0
-        kept = np.flatnonzero(np.abs(sizes) > NOTHING).tolist()
-        return [(self._all_reasons[n], _rounded(sizes[n])) for n in kept]
+        reasons = self._reasons(leaf.rows)
+        return [(reasons[n], _rounded(sizes[n])) for n in np.flatnonzero(np.abs(sizes) > NOTHING).tolist()]
 
     def _loss(self, used: Used, ranges: Ranges, scales: tuple[Fraction, Fraction]) -> Fraction | None:
         """Move what is negative to the columns of the condition; return by how much it is negative there.
@@ -304,32 +378,49 @@ class _Proving:
 
     # ---- cuts -----------------------------------------------------------------------------------------
 
-    def _cut(self, leaf: _Leaf, claim: Claim, basis: Basis) -> list[_Leaf] | None:
-        """Cut the conditional probability on which the contexts of a point disagree most."""
-        is_silent = claim.outcome is Outcome.STOPPED
-        ratio, value = self._broadest(leaf.box) if is_silent else self._widest(leaf.box, claim.point)
-        if ratio is None:
+    def _cut(self, leaf: _Leaf, claim: Claim) -> list[_Leaf] | None:
+        """Cut a conditional probability on which the contexts of a point disagree; None where all agree."""
+        is_silent = claim.outcome is Outcome.STOPPED or not np.isfinite(claim.point).all()
+        found = self._broadest(leaf.box) if is_silent else self._candidates(leaf.box, claim.point)
+        if not found:
             return None
+        cuts = [self._parts(leaf, ratio, value) for ratio, value in found[: self.effort.tries]]
+        head, parts = cuts[0] if len(cuts) < 2 else max(cuts, key=lambda cut: self._promise(leaf, cut[1]))
+        children = [self._child(leaf, part) for part in parts]
+        for child in children:
+            child.node = self._new_node()
+        self.nodes[leaf.node] = [*head, *(child.node for child in children)]
+        return children
+
+    def _child(self, leaf: _Leaf, part: Ranges) -> _Leaf:
+        box = self._restricted(leaf.box, part)
+        return _Leaf(-1, box, {**leaf.ranges, **part}, leaf.basis, leaf.rows)
+
+    def _promise(self, leaf: _Leaf, parts: list[Ranges]) -> float:
+        """Return what a cut makes of the bound: of its worst part mostly, no more than is needed counts."""
+        values = sorted(self._value(self._child(leaf, part)) for part in parts)
+        return 0.8 * values[0] + 0.2 * values[-1]
+
+    def _value(self, leaf: _Leaf) -> float:
+        claim, _ = self._solved(leaf)
+        is_known = claim.outcome is Outcome.OPTIMAL
+        return min(self.end.sign * claim.value, float(self.enough)) if is_known else float(self.enough)
+
+    def _parts(self, leaf: _Leaf, ratio: int, value: float) -> tuple[list[Any], list[Ranges]]:
+        """Return a node without its children, and the ranges that these have: corners, or two halves."""
         left, given = self.found.keys[ratio]
         corners = self._corners(left, given)
         if corners:
             (x,) = left
             parts = [{key({x: n}, given): (p, p) for n, p in enumerate(corner)} for corner in corners]
-            head = ["ends", x, pairs(given)]
-        else:
-            low, high = float(leaf.box.lower[ratio]), float(leaf.box.upper[ratio])
-            margin = MARGIN * (high - low)
-            # A float that is a short fraction: what the solver sees is what is written.
-            at = Fraction(round(min(max(value, low + margin), high - margin) * FINENESS), FINENESS)
-            least, most = self.found.meaning.range(left, given, leaf.ranges)
-            parts = [{key(left, given): half} for half in ((least, at), (at, most))]
-            head = ["cut", pairs(left), pairs(given), str(at)]
-        children = [
-            _Leaf(self._new_node(), self._restricted(leaf.box, part), {**leaf.ranges, **part}, basis)
-            for part in parts
-        ]
-        self.nodes[leaf.node] = [*head, *(child.node for child in children)]
-        return children
+            return ["ends", x, pairs(given)], parts
+        low, high = float(leaf.box.lower[ratio]), float(leaf.box.upper[ratio])
+        margin = MARGIN * (high - low)
+        # A float that is a short fraction: what the solver sees is what is written.
+        at = Fraction(round(min(max(value, low + margin), high - margin) * FINENESS), FINENESS)
+        least, most = self.found.meaning.range(left, given, leaf.ranges)
+        halves = [{key(left, given): half} for half in ((least, at), (at, most))]
+        return ["cut", pairs(left), pairs(given), str(at)], halves
 
     def _restricted(self, box: Box, part: Ranges) -> Box:
         """Return a box with other ranges of those probabilities that the program has."""
@@ -342,28 +433,23 @@ class _Proving:
     def _ratio_of(self) -> dict[Key, int]:
         return {name: n for n, name in enumerate(self.found.contexts)}
 
-    def _widest(self, box: Box, point: Floats) -> tuple[int | None, float]:
+    def _candidates(self, box: Box, point: Floats) -> list[tuple[int, float]]:
+        """Return the conditional probabilities on which contexts disagree most, each with its mean."""
         ratios = self.found.program.ratios
-        if not len(point) or not np.isfinite(point).all():
+        if not len(point) or not len(ratios.lower):
             return self._broadest(box)
-        part, whole = ratios.numerator @ point, ratios.denominator @ point
-        count = len(ratios.lower)
-        masses = np.bincount(ratios.of, whole, count)
-        values = np.bincount(ratios.of, part, count) / np.maximum(masses, 1e-300)
-        apart = np.bincount(ratios.of, np.abs(part - values[ratios.of] * whole), count)
+        values, apart = disagreement(self.found.program, point)
         apart[box.upper - box.lower <= NARROW] = 0.0
-        if not len(apart) or apart.max() <= AGREED:
-            return None, 0.0
-        ratio = int(np.argmax(apart))
-        return ratio, float(values[ratio])
+        order = np.argsort(-apart, kind="stable")[: self.effort.tries]
+        return [(int(ratio), float(values[ratio])) for ratio in order if apart[ratio] > AGREED]
 
-    def _broadest(self, box: Box) -> tuple[int | None, float]:
+    def _broadest(self, box: Box) -> list[tuple[int, float]]:
         """Return the widest range of a leaf about which the solver says nothing."""
         widths = box.upper - box.lower
         if not len(widths) or widths.max() <= NARROW:
-            return None, 0.0
+            return []
         ratio = int(np.argmax(widths))
-        return ratio, float(box.lower[ratio] + widths[ratio] / 2.0)
+        return [(ratio, float(box.lower[ratio] + widths[ratio] / 2.0))]
 
     def _corners(self, left: Event, given: Event) -> tuple[Vertex, ...]:
         """Return the vertices at one of which some optimum has P(x | given), in the eyes of the verifier."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from credalog.errors import ProblemTooLarge
+from credalog.errors import ProblemTooLarge, Refused
 from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.hanging_trees import core
 from credalog.methods.vertices.tree import Arc, Tree
@@ -27,13 +27,14 @@ from credalog.network.markov import Variables
 from credalog.network.meaning import Asked, Meaning
 from credalog.network.polytopes import facets
 from credalog.network.relevance import relevance
+from credalog.network.sums import Goal, Group, Sums
 from credalog.network.tables import Bounds
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.questions.certificates.cases import nodes_of
 from credalog.tables.cones import Array
 from credalog.tables.credal import Table
-from credalog.verify import Goal, Group, Refused, Sums, check_sums
+from credalog.verify import check_sums
 
 __all__ = ["Root", "Summed", "proved_by_sums"]
 

@@ -16,7 +16,7 @@ from math import ceil, floor, isfinite, log10, prod
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from credalog.errors import CredalogError, ProblemTooLarge
+from credalog.errors import CredalogError, ProblemTooLarge, Refused
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.factorization import Factorization, in_one_clique
@@ -28,14 +28,17 @@ from credalog.network.expressions import Question, Quotient
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.meaning import Asked, Meaning
 from credalog.network.models import Model
+from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.questions.certificates.mixing import Mixing, in_case, mixed, mixing
 from credalog.questions.certificates.models import completed, in_whole_numbers
+from credalog.questions.certificates.narrowing import narrowed
 from credalog.questions.certificates.posing import Posed, parts_across, poses
 from credalog.questions.certificates.program import ReasonedProgram, reasoned
-from credalog.questions.certificates.proving import Least, Proved, prove
+from credalog.questions.certificates.proving import QUICK, THOROUGH, Effort, Least, Proved, prove
 from credalog.questions.certificates.rivals import write_best
 from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.combined import ask
@@ -45,7 +48,7 @@ from credalog.tables.distribution import Distribution
 from credalog.text.packed import MOST_BYTES
 from credalog.verify import FORMAT, MOST_RESIDUAL, VERSION
 
-__all__ = ["Certificate", "Wanted", "Writing", "certify", "certify_consistency", "wanted"]
+__all__ = ["Certificate", "Wanted", "Writing", "certify", "certify_consistency", "model_line", "wanted"]
 
 Cliques: TypeAlias = tuple[Factorization, dict[int, int]]
 
@@ -54,6 +57,9 @@ SMALLEST = 1e-5
 
 SHARE = 0.5
 """The share of the time left for cliques of one kind."""
+
+ONE_LEAF = QUICK._replace(nodes=1)
+"""What is proved before a bound to help it must follow without a cut."""
 
 MOST_STATES = 1 << 10
 """Where there are ties, all variables are put into one table up to this size."""
@@ -197,7 +203,9 @@ class Writing:
         self, asked: Question, end: End, bound: float | Fraction | None, model: Distribution | None
     ) -> None:
         """Write down one end of a result."""
-        if bound is not None and not self.write_bound(asked, end, bound):
+        if bound is not None and not (
+            self._write_mixed(asked, end, bound, model) or self.write_bound(asked, end, bound)
+        ):
             self.missing.append(f"the {end.value} bound of {asked} was not proved again in time")
         if model is not None and not self.write_model(asked, model):
             self.missing.append(f"the model at the {end.value} end of {asked} was not confirmed")
@@ -221,6 +229,52 @@ class Writing:
                 return True
         return False
 
+    def _write_mixed(
+        self, asked: Question, end: End, bound: float | Fraction, model: Distribution | None
+    ) -> bool:
+        """Write down a bound by cases, if there are any: that of each, and what follows of the whole."""
+        one = mixing(self.engine, asked, end, bound, model)
+        if one is None:
+            return False
+        first, second = one.order
+        proved = self._write_case(one, first, one.first_target)
+        if proved is None or self._write_case(one, second, one.second_target(proved)) is None:
+            return False
+        budget = Budget.of(self.seconds)
+        return self._write_on(mixed(self.meaning, one), end, bound, None, ONE_LEAF, budget) is not None
+
+    def _write_case(self, one: Mixing, case: int, target: float) -> float | None:
+        """Write down a bound in one case; return it, or None where it is not proved."""
+        if not one.end.is_tighter(target, one.end.trivial):
+            return one.end.trivial
+        asked, budget = one.question(case), Budget.of(self.seconds)
+        fragment, least = self.engine.part(asked), self._least(asked.given)
+        known = fragment.problem.variables.index(one.cases.root)
+        with suppress(ProblemTooLarge, OutOfTime):
+            cliques = in_case(fragment.problem, asked, known), {known: case}
+            program = reasoned(self.meaning, asked, fragment, cliques, budget)
+            return self._write_on(program, one.end, target, least, THOROUGH, budget)
+        return None
+
+    def _write_on(
+        self,
+        program: ReasonedProgram,
+        end: End,
+        target: float | Fraction,
+        least: Least | None,
+        effort: Effort,
+        budget: Budget,
+    ) -> float | None:
+        """Write down what is proved on a program of a probability, and learn it."""
+        asked = program.asked
+        proved = prove(program, end, target, budget, least=least, effort=effort)
+        if proved is None or not isinstance(asked, Query):
+            return None
+        claimed, line = _by_rows(end, program, proved, target)
+        self._write(asked, end, claimed, line)
+        self.meaning.learn_bound(asked, int(end.sign), claimed)
+        return float(claimed)
+
     def _proved(self, posed: Posed, end: End) -> tuple[Fraction, dict[str, Any]] | None:
         """Prove that no model passes a bound: by sums, or on cliques of one kind or another."""
         meaning, asked, bound = posed.meaning, posed.asked, posed.bound
@@ -229,16 +283,35 @@ class Writing:
             return summed.bound, summed.line
         budget, fragment = Budget.of(self.seconds), posed.engine.part(asked)
         least = self._least(asked.given) if meaning is self.meaning else None
-        for cliques in self._factorizations(asked, fragment):
-            with suppress(ProblemTooLarge, OutOfTime):
-                share = budget.share(SHARE)
-                program = reasoned(meaning, asked, fragment, cliques, share)
-                proved = prove(program, end, bound, share, least=least)
-                if proved is not None:
-                    return _by_rows(end, program, proved, bound)
-            if budget.is_spent:
-                break
+        for effort in (QUICK, THOROUGH):
+            for cliques in self._factorizations(asked, fragment):
+                with suppress(ProblemTooLarge, OutOfTime):
+                    share = budget.share(SHARE)
+                    program = reasoned(meaning, asked, fragment, cliques, share)
+                    proved = prove(program, end, bound, share, least=least, effort=effort)
+                    if proved is not None:
+                        return _by_rows(end, program, proved, bound)
+                if budget.is_spent:
+                    return None
+            if meaning is self.meaning and effort is QUICK:
+                self._narrow(asked, fragment, budget.share(SHARE))
         return None
+
+    def _narrow(self, asked: Asked, fragment: Fragment, budget: Budget) -> None:
+        """Write down bounds on conditional probabilities of which nothing is said, on one table."""
+        cliques = self._in_one_table(asked, fragment)
+        if cliques is None:
+            return
+
+        def build() -> ReasonedProgram:
+            return reasoned(self.meaning, asked, fragment, cliques, budget)
+
+        def write(about: ReasonedProgram, end: End, value: float) -> bool:
+            least = self._least(about.asked.given)
+            return self._write_on(about, end, value, least, ONE_LEAF, budget) is not None
+
+        with suppress(ProblemTooLarge, OutOfTime):
+            narrowed(build, write, budget)
 
     def refute(self) -> bool:
         """Write down a proof that there is no model: that the probability of what is true is at least 2."""
@@ -271,14 +344,22 @@ class Writing:
         for reading in (Reading.TIED, problem.reading) if has_core else (problem.reading,):
             with suppress(ProblemTooLarge):
                 yield fragment.factorize(asked, reading)
-        number = {v: i for i, v in enumerate(problem.variables)}
-        query = sorted(number[v] for v in asked.scope)
-        if has_core and prod(problem.structure.sizes) <= MOST_STATES:
-            yield in_one_clique(problem.structure, query=query, reading=problem.reading), {}
+        if (whole := self._in_one_table(asked, fragment)) is not None:
+            yield whole
+        query = _numbers(problem, asked)
         slices = Slices(problem, tuple(query))
         for rung in RUNGS:
             with suppress(ProblemTooLarge):
                 yield slices.factorization(rung), {}
+
+    def _in_one_table(self, asked: Asked, fragment: Fragment) -> Cliques | None:
+        """Return all variables as one clique, where there are ties and its table is not too large."""
+        problem = fragment.problem
+        has_core = bool(problem.structure.core) and problem.reading is not Reading.FREE
+        if not has_core or prod(problem.structure.sizes) > MOST_STATES:
+            return None
+        query = _numbers(problem, asked)
+        return in_one_clique(problem.structure, query=query, reading=problem.reading), {}
 
     def _write(self, asked: Question, end: End, claimed: Fraction, body: Mapping[str, Any]) -> None:
         """Write a claim that is proved."""
@@ -308,26 +389,41 @@ class Writing:
             yield found
 
     def _write_whole(self, asked: Question, whole: Distribution) -> bool:
-        try:
-            residual, value, factors = self._nearest(asked, whole)
-        except (ValueError, ProblemTooLarge):
-            return False
-        if residual > MOST_RESIDUAL:
-            return False
-        line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
-        within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}
-        self.lines.append({**line, **within, "factors": factors})
-        return True
+        line = model_line(self.said, asked, whole)
+        self.lines += [] if line is None else [line]
+        return line is not None
 
-    def _nearest(self, asked: Question, model: Distribution) -> tuple[Fraction, Fraction, list[list[Any]]]:
-        """Return what a model misses, what it gives, and its factors, in the numbers that miss least."""
-        found: list[tuple[Fraction, Fraction, list[list[Any]]]] = []
-        for factors in in_whole_numbers(model, self.meaning.number):
-            checked = Model(self.said, factors)
-            found.append((checked.residual(asked), checked.value(asked), factors))
-            if not found[-1][0]:
-                break
-        return min(found, key=lambda one: one[0])
+
+def model_line(meaning: Meaning, asked: Question, whole: Distribution) -> dict[str, Any] | None:
+    """Return the claim that a distribution over all variables is a model; None where that is not seen."""
+    try:
+        residual, value, factors = _nearest(meaning, asked, whole)
+    except (ValueError, ProblemTooLarge, Refused):
+        return None
+    if residual > MOST_RESIDUAL:
+        return None
+    line = {"claim": "model", "query": str(asked), "value": str(round(value, PLACES))}
+    within = {"within": str(Fraction(1, 10**PLACES)), "residual": str(_upwards(residual))}
+    return {**line, **within, "factors": factors}
+
+
+def _nearest(
+    meaning: Meaning, asked: Question, model: Distribution
+) -> tuple[Fraction, Fraction, list[list[Any]]]:
+    """Return what a model misses, what it gives, and its factors, in the numbers that miss least."""
+    found: list[tuple[Fraction, Fraction, list[list[Any]]]] = []
+    for factors in in_whole_numbers(model, meaning.number):
+        checked = Model(meaning, factors)
+        found.append((checked.residual(asked), checked.value(asked), factors))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda one: one[0])
+
+
+def _numbers(problem: Problem, asked: Asked) -> list[int]:
+    """Return the numbers of the variables that a question is about."""
+    number = {v: i for i, v in enumerate(problem.variables)}
+    return sorted(number[v] for v in asked.scope)
 
 
 def _drawn(network: Network) -> Network:
