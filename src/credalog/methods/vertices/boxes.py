@@ -9,8 +9,8 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, the block whose contexts differ most is split: one of its values is at an end of its
-interval, or it is the only one that is not.
+neither bound suffices, the block that may gain most and whose contexts differ most is split: one of its
+values is at an end of its interval, or it is the only one that is not.
 """
 
 from __future__ import annotations
@@ -346,20 +346,20 @@ def _sums(tables: Mapping[int, Array]) -> Array:
 
 
 def _chosen(narrowed: _Narrowed, found: Slopes, node: int) -> _Split | None:
-    """Choose the block whose contexts differ most, and of its values the one that may give most.
+    """Choose the block that may gain most and whose contexts differ most, the two added up.
 
-    Where none differ, the block that may gain most.
+    Of its values it is the one that may give most.
     """
-    best, split = (0.0, 0.0), None
+    best, split = 0.0, None
     for x, gains in narrowed.gains.items():
         low, high = (ends[node] for ends in narrowed.boxes[x])
         is_open = high - low > NARROW
         is_open &= is_open.sum(axis=-1, keepdims=True) > 1
         may = np.where(is_open.any(axis=-1), gains[node].sum(axis=-1), 0.0)
-        loss = np.where(may > 0.0, np.maximum(found.loss[x][node], 0.0), 0.0)
-        place = int((loss if loss.max() > 0.0 else may).argmax())
-        if (worth := (float(loss.flat[place]), float(may.flat[place]))) > best:
-            best = worth
+        worth = np.where(may > 0.0, may + np.maximum(found.loss[x][node], 0.0), 0.0)
+        place = int(worth.argmax())
+        if float(worth.flat[place]) > best:
+            best = float(worth.flat[place])
             block = tuple(int(i) for i in np.unravel_index(place, may.shape))
             split = _Split(x, (*block, int(np.where(is_open, gains[node], -1.0)[block].argmax())))
     return split
