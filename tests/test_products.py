@@ -20,6 +20,7 @@ from credalog.methods.cliques.search import Limits, Search
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Status
+from credalog.numbers.tolerances import absolute_gap
 from credalog.program.products import with_rows
 from credalog.program.program import Box
 from credalog.program.redundancy import without_sums
@@ -237,6 +238,20 @@ def test_mixed_cases_are_the_whole(seed: int) -> None:
         assert all(v is not None and found.lower - 1e-9 <= v <= found.upper + 1e-9 for v in attained)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_that_ends_at_an_absolute_gap_holds_and_is_called_what_it_is(seed: int) -> None:
+    network = network_of(pair_in_cases(seed))
+    engine = Engine(network)
+    for atom in marginal_atoms(network):
+        found = engine.query(Query(atom), Options(tolerance=0.01, timeout=20.0, gap=absolute_gap))
+        closer = engine.query(Query(atom), Options(tolerance=1e-4, timeout=20.0))
+        ends = (found.interval.lower, found.interval.upper)
+        assert max(end.gap for end in ends) <= 0.01
+        assert found.lower <= closer.interval.lower.witnessed + 1e-9
+        assert found.upper >= closer.interval.upper.witnessed - 1e-9
+        assert (found.status is Status.EXACT) == all(end.is_closed(0.01) for end in ends)
+
+
 def test_parts_that_only_the_root_joins_are_answered_too() -> None:
     network = network_of([*pair_in_cases(0), *pair_in_cases(1, "c", "d")[1:]])
     alone = network_of(pair_in_cases(0))
@@ -253,8 +268,12 @@ def cases_in(lines: list[str], asked: str = "a") -> bool:
     network = network_of(lines)
     graph = Engine(network).graph
     atom = next(a for a in marginal_atoms(network) if str(a) == asked)
-    found = cases_of(network, graph, Query(atom))
-    return found is not None and found.keeps(graph, [Engine(n).graph for n in found.networks])
+    found = cases_of(network, graph)
+    return (
+        found is not None
+        and found.suit(Query(atom))
+        and found.keeps(graph, [Engine(n).graph for n in found.networks])
+    )
 
 
 def test_a_root_above_everything_makes_cases() -> None:

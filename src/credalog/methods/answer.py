@@ -20,7 +20,7 @@ from credalog.numbers.budget import OutOfTime
 from credalog.numbers.interval import Interval, Status
 from credalog.numbers.printed import Printed
 from credalog.numbers.scale import PROBABILITY, Scale
-from credalog.numbers.tolerances import TOLERANCE
+from credalog.numbers.tolerances import TOLERANCE, Gap, allowed_gap
 from credalog.program.workers import Workers
 from credalog.show.html import Bar, as_html
 from credalog.tables.distribution import Distribution
@@ -44,6 +44,8 @@ class Options:
     report: Report | None = None
     workers: Workers | None = None
     """Who helps with one long search."""
+    gap: Gap = allowed_gap
+    """How near bound and value must come for a search on cliques to end; no say in what is called EXACT."""
 
     def telling(self, question: object = "", scale: Scale = PROBABILITY) -> Telling:
         """Return who tells of the work on a question; nobody hears it where there is no `report`."""

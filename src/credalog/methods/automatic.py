@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import cases, likelihood, together
+from credalog.methods.cliques import cases, likelihood, summed, together
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
@@ -33,13 +33,13 @@ from credalog.network.relevance import Relevance, is_polytree
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
-from credalog.numbers.tolerances import Gap, absolute_gap, allowed_gap
+from credalog.numbers.tolerances import absolute_gap
 from credalog.tables import credal
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
 
-SETS_SHARE, FIRST_LOOK = 0.75, 0.25
+SETS_SHARE, FIRST_LOOK = 0.85, 0.25
 """The share of the time for set propagation where it suits the query, and where programs suit it better."""
 
 BRIEF_LOOK = 0.2
@@ -120,6 +120,17 @@ class Engine:
     def cliques(self) -> Cliques:
         """Return the engine on cliques, which knows what has a model."""
         return Cliques(self.compiled)
+
+    @cached_property
+    def in_cases(self) -> tuple[cases.Cases, tuple[Engine, ...]] | None:
+        """Return the cases of a root, and what is made ready in each for many queries; None without any."""
+        if self.markov is not Markov.LOCAL or self.frame is not None:
+            return None
+        found = cases.cases_of(self.network, self.graph)
+        if found is None:
+            return None
+        engines = tuple(Engine(network, self.markov) for network in found.networks)
+        return (found, engines) if found.keeps(self.graph, (e.graph for e in engines)) else None
 
     @property
     def graph(self) -> DependencyGraph:
@@ -294,11 +305,8 @@ def _with_told(answer: Answer, telling: Telling, options: Options) -> Answer:
 class _Asked:
     """One query, ready for any method."""
 
-    def __init__(
-        self, engine: Engine, asked: Query, options: Options, models: Models, gap: Gap = allowed_gap
-    ) -> None:
+    def __init__(self, engine: Engine, asked: Query, options: Options, models: Models) -> None:
         self.engine = engine
-        self.gap = gap
         self.compiled = engine.compiled
         self.asked = asked
         self.options = options
@@ -312,7 +320,7 @@ class _Asked:
         if (found := self._pointwise()) is not None:
             return found
         if self._as_credal is None:
-            return self._by_cases() or self._with_statements()
+            return self._summed() or self._by_cases() or self._with_statements()
         if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
@@ -423,17 +431,24 @@ class _Asked:
         except ProblemTooLarge:
             return self.by_columns()
 
-    def _by_cases(self) -> Answer | None:
-        """Ask in each case of a root by itself, and mix; None where there is no such root."""
-        compiled = self.compiled
+    def _summed(self) -> Answer | None:
+        """Ask with what has known tables summed out; None where there is none below all else."""
+        compiled, asked = self.compiled, self.asked
         if compiled.markov is not Markov.LOCAL or compiled.frame is not None:
             return None
-        found = cases.cases_of(compiled.network, compiled.graph, self.asked)
-        if found is None:
+        found = summed.sum_out(compiled.network, compiled.problem, asked)
+        smaller = None if found is None else Engine(found.network, compiled.markov)
+        if found is None or smaller is None or not found.keeps(compiled.graph, smaller.graph):
             return None
-        engines = [Engine(network, compiled.markov) for network in found.networks]
-        if not found.keeps(compiled.graph, (engine.graph for engine in engines)):
+        options = self._with_timeout(self.budget.remaining)
+        answer = _Asked(smaller, found.query, options, Models(), self.gap).automatic()
+        return replace(found.restored(answer, asked), seconds=self.budget.elapsed)
+
+    def _by_cases(self) -> Answer | None:
+        """Ask in each case of a root by itself, and mix; None where there is no such root."""
+        if self.engine.in_cases is None or not self.engine.in_cases[0].suit(self.asked):
             return None
+        found, engines = self.engine.in_cases
         # Models mix where those of the cases are of the same variables as those of the whole.
         needed = {found.root, *self.engine.part(self.asked).problem.variables}
         if any({found.root, *e.part(self.asked).problem.variables} != needed for e in engines):
@@ -441,7 +456,8 @@ class _Asked:
         shared = [Models() for _ in engines]
 
         def ask(case: int, options: Options) -> Answer:
-            return _Asked(engines[case], self.asked, options, shared[case], absolute_gap).factorized()
+            closely = replace(options, gap=absolute_gap)
+            return _Asked(engines[case], self.asked, closely, shared[case]).factorized()
 
         return Mixture(found, self.asked, self.options, self.budget, ask=ask, accepts=self._admits).answer()
 
@@ -521,7 +537,6 @@ class _Asked:
             fragment,
             self.models,
             jointly=jointly,
-            gap=self.gap,
             outside=self._outside if fragment.problem.structure.core else None,
         )
 

@@ -1,6 +1,6 @@
 """A root on which all else is conditioned: each of its values is a case by itself.
 
-Input: a network and an unconditional query. Output: `Cases`, a smaller network for each value of the
+Input: a network. Output: `Cases`, a smaller network for each value of the
 root, and the way back: the ends of the cases mix in proportion to the root's probabilities (docs/proofs.md,
 proof 23).
 """
@@ -45,6 +45,10 @@ class Cases:
             for v in graph.variables
         )
 
+    def suit(self, asked: Query) -> bool:
+        """Tell whether a query may be asked in each case: it has no condition, and is not of the root."""
+        return not asked.is_conditional and self.root not in asked.scope
+
     def mixed(self, found: Sequence[Interval], claim: Formula) -> Interval:
         """Return the interval of the whole, given those of the cases."""
         return Interval(*(self._end([interval[end] for interval in found], end, claim) for end in End))
@@ -85,12 +89,12 @@ def _bound(chance: Fraction, no: float, yes: float, end: End) -> float:
     return round_down(value * (1.0 - error)) if end is End.LOWER else round_up(value * (1.0 + error))
 
 
-def cases_of(network: Network, graph: DependencyGraph, asked: Query) -> Cases | None:
+def cases_of(network: Network, graph: DependencyGraph) -> Cases | None:
     """Tell a network's cases; None where no root bears on all else, or sentences join what it parts."""
-    if asked.is_conditional or network.independences or network.contrasts or not graph.is_cyclic:
+    if network.independences or network.contrasts or not graph.is_cyclic:
         return None
     root = _root(network, graph)
-    if root is None or root in asked.scope:
+    if root is None:
         return None
     chance = _chance(network, root)
     parted: tuple[list[Sentence], list[Sentence]] = ([], [])

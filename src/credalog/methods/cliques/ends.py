@@ -23,12 +23,13 @@ import numpy as np
 
 from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options
-from credalog.methods.cliques import loglinear, other_solvers
+from credalog.methods.cliques import other_solvers
 from credalog.methods.cliques.copies import copying_models
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.glances import Glances
+from credalog.methods.cliques.loglinear import LogLinear
 from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
 from credalog.methods.cliques.slices import RUNGS, Rung
@@ -39,7 +40,7 @@ from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Interval
-from credalog.numbers.tolerances import FEASIBILITY, Gap, allowed_gap
+from credalog.numbers.tolerances import FEASIBILITY
 from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.tables.distribution import Distribution
@@ -115,7 +116,6 @@ class Ends:
         models: Models,
         *,
         jointly: bool = False,
-        gap: Gap = allowed_gap,
         outside: Callable[[Budget], Interval] | None = None,
     ) -> None:
         self.cliques = cliques
@@ -128,7 +128,6 @@ class Ends:
         # What stands for a model in one question need not in the next.
         self.accepted: list[Distribution] = []
         self.jointly = jointly
-        self.gap = gap
         self.outside = outside
         self.lower_search: Search | None = None
         self.slices: dict[End, Search] = {}
@@ -479,12 +478,10 @@ class Ends:
         value = found.probability(self.asked.claim, self.asked.given)
         return farther_witness(known, Witness(found, value), end)
 
-    @cached_property
-    def _log_linear(self) -> loglinear.LogLinear | None:
+    @property
+    def _log_linear(self) -> LogLinear | None:
         """Return the log-linear distributions of the fragment, unless all ways through it are short."""
-        if self._suits_one_table:
-            return None
-        return loglinear.family_of(self.fragment.problem, self._said.sentences)
+        return None if self._suits_one_table else self.cliques.log_linear(self.fragment)
 
     def _literally(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Search with the whole core in one table; with everything in it where that is small."""
@@ -521,7 +518,7 @@ class Ends:
         is_outer = reading is not Reading.CHAIN
         report = self.glances.of(end, stage, is_outer=is_outer)
         workers, tolerance = self.options.workers, self.options.tolerance
-        limits = Limits(tolerance, budget, root_only, attains, report, gap=self.gap, workers=workers)
+        limits = Limits(tolerance, budget, root_only, attains, report, gap=self.options.gap, workers=workers)
         found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
         # What bounds a narrower reading does not bound all models, and is not taken up again.
         if end is End.LOWER and is_outer:

@@ -14,6 +14,7 @@ from functools import cached_property
 from credalog.methods.answer import Options
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.fragment import Fragment
+from credalog.methods.cliques.loglinear import LogLinear, family_of
 from credalog.methods.cliques.search import Ending, Finding
 from credalog.methods.compiled import Compiled
 from credalog.network.expressions import Part, Question
@@ -43,6 +44,9 @@ class Cliques:
     compiled: Compiled
     _facts: dict[frozenset[int], bool] = field(default_factory=dict, compare=False, repr=False)
     _spent: dict[frozenset[int], float] = field(default_factory=dict, compare=False, repr=False)
+    _families: dict[tuple[int, ...], LogLinear | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def fragment(self, asked: Question | Part) -> Fragment:
         """Return what bears on a question."""
@@ -52,6 +56,16 @@ class Cliques:
     def said_of(self, fragment: Fragment) -> Network:
         """Return what the network says about the variables of a fragment."""
         return self.compiled.network.about(fragment.problem.variables)
+
+    def log_linear(self, fragment: Fragment) -> LogLinear | None:
+        """Return the log-linear distributions of a fragment, if they suit it.
+
+        Where walks among them start is the same for every question, so what satisfies the sentences is kept.
+        """
+        if fragment.kept not in self._families:
+            sentences = self.said_of(fragment).sentences
+            self._families[fragment.kept] = family_of(fragment.problem, sentences)
+        return self._families[fragment.kept]
 
     def admits(
         self,

@@ -14,14 +14,16 @@ from credalog.methods.cliques.cases import Cases
 from credalog.methods.progress import bounds_alone
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status
-from credalog.numbers.tolerances import allowed_gap
+from credalog.numbers.interval import VACUOUS, Endpoint, Interval
 from credalog.tables.distribution import Distribution
 
 __all__ = ["Mixture"]
 
-FIRST_SHARE, CLOSER = 0.8, 0.9
-"""The share of the time for a first look at cases, and how much closer than needed the second one is."""
+FIRST_SHARE, CLOSER = 0.95, 0.9
+"""The share of the time for a first look at cases, and how much closer than needed the second one is.
+
+A second look begins anew: where the first one was not done, that would find less.
+"""
 
 
 class Mixture:
@@ -60,8 +62,7 @@ class Mixture:
         """Ask until the mixed interval is closed or the time is up."""
         tolerance = self.options.tolerance
         self._ask(tolerance, FIRST_SHARE)
-        is_closed = self.interval.status(tolerance) is Status.EXACT
-        if not (is_closed or self.is_interrupted or self.budget.is_spent):
+        if not (self._is_closed(tolerance) or self.is_interrupted or self.budget.is_spent):
             # What the first look found stays, should the second one have no time to mix.
             with suppress(OutOfTime):
                 self._ask(CLOSER * self._allowed(tolerance), 1.0)
@@ -100,8 +101,15 @@ class Mixture:
     def _is_model(self, end: Endpoint) -> bool:
         return end.model is None or self.accepts(end.model)
 
+    def _is_closed(self, tolerance: float) -> bool:
+        """Tell whether both ends are as close as was asked for."""
+        ends = (self.interval.lower, self.interval.upper)
+        return all(
+            e.witnessed is not None and e.gap <= self.options.gap(tolerance, e.witnessed) for e in ends
+        )
+
     def _allowed(self, tolerance: float) -> float:
         """Return the gap that may be left at both ends."""
         ends = (self.interval.lower, self.interval.upper)
         values = (e.bound if e.witnessed is None else e.witnessed for e in ends)
-        return min(allowed_gap(tolerance, value) for value in values)
+        return min(self.options.gap(tolerance, value) for value in values)

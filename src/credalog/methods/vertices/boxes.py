@@ -250,14 +250,14 @@ class _Search:
         narrowed = _narrowed(boxes, found)
         low, high = (self._places.rows({x: b[end] for x, b in narrowed.boxes.items()}) for end in (0, 1))
         kept = list[_Node]()
-        before, left = self.value, self._left(narrowed, trial)
+        before, left, splits = self.value, self._left(narrowed, trial), _chosen(narrowed, found)
         for i in left if self.value == before else ():
             rounds = nodes[open_[i]].rounds + 1
             node = _Node(low[i], high[i], rounds)
             if narrowed.change[i] >= LEAST_CHANGE and rounds < ROUNDS:
                 kept.append(node)
             else:
-                kept += self._halves(node, _chosen(narrowed, found, i))
+                kept += self._halves(node, splits[i])
         return kept
 
     def _left(self, found: _Narrowed, trial: float) -> Nodes:
@@ -345,24 +345,27 @@ def _sums(tables: Mapping[int, Array]) -> Array:
     return np.asarray(sum(table.reshape(len(table), -1).sum(axis=1) for table in tables.values()))
 
 
-def _chosen(narrowed: _Narrowed, found: Slopes, node: int) -> _Split | None:
-    """Choose the block that may gain most and whose contexts differ most, the two added up.
+def _chosen(narrowed: _Narrowed, found: Slopes) -> list[_Split | None]:
+    """Choose at each node the block that may gain most and whose contexts differ most, the two added up.
 
-    Of its values it is the one that may give most.
+    Of its values it is the one that may give most; None where nothing is left to choose.
     """
-    best, split = 0.0, None
-    for x, gains in narrowed.gains.items():
-        low, high = (ends[node] for ends in narrowed.boxes[x])
-        is_open = high - low > NARROW
-        is_open &= is_open.sum(axis=-1, keepdims=True) > 1
-        may = np.where(is_open.any(axis=-1), gains[node].sum(axis=-1), 0.0)
-        worth = np.where(may > 0.0, may + np.maximum(found.loss[x][node], 0.0), 0.0)
-        place = int(worth.argmax())
-        if float(worth.flat[place]) > best:
-            best = float(worth.flat[place])
-            block = tuple(int(i) for i in np.unravel_index(place, may.shape))
-            split = _Split(x, (*block, int(np.where(is_open, gains[node], -1.0)[block].argmax())))
-    return split
+    families, worth = list(narrowed.gains), list[Array]()
+    is_open = {x: high - low > NARROW for x, (low, high) in narrowed.boxes.items()}
+    for x in families:
+        may = np.where(is_open[x].sum(axis=-1) > 1, narrowed.gains[x].sum(axis=-1), 0.0)
+        both = np.where(may > 0.0, may + np.maximum(found.loss[x], 0.0), 0.0)
+        worth.append(both.reshape(len(both), -1))
+    best = np.array([part.max(axis=1) for part in worth])
+    splits = list[_Split | None]()
+    for node in range(len(narrowed.gain)):
+        number = int(best[:, node].argmax())
+        x, place = families[number], int(worth[number][node].argmax())
+        block = np.unravel_index(place, narrowed.gains[x].shape[1:-1])
+        giving = np.where(is_open[x][node], narrowed.gains[x][node], -1.0)[block]
+        split = _Split(x, (*(int(i) for i in block), int(giving.argmax())))
+        splits.append(split if best[number, node] > 0.0 else None)
+    return splits
 
 
 def _decided(low: Array, high: Array, least: Array, liking: Array) -> Ends:

@@ -108,7 +108,7 @@ LAYOUT_CELLS = 1 << 16
 TURNS = (0.3, 0.6, 0.6, 1.0)
 """The shares of the time left for the upper end, the lower one, and both once more."""
 
-SEARCHING = (0.1, 0.35, 0.75, 1.0)
+SEARCHING = (0.06, 0.6, 0.8, 1.0)
 """The shares of the time left for a search over vertices and one without them, then for both once more."""
 
 MOST_ORDERS = 20
