@@ -47,10 +47,8 @@ SUFFICES = 0.8
 
 SOON, LATE = 0.3, 4.0
 """Between these seconds Ctrl-C is pressed."""
-
 POLL = 0.01
 """How often a command is asked whether it has ended."""
-
 PROMPTLY = 1.0
 """How long a command may go on after Ctrl-C."""
 
@@ -68,7 +66,7 @@ error that is neither a contradiction nor impossible evidence. A file that a com
 there whole or not at all.
 
 Left out: smaller networks of the same kinds, and public files that are answered in less than a second
-(--every takes them); `batch` and `play`, whose limits are for each question; `learn`, which needs data.
+(--every takes them); `batch`, `play`; `learn`, which needs data, and `verify`, which needs a proof.
 
 """
 
