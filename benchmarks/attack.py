@@ -5,6 +5,7 @@
     python benchmarks/attack.py --minutes 30 --kinds rare+declared+cores free
     python benchmarks/attack.py --minutes 30 --propagation
     python benchmarks/attack.py --minutes 30 --questions --largest 3 --timeout 1
+    python benchmarks/attack.py --minutes 30 --limits
 
 Each network is small enough for brute force. A bound inside the truth, a witness outside it, a consistent
 network called inconsistent, an error of any kind: each is printed with the network in the `.lcn` language,
@@ -12,7 +13,9 @@ so that it can become a test. The summary says how many answers were exact and h
 With `--propagation` the bounds of sound propagation are attacked instead, by networks that come with models:
 those of brute force, and larger ones that were drawn around models. With `--questions` sums, differences and
 quotients are asked and decided, with independences and without, and judged by models that linear programs,
-local search and vertices find.
+local search and vertices find. With `--limits` every question is asked by every method under every reading,
+with limits that run out, and Ctrl-C that comes, at a look at the time that the seed chooses: time is an input
+like any other. Theories are asked so too.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ from judging import (
     truth_of,
     truth_without_independence,
 )
+from limit_judging import attacked, attacked_theory, limited_cases
 from propagation_judging import accusations
 from question_judging import Rng, against, against_decision, attained, drawn_question, drawn_statement
 from random_networks import COMBINED, KINDS, LINEAR, TRAITS, Case, random_case
@@ -60,6 +64,9 @@ T = TypeVar("T")
 
 MOST_WORLDS = 16
 """Over so many worlds local search is quick."""
+
+THEORIES = 15
+"""After so many networks under short limits a theory is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +197,16 @@ def questioned(case: Case, question: Combined, markov: Markov, timeout: float, r
     return Trial(Asked(case, question, markov), ending, tuple(held), answered - start, judged - answered)
 
 
+def trials_of_limits(arguments: argparse.Namespace) -> Iterator[Trial]:
+    """Ask networks, and now and then a theory, under limits that run out at any moment, for ever."""
+    for number, case in enumerate(limited_cases(arguments.first), start=1):
+        start = monotonic()
+        held = tuple(map(str, attacked(case)))
+        if number % THEORIES == 0:
+            held += tuple(attacked_theory(arguments.first * 1000 + number))
+        yield Trial(case, "accused" if held else "contained", held, monotonic() - start, 0.0)
+
+
 def outcome_of(ask: Callable[[], T]) -> T | Exception:
     """Ask; an exception of any kind is an outcome here."""
     try:
@@ -235,16 +252,19 @@ def main() -> int:
     parser.add_argument("--markov", default="local", choices=["local", "none"])
     parser.add_argument("--propagation", action="store_true", help="attack sound propagation")
     parser.add_argument("--questions", action="store_true", help="attack sums, differences and quotients")
+    parser.add_argument("--limits", action="store_true", help="attack by limits that run out at any moment")
+    parser.add_argument("--networks", type=int, help="end after so many networks")
     arguments = parser.parse_args()
     draw = trials_of_propagation if arguments.propagation else trials_of
     draw = trials_of_questions if arguments.questions else draw
+    draw = trials_of_limits if arguments.limits else draw
     end, trials = monotonic() + 60.0 * arguments.minutes, list[Trial]()
     try:
         for trial in draw(arguments):
             trials.append(trial)
             if trial.complaints:
                 show(trial)
-            if monotonic() > end:
+            if monotonic() > end or len(trials) == arguments.networks:
                 break
     except KeyboardInterrupt:
         pass

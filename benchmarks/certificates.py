@@ -150,7 +150,7 @@ def sums(options: Namespace) -> Iterator[Asked]:
 
 
 def theories(options: Namespace) -> Iterator[Asked]:
-    """Yield Example 1 with more people than are grounded: bounds have proofs on slices, models none."""
+    """Yield Example 1 with more people than are grounded: bounds by slices, models by a few people."""
     text = (ROOT / "examples" / "smokers.lcn").read_text(encoding="utf-8")
     for count in (60, 1000):
         more = "".join(f", p{n}" for n in range(count - 3))

@@ -309,7 +309,7 @@ def _cell(question: str) -> str:
 def main() -> None:
     """Ask everything, and print the page."""
     parser = options_of(__doc__)
-    parser.add_argument("--limit", type=float, default=4.0, help="seconds for each question")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds for each question")
     parser.add_argument("--people", type=int, default=1_000_000, help="people of Example 1 at most")
     parser.add_argument("--many", type=int, default=5000, help="people of the families at most")
     parser.add_argument("--theories", type=int, default=800, help="random theories")

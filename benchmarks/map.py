@@ -41,6 +41,16 @@ PUBLISHED = (
     "chain/chain_n10_1",
 )
 
+LARGE = (
+    "polytree_large_fr/polytree_fr_n100_1",
+    "dag_large_fr/dag_fr_tw3_n40_1",
+    "dag_large_fr/dag_fr_tw3_n50_1",
+    "dag_large_fr/dag_fr_tw3_n100_1",
+    "ktree_large_fr/ktree_fr_k3_n50_2",
+    "ktree_large_fr/ktree_fr_k3_n100_1",
+)
+"""Of these only full MAPs are asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -104,6 +114,11 @@ def tasks(folder: Path) -> Iterator[Task]:
         half = len(network.variables) // 2
         for observed, chosen in ((0, None), (2, None), (0, min(half, 10)), (2, min(half, 10))):
             yield Task(path.stem, network, observed, chosen)
+    for name in LARGE:
+        path = folder / f"{name}.lcn"
+        network = load(path).ground()
+        for observed in (0, 2):
+            yield Task(path.stem, network, observed, None)
     for size in (8, 15, 20, 25, 33):
         network = random_tree(np.random.default_rng(size), size)
         name = f"random polytree of {len(network.variables)}"

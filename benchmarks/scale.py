@@ -6,8 +6,12 @@ Input: a network of the public .lcn benchmarks, where it is at hand, and small r
 
 from __future__ import annotations
 
+import json
+import os
 import platform
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +29,7 @@ from credalog.batches.catalogue import Catalogue, Folder, OneModel
 from credalog.batches.cluster import Cluster, local_client
 from credalog.batches.items import Item, items_of
 from credalog.batches.pools import Pool, Processes
+from credalog.batches.remembered import meaning
 
 NETWORK = "benchmarks/dag_large_fr/dag_fr_tw3_n100_1.lcn"
 FORMS = (
@@ -46,11 +51,31 @@ processor.
 
 ## {pairs:,} questions about pairs of {network}
 
-{loop:,} of them were asked by a loop over `model.query` as well, in this process.
+They are {texts:,} texts, asked again from the first on, with {meanings:,} meanings: P(!x | y) is one minus
+P(x | y), and P(x and y) is P(y and x). A worker answers each meaning once while it remembers it. A loop over
+`model.query` in this process answers whatever it is asked, here {loop:,} of them; a batch is asked {once:,}
+as well, each of a meaning of its own. `times` is by how much a row is faster than that loop; {before}
 
-| | questions per second | seconds each | added per question | workers one can feed | efficiency |
-|---|---:|---:|---:|---:|---:|
+| | questions per second | times | seconds each | added per question | workers one can feed | efficiency |
+|---|---:|---:|---:|---:|---:|---:|
 """
+
+MEASURED = "after the stroke, than the loop of {name}, which takes {older:.4f} s for each."
+NOT_MEASURED = "that of another version was not measured (`--before FOLDER`)."
+
+OLDER = """
+import json, sys, time
+import credalog
+given = json.load(sys.stdin)
+model = credalog.load(given["path"])
+for asked in given["questions"][:given["warming"]]:
+    model.query(asked)
+began = time.perf_counter()
+for asked in given["questions"]:
+    model.query(asked)
+print((time.perf_counter() - began) / len(given["questions"]))
+"""
+"""A loop over questions, by whatever version of the library is on the path."""
 
 SMALL = """
 ## One question of each of {count:,} networks of 7 to 12 atoms
@@ -127,9 +152,9 @@ def timed(catalogue: Catalogue, items: list[Item], pool: Pool, *, began: float) 
 
 
 def warmed(catalogue: Catalogue, questions: list[str], pool: Pool) -> Timed:
-    """Measure a pool whose workers have read the model and all they import."""
+    """Measure a pool whose workers have read the model and all they import; that is not measured."""
     timed(catalogue, list(items_of(questions[:WARMING])), pool, began=perf_counter())
-    return timed(catalogue, list(items_of(questions)), pool, began=perf_counter())
+    return timed(catalogue, list(items_of(questions[WARMING:])), pool, began=perf_counter())
 
 
 def loop(model: credalog.LCN, questions: list[str]) -> float:
@@ -142,12 +167,35 @@ def loop(model: credalog.LCN, questions: list[str]) -> float:
     return (perf_counter() - began) / len(questions)
 
 
-def rows(model: credalog.LCN, questions: list[str], looped: int) -> Iterator[str]:
-    """Yield the lines of the table of pairs."""
-    each = loop(model, questions[:looped])
-    yield f"| a loop over `model.query` | {1 / each:.0f} | {each:.4f} | | | |"
+def loop_before(folder: Path, path: Path, questions: list[str]) -> float:
+    """Return the seconds of one question after the other by another version, whose sources are at hand."""
+    given = {"path": str(path.resolve()), "questions": questions, "warming": WARMING}
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    script = [sys.executable, "-c", OLDER]
+    done = subprocess.run(
+        script, input=json.dumps(given), env=environment, capture_output=True, check=True, text=True
+    )
+    return float(done.stdout)
+
+
+def with_meanings_of_their_own(model: credalog.LCN, questions: list[str]) -> list[str]:
+    """Return the first question of each meaning."""
+    found: dict[object, str] = {}
+    for asked in questions:
+        named = meaning(model.posed(asked))
+        found.setdefault(asked if named is None else named[0], asked)
+    return list(found.values())
+
+
+def rows(
+    model: credalog.LCN, questions: list[str], once: list[str], *, each: float, older: float | None
+) -> Iterator[str]:
+    """Yield the lines of the table of pairs, beside loops that took so many seconds for each."""
+    yield f"| a loop over `model.query` | {1 / each:.0f} | 1.0 | {each:.4f} | | | |"
     catalogue = OneModel(model)
     found: dict[tuple[str, int], Timed] = {}
+    with closing(Processes(1, *catalogue.shared)) as pool:
+        found["each meaning once, --jobs", 1] = warmed(catalogue, once, pool)
     for workers in (1, 2):
         with closing(Processes(workers, *catalogue.shared)) as pool:
             found["--jobs", workers] = warmed(catalogue, questions, pool)
@@ -157,7 +205,8 @@ def rows(model: credalog.LCN, questions: list[str], looped: int) -> Iterator[str
     for (name, workers), one in found.items():
         efficiency = "" if workers == 1 else f"{100 * one.rate / (workers * found[name, 1].rate):.0f} %"
         label = f"`{name}{'' if name.endswith(':') else ' '}{workers}`"
-        cells = f"{one.rate:.0f} | {one.worked / one.count:.4f} | {1e3 * one.added:.2f} ms"
+        times = " / ".join(f"{one.rate * seconds:.1f}" for seconds in (each, older) if seconds)
+        cells = f"{one.rate:.0f} | {times} | {one.worked / one.count:.4f} | {1e3 * one.added:.2f} ms"
         cells += f" | {one.most_workers:.0f} | {efficiency}"
         yield f"| {label} | {cells} |"
 
@@ -179,6 +228,10 @@ def main() -> None:
     add_data(parser, "lcn")
     parser.add_argument("--questions", type=int, default=100_000, help="questions about pairs")
     parser.add_argument("--loop", type=int, default=1_000, help="how many of them a loop asks, too")
+    parser.add_argument("--once", type=int, default=4_000, help="of how many each meaning is asked once, too")
+    parser.add_argument(
+        "--before", type=Path, help="a checkout of another version, whose loop is measured, too"
+    )
     parser.add_argument("--networks", type=int, default=10_000, help="small networks")
     options = parser.parse_args()
     path = require(options.data) / NETWORK
@@ -186,7 +239,15 @@ def main() -> None:
     # There are some 59,000 pairs of six forms; beyond that they are asked again.
     distinct = list(pairs([v.name for v in model.variables]))
     questions = list(islice((q for _ in iter(int, 1) for q in distinct), options.questions))
+    once = with_meanings_of_their_own(model, distinct[: options.once])
+    sample = questions[: options.loop]
+    each = loop(model, sample)
+    older = loop_before(options.before, path, sample) if options.before else None
     header = HEADER.format(
+        texts=min(len(distinct), options.questions),
+        meanings=len(with_meanings_of_their_own(model, distinct[: options.questions])),
+        once=len(once),
+        before=NOT_MEASURED if older is None else MEASURED.format(name=options.before.name, older=older),
         command=command(),
         machine=platform.machine(),
         python=platform.python_version(),
@@ -194,7 +255,7 @@ def main() -> None:
         loop=options.loop,
         network=path.stem,
     )
-    table = "\n".join(rows(model, questions, options.loop))
+    table = "\n".join(rows(model, questions, once, each=each, older=older))
     finish("scale", f"{header}{table}\n{networks(options.networks)}", parser, options)
 
 

@@ -9,21 +9,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import credalog
-from credalog.batches import asking
+from credalog.batches import answering, asking
 from credalog.batches.answering import Chunk, Done, Settings, answer_chunk
 from credalog.batches.cluster import local_client
-from credalog.batches.items import Item
+from credalog.batches.grouping import grouped
+from credalog.batches.items import Item, items_of
+from credalog.batches.journal import Fingerprint, journal
 from credalog.batches.models import Models, Source
+from credalog.batches.outcomes import Outcome
 from credalog.batches.pools import Here
+from credalog.batches.remembered import Remembered, _opposite
 from credalog.batches.scheduling import Speed
 from credalog.cli import main
 from credalog.errors import CredalogError
+from credalog.methods.answer import Answer
+from credalog.numbers.interval import Endpoint, Interval, Status, Warrant
 from deadly import deadly
 
 MODEL = """
@@ -254,6 +261,79 @@ def test_witnesses_travel_with_the_answers(here):
     assert lines()[0]["witnesses"]["upper"]
 
 
+def test_a_full_disk_leaves_whole_lines(folder):
+    resource = pytest.importorskip("resource")
+    outcomes = [Outcome(number, f"P(x{number})", "EXACT", 0.0, 1.0) for number in range(40)]
+    told, path = Fingerprint("m", "q", "o"), Path("out.jsonl")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with pytest.raises(CredalogError, match="cannot be written"), journal(path, told) as opened:
+        opened.write(outcomes[0])
+        # Room for some lines and a half.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(7.5 * path.stat().st_size), limits[1]))
+        try:
+            for one in outcomes[1:]:
+                opened.write(one)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [one["id"] for one in lines()] == list(range(7))
+    with journal(path, told) as opened:
+        for one in outcomes:
+            if one.key not in opened.done:
+                opened.write(one)
+    assert [one["id"] for one in lines()] == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ("P(a | b)", "P(!a | b)", True),
+        ("P(a and b)", "P(b and a)", True),
+        ("P(a or b)", "P(!a and !b)", True),
+        ("P(a | b)", "P(a and b | b)", True),
+        ("P(a | b)", "P(b | a)", False),
+        ("P(a | b)", "P(a | !b)", False),
+        ("P(a and b)", "P(a and !b)", False),
+        ("P(a)", "P(b)", False),
+        ("P(a) + P(b)", "P(a) + P(b)", False),
+    ],
+)
+def test_questions_that_mean_the_same_are_worked_on_once(monkeypatch, one, other, is_one):
+    model, answering._WORKER.remembered = credalog.parse(MODEL), Remembered()
+    asked: list[object] = []
+    query = type(model).query
+
+    def heard(self: Any, question: Any, **options: Any) -> Answer:
+        asked.append(question)
+        return query(self, question, **options)
+
+    monkeypatch.setattr(type(model), "query", heard)
+    first, second = credalog.batch(model, [one, other])
+    assert len(asked) == (1 if is_one else 2)
+    for found in (first, second):
+        alone = query(model, found.query)
+        assert (found.status, found.lower_warrant) == (alone.status.name, alone.interval.lower.warrant.name)
+        assert (found.lower, found.upper) == pytest.approx((alone.lower, alone.upper), abs=1e-9)
+        ends = (found.lower, found.lower_witnessed, found.upper_witnessed, found.upper)
+        assert list(ends) == sorted(end for end in ends if end is not None)
+
+
+def test_an_opposite_is_rounded_outwards():
+    lower, upper = Endpoint(0.1, 0.1, Warrant.CHECKED), Endpoint(0.7, 0.7, Warrant.CHECKED)
+    answer = Answer(credalog.parse(MODEL).question("P(a)"), Interval(lower, upper), Status.EXACT, "sets", 0.0)
+    found = _opposite(answer, 1e-6).interval
+    assert Fraction(found.lower.bound) <= 1 - Fraction(0.7) and 1 - Fraction(0.1) <= Fraction(
+        found.upper.bound
+    )
+
+
+def test_questions_about_one_pair_stand_together():
+    model = credalog.parse(MODEL + "0.1 <= P(c) <= 0.2")
+    texts = ["P(a and b)", "P(c)", "P(b | a)", "P(a and c)", "P(b and a)", "P(c | b)", "P(a | b)"]
+    order = [item.query for item in grouped(items_of(texts), model)]
+    pair = [place for place, text in enumerate(order) if {"a", "b"} == set(text) & set("abc")]
+    assert len(pair) == 4 and pair == list(range(pair[0], pair[0] + 4))
+
+
 @pytest.mark.parametrize("cut", [1, 30, 200])
 def test_a_torn_line_is_asked_again(here, cut):
     assert batch("m.lcn", "q.txt", "-o", "out.jsonl") == 0
@@ -314,10 +394,12 @@ def test_a_question_that_kills_its_process_costs_only_itself():
     assert "died" in (found[3].error or "")
 
 
-def test_a_worker_that_runs_out_of_memory_is_no_end():
-    asked = ["P(a)", "P(b)"]
-    found = list(credalog.batch(deadly(), asked, jobs=1, memory=2.0**30))
-    assert len(found) == 2
+def test_a_question_that_takes_all_memory_costs_only_itself():
+    asked = ["P(a)", "P(glutton)", "P(b)", "P(glutton | a)", "P(a | b)"]
+    found = {o.id: o for o in credalog.batch(deadly(), asked, jobs=1, memory=2.0**30)}
+    assert [found[i].status for i in range(1, 6)] == ["EXACT", "FAILED", "EXACT", "FAILED", "EXACT"]
+    assert all("out of memory" in (found[i].error or "") for i in (2, 4))
+    assert all(agrees(found[i].to_dict()) for i in (1, 3, 5))
 
 
 @pytest.mark.slow

@@ -200,14 +200,13 @@ def test_every_vertex_of_a_block_is_in_one_of_its_parts(seed: int) -> None:
     high = [Fraction(float(min(p + by, Fraction(1)))) for p in row]
     vertices = interval_vertices(low, high, most=1000)
     assert vertices
-    ends = (np.array([float(p) for p in end]) for end in (low, high))
-    parts = list(_parts(*ends, 0, None))
+    least, most = (np.array([float(p) for p in end]) for end in (low, high))
+    parts = list(_parts(least, most, 0, None))
     for vertex in vertices:
         assert any(_holds(part, vertex) for part in parts)
     # Of an observed variable both ends of what its state may have are kept.
-    ends = (np.array([float(p) for p in end]) for end in (low, high))
     state = int(rng.integers(len(row)))
-    cuts = [(part[0][state], part[1][state]) for part in _parts(*ends, 0, state)]
+    cuts = [(part[0][state], part[1][state]) for part in _parts(least, most, 0, state)]
     for reached in (min(v[state] for v in vertices), max(v[state] for v in vertices)):
         assert any(Fraction(a) <= reached <= Fraction(b) for a, b in cuts)
 
@@ -224,7 +223,7 @@ def test_the_greatest_sum_is_that_of_the_best_vertex(size: int) -> None:
     for i in range(6):
         row = _extreme_row(rng, size)
         ends = [max(p - Fraction(1, 20), Fraction(0)) for p in row], [p + Fraction(1, 30) for p in row]
-        vertices.append(interval_vertices(*ends, most=10**5))
+        vertices.append(interval_vertices(*ends, most=10**5) or ())
         low[i, 0], high[i, 0] = ([float(p) for p in end] for end in ends)
     theta, most = filled(low, high, score.astype(float)), greatest_sum(low, high, score.astype(float))
     for i, j in np.ndindex(6, 5):

@@ -20,8 +20,11 @@ from certificate_mutations import judged, mutated
 from credalog import LCN, CredalogError, parse
 from credalog.cli import main
 from credalog.errors import Refused
+from credalog.methods.automatic import Engine
 from credalog.network.graph import Markov
 from credalog.network.markov import MarkovCondition
+from credalog.numbers.budget import Budget
+from credalog.questions.certificates.writing import Writing
 from credalog.questions.decide import Verdict
 from credalog.verify import verify
 from random_networks import random_case
@@ -103,32 +106,47 @@ def test_posteriors_of_variables_with_many_values_are_proved():
     assert list(verify(lcn.ground(), lines))
 
 
-INSTRUMENT = """P(x | !u & !w & !z) = 0
-P(x | !u & !w & z) = 0
-P(x | !u & w & !z) = 0
-P(x | !u & w & z) = 1
-P(x | u & !w & !z) = 1
-P(x | u & !w & z) = 0
-P(x | u & w & !z) = 1
-P(x | u & w & z) = 1
-0 <= P(w | u) <= 1
-P(!x & !z) = 0.324
-P(x & !z) = 0.576
-P(!x & z) = 0.069
-P(x & z) = 0.031
-"""
-"""The treatment x is a function of the instrument z and of two hidden causes, as in Pearl's twin network."""
+RESPONSE = (0, 0, 0, 1, 1, 0, 1, 1)
+"""What follows from two hidden causes and a visible one: nothing, that one, its opposite, or all."""
 
 
-def test_conditional_probabilities_are_narrowed_before_a_bound_that_needs_it():
-    """That x and z are tied makes z independent of u and w given x: then all of x is decided by u and w."""
-    lcn = parse(INSTRUMENT)
-    lines = lines_of(lcn, "P(u)")
+def twin() -> str:
+    """Return Pearl's network of instrument, treatment and recovery, with its published frequencies."""
+    lines = ["0 <= P(U2 | U1) <= 1", "0 <= P(U3 | U1 or U2) <= 1", "0 <= P(U4 | U1 or U2 or U3) <= 1"]
+    for effect, causes in (("X2", ("U1", "U2", "X1")), ("X3", ("U3", "U4", "X2"))):
+        for signs, value in zip(product(("!", ""), repeat=3), RESPONSE, strict=True):
+            given = " & ".join(sign + cause for sign, cause in zip(signs, causes, strict=True))
+            lines.append(f"P({effect} | {given}) = {value}")
+    frequencies = (0.288, 0.288, 0.036, 0.288, 0.002, 0.017, 0.067, 0.014)
+    for signs, value in zip(product(("!", ""), repeat=3), frequencies, strict=True):
+        lines.append("P({}X1 & {}X3 & {}X2) = {}".format(*signs, value))
+    return "\n".join(lines)
+
+
+def test_a_probability_that_ties_decide_is_proved():
+    """Claims that tie X1 to X2 and X3 make it independent of all causes given these two.
+
+    So X2 is the same for both values of X1, U1 and U2 are equal, and X2 is what they are: P(U1) = P(X2).
+    """
+    lcn = parse(twin())
+    lines = lines_of(lcn, "P(U1)")
     assert len(list(verify(lcn.ground(), lines))) == len(lines) - 1
-    # x is the same for both values of z, so u and w are equal, and x is what they are: P(u) = P(x).
-    for end in ("lower", "upper"):
-        bounds = bounds_in(lines, "P(u)", end)
-        assert abs(min(bounds, key=lambda b: abs(b - Fraction(607, 1000))) - Fraction(607, 1000)) < 1e-5
+    known = Fraction(288 + 288 + 17 + 14, 1000)
+    assert any(known - Fraction(1, 10**5) <= bound <= known for bound in bounds_in(lines, "P(U1)", "lower"))
+    assert any(known <= bound <= known + Fraction(1, 10**5) for bound in bounds_in(lines, "P(U1)", "upper"))
+
+
+def test_conditional_probabilities_are_narrowed_to_what_is_known_of_them():
+    network = parse(twin()).ground()
+    engine, asked = Engine(network, Markov.LOCAL), parse(twin()).question("P(U1)")
+    writing = Writing(engine, network, 20)
+    writing.narrow(asked, engine.part(asked), Budget.of(20))
+    lines = writing.certificate.text.splitlines()
+    assert len(list(verify(network, lines))) == len(lines) - 1
+    for given, part, whole in (("X2 and X3", 14, 302), ("!X2 and !X3", 2, 290), ("!X2 and X3", 67, 103)):
+        known, near = Fraction(part, whole), Fraction(1, 10**5)
+        (low,), (high,) = (bounds_in(lines, f"P(X1 | {given})", end) for end in ("lower", "upper"))
+        assert known - near <= low <= known <= high <= known + near
 
 
 def ring(rng: Random) -> str:

@@ -152,9 +152,14 @@ def test_what_was_stopped_fits_any_command():
 
 @pytest.fixture(scope="module")
 def certificates(folder: Path) -> list[dict[str, Any]]:
-    lines = []
+    lines, many = [], folder / "many.lcn"
+    people = ", ".join(f"p{n}" for n in range(60))
+    many.write_text(
+        Path(SMOKERS).read_text(encoding="utf-8").replace("Tam}", f"Tam, {people}}}"), encoding="utf-8"
+    )
     commands = (
         ["query", COUGH, "P(flu | cough)", "P(cold and fever)"],
+        ["query", str(many), "P(Ca(Tim))"],
         ["query", SMOKERS, "P(Ca(Tim) or Ca(Tom))"],
         ["check", str(folder / "CONTRADICTION.lcn")],
         ["map", COUGH],
@@ -168,6 +173,7 @@ def certificates(folder: Path) -> list[dict[str, Any]]:
 
 def test_every_line_of_a_certificate_fits(certificates: list[dict[str, Any]]):
     assert {line.get("claim") for line in certificates} == {None, "lower", "upper", "model", "best"}
+    assert any("slice" in line for line in certificates) and any("few" in line for line in certificates)
     assert not [error for line in certificates for error in errors("certificate", line)]
 
 

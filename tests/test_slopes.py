@@ -21,28 +21,33 @@ def _scopes(rng: np.random.Generator) -> list[tuple[int, ...]]:
     return [*found, *((x,) for x in range(5))]
 
 
-def _by_hand(scopes: list[tuple[int, ...]], tables: list[Array]) -> tuple[float, list[Array]]:
-    """Add up all worlds: the sum, and for each entry the products of what it is multiplied by."""
-    total, slopes = 0.0, [np.zeros_like(table) for table in tables]
+def _by_hand(
+    scopes: list[tuple[int, ...]], tables: list[Array], kept: tuple[int, ...], weights: Array
+) -> tuple[Array, list[Array]]:
+    """Add up all worlds: what is left, and for each entry the products of what it is multiplied by."""
+    left, slopes = np.zeros_like(weights), [np.zeros_like(table) for table in tables]
     for world in product(*map(range, SIZES)):
         cells = [tuple(world[x] for x in scope) for scope in scopes]
         entries = [float(table[cell]) for table, cell in zip(tables, cells, strict=True)]
-        total += prod(entries)
+        place = tuple(world[x] for x in kept)
+        left[place] += prod(entries)
         for i, cell in enumerate(cells):
-            slopes[i][cell] += prod(entries[:i] + entries[i + 1 :])
-    return total, slopes
+            slopes[i][cell] += float(weights[place]) * prod(entries[:i] + entries[i + 1 :])
+    return left, slopes
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_sum_and_all_slopes_are_those_of_all_worlds(seed: int) -> None:
+@pytest.mark.parametrize("kept", [(), (2,), (3, 1)])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_left_and_all_slopes_are_those_of_all_worlds(seed: int, kept: tuple[int, ...]) -> None:
     rng = np.random.default_rng(seed)
     scopes = _scopes(rng)
     tables = [rng.normal(size=[SIZES[x] for x in scope]) for scope in scopes]
-    planned = Product.of(scopes, SIZES)
-    total, slopes = _by_hand(scopes, tables)
-    found, exponent = planned.total(tables, Budget.of())
-    assert np.ldexp(found, exponent) == pytest.approx(total, abs=1e-10)
-    derived = planned.slopes(tables, Budget.of())
+    weights = rng.normal(size=[SIZES[x] for x in kept])
+    planned = Product.of(scopes, SIZES, keep=kept)
+    left, slopes = _by_hand(scopes, tables, kept, weights)
+    found, exponent = planned.left(tables, Budget.of())
+    assert np.ldexp(found, exponent) == pytest.approx(left, abs=1e-10)
+    derived = planned.slopes(tables, weights, Budget.of())
     # All are divided by one power of two.
     greatest = max(range(len(tables)), key=lambda i: float(np.abs(slopes[i]).max()))
     scale = float(np.abs(slopes[greatest]).max() / np.abs(derived[greatest]).max())
@@ -55,8 +60,8 @@ def test_rare_products_do_not_vanish() -> None:
     # A chain of forty tables of 1e-20: the product is some 1e-820.
     scopes = [(0,), *((x, x + 1) for x in range(40))]
     tables = [np.full([2] * len(scope), 1e-20) for scope in scopes]
-    found, exponent = Product.of(scopes, (2,) * 41).total(tables, Budget.of())
-    assert np.log10(found) + exponent * np.log10(2.0) == pytest.approx(-820 + 41 * np.log10(2.0))
+    found, exponent = Product.of(scopes, (2,) * 41).left(tables, Budget.of())
+    assert np.log10(float(found)) + exponent * np.log10(2.0) == pytest.approx(-820 + 41 * np.log10(2.0))
 
 
 def test_a_table_too_large_is_refused_before_it_is_built() -> None:

@@ -331,7 +331,7 @@ COMMANDS: dict[str, Schema] = {
 EVENT = _list({"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2})
 CLAIM = {"claim": _one_of("lower", "upper"), "query": TEXT, "bound": FRACTION}
 NODES = _list({"type": "array", "prefixItems": [_one_of("leaf", "cut", "ends", "sum", "split")]}, least=1)
-REASONS = _one_of("part", "sentence", "ratio")
+REASONS = _one_of("part", "sentence", "ratio", "product")
 
 OUTCOME: dict[str, Schema] = {
     "id": {"type": ["string", "integer"]},
@@ -376,7 +376,8 @@ LINES: dict[str, Schema] = {
                 "version": {"const": 1},
                 "network": {"type": "string", "pattern": "^[0-9a-f]{16,}$"},
                 "markov": MARKOV,
-            }
+            },
+            {"slice": _list(TEXT)},
         ),
         _object(
             {
@@ -400,7 +401,8 @@ LINES: dict[str, Schema] = {
                 "within": FRACTION,
                 "residual": FRACTION,
                 "factors": _list({"type": "array", "minItems": 2}),
-            }
+            },
+            {"few": {"type": "object", "additionalProperties": _list(_list(TEXT), least=2)}},
         ),
         _object({"claim": _one_of("best"), "query": TEXT, "alpha": FRACTION, "score": FRACTION}),
     ),

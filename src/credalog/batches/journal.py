@@ -73,16 +73,25 @@ class Journal:
         """Add a line, in one piece."""
         fields = outcome.to_dict()
         line = json.dumps({**fields, FIELD: str(self.fingerprint)}, ensure_ascii=False, allow_nan=False)
-        # Unbuffered: what was answered is in the file, even if this process is killed now.
-        try:
-            self.file.write(line.encode() + b"\n")
-        except OSError as error:
-            raise CredalogError(
-                f"{self.path} cannot be written: {(error.strerror or str(error)).lower()}",
-                advice="Make room, and ask again: what was answered is not asked again.",
-            ) from None
+        with _told_of_trouble(self.path):
+            self._append(line.encode() + b"\n")
         # After it: should Ctrl-C come between the two, the file has more than is counted, never less.
         self._count(fields)
+
+    def _append(self, line: bytes) -> None:
+        """Write a line whole, or not at all: a disk that gets full takes a part of it without a word.
+
+        Unbuffered: what was answered is in the file, even if this process is killed now.
+        """
+        begin, written = self.file.tell(), 0
+        try:
+            while written < len(line):
+                written += self.file.write(line[written:])
+        except OSError:
+            with suppress(OSError):
+                self.file.truncate(begin)
+                self.file.seek(begin)
+            raise
 
     def _count(self, fields: Mapping[str, Any]) -> None:
         self.done.add(str(fields["id"]))
@@ -128,6 +137,18 @@ class Journal:
             )
 
 
+@contextmanager
+def _told_of_trouble(path: Path) -> Iterator[None]:
+    """Say why a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise CredalogError(
+            f"{path} cannot be written: {(error.strerror or str(error)).lower()}",
+            advice="Make room, and ask again: what was answered is not asked again.",
+        ) from None
+
+
 def _fields(line: bytes) -> dict[str, Any] | None:
     """Return what a line holds; None where it is not whole."""
     if not line.endswith(b"\n"):
@@ -155,9 +176,11 @@ def journal(path: Path, fingerprint: Fingerprint) -> Iterator[Journal]:
         try:
             yield opened
         finally:
-            os.fsync(file.fileno())
+            with _told_of_trouble(lines):
+                os.fsync(file.fileno())
             if is_table:
-                _write_table(lines, path, fingerprint)
+                with _told_of_trouble(path):
+                    _write_table(lines, path, fingerprint)
         if is_table and opened.is_complete:
             lines.unlink()
 

@@ -21,7 +21,7 @@ from credalog.network.sentences import Query
 from credalog.numbers.interval import End, Endpoint, Interval, Status
 from credalog.trusted.rounding import round_down, round_up
 
-__all__ = ["Remembered"]
+__all__ = ["Meaning", "Remembered", "meaning"]
 
 MOST_ANSWERS, MOST_WITNESSED = 4096, 64
 """So many answers are kept, and so many with the models that attain their ends."""
@@ -30,7 +30,7 @@ MOST_WORLDS = 1 << 10
 """Questions about more worlds than these are compared with no others."""
 
 
-class _Meaning(NamedTuple):
+class Meaning(NamedTuple):
     """The variables of a question, and the worlds of its claim, or of the opposite, and of its condition."""
 
     variables: tuple[str, ...]
@@ -45,7 +45,7 @@ class Remembered:
     """
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[Hashable, _Meaning], _Kept] = OrderedDict()
+        self._answers: OrderedDict[tuple[Hashable, Meaning], _Kept] = OrderedDict()
 
     def clear(self) -> None:
         """Let go of all answers."""
@@ -53,7 +53,7 @@ class Remembered:
 
     def find(self, asked: Question, within: Hashable, *, tolerance: float) -> Answer | None:
         """Return the answer that a question of this meaning had."""
-        named = _meaning(asked)
+        named = meaning(asked)
         kept = None if named is None else self._answers.get((within, named[0]))
         if named is None or kept is None:
             return None
@@ -64,7 +64,7 @@ class Remembered:
 
     def keep(self, answer: Answer, within: Hashable, *, with_witnesses: bool) -> None:
         """Keep an answer, if nothing better can be found."""
-        named = _meaning(answer.query)
+        named = meaning(answer.query)
         if named is None or answer.status is not Status.EXACT or answer.interrupted:
             return
         # Models may be large, and nobody may want them.
@@ -81,7 +81,7 @@ class _Kept(NamedTuple):
     is_opposite: bool
 
 
-def _meaning(asked: Question) -> tuple[_Meaning, bool] | None:
+def meaning(asked: Question) -> tuple[Meaning, bool] | None:
     """Return what a question means, and whether its claim is the opposite of the one that is named."""
     if not isinstance(asked, Query):
         return None
@@ -91,7 +91,7 @@ def _meaning(asked: Question) -> tuple[_Meaning, bool] | None:
     claim, given = (truth_table(formula, over) for formula in (asked.claim, asked.given))
     inside, outside = (claim & given).tobytes(), (~claim & given).tobytes()
     names = tuple(variable.name for variable in over)
-    return _Meaning(names, max(inside, outside), given.tobytes()), inside < outside
+    return Meaning(names, max(inside, outside), given.tobytes()), inside < outside
 
 
 def _opposite(answer: Answer, tolerance: float) -> Answer:

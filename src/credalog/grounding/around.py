@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from credalog.grounding.compiled_rules import CompiledRule
 from credalog.grounding.guards import conjuncts, names_in
+from credalog.grounding.instanced import bound_names, instanced
 from credalog.grounding.network import Grounder
 from credalog.grounding.patterns import Undefined
 from credalog.grounding.prefixes import apart, followed, free_variables, reordered
@@ -89,8 +90,8 @@ class Around:
         self._declared = {d.name: d for d in self.theory.declarations}
         self._ranks = grounder.signature.ranks
         self.domains = tuple(d.name for d in self.theory.declarations if isinstance(d, Domain))
-        self._bound_anywhere = frozenset(n for rule in self.theory.rules for n in _bound_names(rule))
-        self.rules = tuple(self._atoms_of(n, rule) for n, rule in enumerate(self.theory.rules))
+        self._bound_anywhere = frozenset(n for rule in self.theory.rules for n in bound_names(rule))
+        self.rules = tuple(self._atoms_of(n, rule) for n, rule in self._instanced())
         self._by_name: dict[str, list[tuple[RuleAtoms, Occurrence]]] = {}
         for atoms in self.rules:
             for occurrence in dict.fromkeys(atoms.occurrences):
@@ -105,6 +106,15 @@ class Around:
         atom = atom_of(variable)
         for atoms, occurrence in self._by_name.get(atom.name, ()):
             if atoms.draws and (occurrence.is_claimed or atoms.has_facts):
+                for sentence in self._matching(atoms, occurrence, atom.elements, None, tries):
+                    if variable in sentence.claim_scope:
+                        yield sentence
+
+    def claiming(self, variable: Variable, *, tries: int = TRIES) -> Iterator[Sentence]:
+        """Yield every sentence that claims a variable, perhaps twice; too many is an error."""
+        atom = atom_of(variable)
+        for atoms, occurrence in self._by_name.get(atom.name, ()):
+            if occurrence.is_claimed or atoms.has_facts:
                 for sentence in self._matching(atoms, occurrence, atom.elements, None, tries):
                     if variable in sentence.claim_scope:
                         yield sentence
@@ -302,6 +312,12 @@ class Around:
             self._counting[sort] = not any(any(c.isdigit() for c in e) for e in numbers)
         return self._counting.get(sort, False)
 
+    def never_sums_to(self, sort: str, by: int, element: str) -> bool:
+        """Tell whether no number of a domain becomes a given one when so much is added."""
+        if not _INTEGER.fullmatch(element) or not self._counts(sort):
+            return False
+        return str(int(element) - by) not in self._ranks(sort)
+
     def is_symmetric(self, name: str) -> bool:
         """Tell whether the arguments of a predicate may be exchanged."""
         declaration = self._declared.get(name)
@@ -366,6 +382,18 @@ class Around:
         conditions = [Occurrence(*a, False) for a in self._random_atoms(given)]
         has_facts = any(self._mentions_facts(pattern) for pattern in (*claims, given) if pattern != YES)
         return RuleAtoms(number, rule, sorts, (*claimed, *conditions), has_facts)
+
+    def _instanced(self) -> Iterator[tuple[int, Rule]]:
+        """Yield the rules that may have instances, with their places."""
+        for number, rule in enumerate(self.theory.rules):
+            found = instanced(rule, self, self._may_hold)
+            if found is not None:
+                yield number, found
+
+    def _may_hold(self, name: str) -> bool:
+        """Tell whether a relation has facts; whoever is no relation is not judged."""
+        declaration = self._declared.get(name)
+        return not isinstance(declaration, Relation) or bool(len(declaration.facts))
 
     def _random_atoms(self, pattern: Pattern) -> Iterator[tuple[str, tuple[Term, ...]]]:
         """Yield the random atoms of a formula, with their arguments."""
@@ -514,20 +542,3 @@ class _Count:
         self.left -= 1
         if self.left < 0:
             raise TooMany
-
-
-def _bound_names(rule: Rule) -> Iterator[str]:
-    """Yield the logical variables of a rule, those of its inner quantifiers included."""
-    patterns: list[Pattern] = [claim for _, claim in rule.plain.claims]
-    patterns += [rule.plain.given, rule.prefix.guard]
-    prefixes = [rule.prefix]
-    while patterns:
-        match patterns.pop():
-            case Compound(_, operands):
-                patterns += operands
-            case Quantified(_, prefix, body):
-                prefixes.append(prefix)
-                patterns += [prefix.guard, body]
-            case _:
-                pass
-    return (name for prefix in prefixes for binder in prefix.binders for name in binder.names)

@@ -81,7 +81,9 @@ def _parts(value: Any) -> Iterator[Any]:
     while waiting:
         part = waiting.pop()
         yield part
-        if isinstance(part, tuple | list):
+        if isinstance(part, Mapping):
+            waiting.extend(part.items())
+        elif isinstance(part, tuple | list | frozenset | set):
             waiting.extend(part)
         elif is_dataclass(part) and not isinstance(part, type):
             waiting.extend(getattr(part, f.name) for f in fields(part) if f.compare)

@@ -28,6 +28,7 @@ __all__ = [
     "Families",
     "Size",
     "Slice",
+    "ancestry",
     "closed_among",
     "frame_of",
     "parents_in",
@@ -80,6 +81,29 @@ def predicate(variable: Variable) -> str:
 def slice_around(around: Around, schema: Schema, asked: Question, size: Size, budget: Budget) -> Slice:
     """Gather atoms outwards from a question, and what is said of them."""
     return slice_of(around, schema, *_gathered(around, asked, size, budget))
+
+
+def ancestry(around: Around, schema: Schema, asked: Question, *, most: int, budget: Budget) -> Slice | None:
+    """Return the slice of a question and all its ancestors with all that is claimed of them.
+
+    None where these are too many, or not known.
+    """
+    atoms = dict.fromkeys(asked.scope)
+    sentences: dict[tuple[str, str, Sentence], Sentence] = {}
+    frontier = deque(atoms)
+    try:
+        while frontier:
+            for sentence in around.claiming(frontier.popleft()):
+                sentences.setdefault((str(sentence.source), sentence.label, sentence), sentence)
+                fresh = [w for w in sentence.scope if w not in atoms]
+                atoms.update(dict.fromkeys(fresh))
+                frontier.extend(fresh)
+            if len(atoms) > most or budget.is_spent:
+                return None
+    except TooMany:
+        return None
+    found = slice_of(around, schema, list(atoms), sentences.values())
+    return found if found.is_closed else None
 
 
 def sliced(grounder: Grounder, variables: Iterable[Variable]) -> Slice:

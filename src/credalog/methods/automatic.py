@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import cases, likelihood, together
+from credalog.methods.cliques import cases, likelihood, summed, together
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
@@ -39,7 +39,7 @@ from credalog.tables.distribution import Distribution
 
 __all__ = ["Engine", "marginals", "query"]
 
-SETS_SHARE, FIRST_LOOK = 0.75, 0.25
+SETS_SHARE, FIRST_LOOK = 0.85, 0.25
 """The share of the time for set propagation where it suits the query, and where programs suit it better."""
 
 BRIEF_LOOK = 0.2
@@ -320,7 +320,7 @@ class _Asked:
         if (found := self._pointwise()) is not None:
             return found
         if self._as_credal is None:
-            return self._by_cases() or self._with_statements()
+            return self._summed() or self._by_cases() or self._with_statements()
         if len(self._relevant.families) + len(self._relevant.separated) > MOST_FAMILIES:
             return self._by_sets(self.budget.remaining)
         ways = (self._by_sets, self._by_cliques)
@@ -430,6 +430,19 @@ class _Asked:
             return self.factorized()
         except ProblemTooLarge:
             return self.by_columns()
+
+    def _summed(self) -> Answer | None:
+        """Ask with what has known tables summed out; None where there is none below all else."""
+        compiled, asked = self.compiled, self.asked
+        if compiled.markov is not Markov.LOCAL or compiled.frame is not None:
+            return None
+        found = summed.sum_out(compiled.network, compiled.problem, asked)
+        smaller = None if found is None else Engine(found.network, compiled.markov)
+        if found is None or smaller is None or not found.keeps(compiled.graph, smaller.graph):
+            return None
+        options = self._with_timeout(self.budget.remaining)
+        answer = _Asked(smaller, found.query, options, Models(), self.gap).automatic()
+        return replace(found.restored(answer, asked), seconds=self.budget.elapsed)
 
     def _by_cases(self) -> Answer | None:
         """Ask in each case of a root by itself, and mix; None where there is no such root."""

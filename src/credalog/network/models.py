@@ -142,11 +142,20 @@ class Model:
         factor = self.factors[min(claimed, default=0)]
         if len(claimed) != 1 or not factor.is_single or not given.issubset(factor.over[:-1]):
             return False
-        rows: dict[Column, Fraction] = {}
+        weights = [
+            self.meaning.weight(s, {x: state}) for x in claimed for state in range(self.meaning.sizes[x])
+        ]
+        rows, known = dict[Column, Fraction](), self.meaning.only_state(s.given)
+        places = [(factor.over.index(y), state) for y, state in (known or {}).items()]
         for states, p in factor.table.items():
-            event = dict(zip(factor.over, states, strict=True))
-            if self.meaning.holds(s.given, event):
-                rows[states[:-1]] = rows.get(states[:-1], ZERO) + self.meaning.weight(s, event) * p
+            event = dict(zip(factor.over, states, strict=True)) if known is None else {}
+            holds = (
+                self.meaning.holds(s.given, event)
+                if known is None
+                else all(states[n] == v for n, v in places)
+            )
+            if holds:
+                rows[states[:-1]] = rows.get(states[:-1], ZERO) + weights[states[-1]] * p
         return all(s.lower * factor.whole <= value <= s.upper * factor.whole for value in rows.values())
 
     def _excess(self, s: Sentence) -> Fraction:

@@ -4,19 +4,19 @@ Input: a root leaf, and `explore`, which turns a leaf into tighter or smaller on
 which no leaf has a value. Values are minimized throughout; whoever maximizes turns the sign.
 
 The leaf with the weakest bound is explored first, so the bound of the whole is that of the leaf on top. A
-leaf stays open until its exploration has ended: an interruption loses nothing, and the search can be taken
-up again. Whoever explores many leaves at little more than the cost of one takes several; and leaves may be
-given away to be explored elsewhere.
+leaf stays open until what became of it is in its place: an interruption loses nothing, whenever it comes,
+and the search can be taken up again. Whoever explores many leaves at little more than the cost of one takes
+several; and leaves may be given away to be explored elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush, nsmallest
 from itertools import count
 from math import inf
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 __all__ = ["BranchAndBound", "Explored"]
 
@@ -31,11 +31,9 @@ class Explored(Generic[L]):
     closed: float = inf
 
 
-@dataclass(order=True, slots=True)
-class _Open(Generic[L]):
-    bound: float
-    number: int
-    leaf: L = field(compare=False)
+Open: TypeAlias = tuple[float, int, L]
+"""The bound of a leaf, its number, and the leaf. Numbers in tuples are compared in one go, so that Ctrl-C
+does not leave a heap in disorder; no two leaves have the same number."""
 
 
 class BranchAndBound(Generic[L]):
@@ -43,16 +41,16 @@ class BranchAndBound(Generic[L]):
 
     def __init__(self, root: L, bound: float = -inf) -> None:
         self._numbers = count()
-        self._open: list[_Open[L]] = []
-        self._taken: dict[int, _Open[L]] = {}
+        self._open: list[Open[L]] = []
+        self._taken: dict[int, Open[L]] = {}
         self.closed = inf
         self.push(bound, root)
 
     @property
     def bound(self) -> float:
         """Return what no leaf's value is below."""
-        taken = min((entry.bound for entry in self._taken.values()), default=inf)
-        return min(self.closed, taken, self._open[0].bound if self._open else inf)
+        taken = min((bound for bound, _, _ in self._taken.values()), default=inf)
+        return min(self.closed, taken, self._open[0][0] if self._open else inf)
 
     @property
     def is_exhausted(self) -> bool:
@@ -65,11 +63,11 @@ class BranchAndBound(Generic[L]):
     @property
     def leaves(self) -> Iterable[L]:
         """Yield the open leaves, in no particular order."""
-        return (entry.leaf for entry in self._open)
+        return (leaf for _, _, leaf in self._open)
 
     def push(self, bound: float, leaf: L) -> None:
         """Add an open leaf."""
-        heappush(self._open, _Open(bound, next(self._numbers), leaf))
+        heappush(self._open, (bound, next(self._numbers), leaf))
 
     def run(
         self,
@@ -106,11 +104,12 @@ class BranchAndBound(Generic[L]):
     ) -> None:
         """Explore the weakest leaves together and put what became of all in their place."""
         first, *others = nsmallest(at_most, self._open)
-        taken = [first, *(entry for entry in others if entry.bound < enough())]
-        explored = explore([(entry.bound, entry.leaf) for entry in taken])
-        for _ in taken:
-            heappop(self._open)
+        taken = [first, *(entry for entry in others if entry[0] < enough())]
+        explored = explore([(bound, leaf) for bound, _, leaf in taken])
+        numbers = [self.take()[0] for _ in taken]
         self._replace(explored, enough)
+        for number in numbers:
+            del self._taken[number]
 
     def _replace(self, explored: Explored[L], enough: Callable[[], float]) -> None:
         self.closed = min(self.closed, explored.closed)
@@ -124,15 +123,17 @@ class BranchAndBound(Generic[L]):
 
     def take(self) -> tuple[int, float, L]:
         """Give the weakest leaf away by a number; it counts as open until it is settled or given back."""
-        entry = heappop(self._open)
-        self._taken[entry.number] = entry
-        return entry.number, entry.bound, entry.leaf
+        weakest = bound, number, leaf = self._open[0]
+        self._taken[number] = weakest
+        heappop(self._open)
+        return number, bound, leaf
 
     def settle(self, number: int, explored: Explored[L], enough: Callable[[], float]) -> None:
         """Put what became of a leaf that was given away in its place."""
-        del self._taken[number]
         self._replace(explored, enough)
+        del self._taken[number]
 
     def give_back(self, number: int) -> None:
         """Open a leaf again of which nothing was heard."""
-        heappush(self._open, self._taken.pop(number))
+        heappush(self._open, self._taken[number])
+        del self._taken[number]

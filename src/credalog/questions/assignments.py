@@ -55,6 +55,7 @@ from credalog.numbers.budget import Budget, OutOfTime, require_time
 from credalog.numbers.interval import End, Endpoint
 from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
+from credalog.questions.evidence import Evidence
 from credalog.questions.models import encode_in_time
 from credalog.tables.distribution import Distribution
 from credalog.tables.products import ROUNDING, Floats, Products, Table
@@ -128,6 +129,7 @@ class Assignments:
         self.models: list[tuple[Products, float]] = []
         self._tables: dict[tuple[tuple[int, ...], Reading], _Encoded] = {}
         self._relaxed: dict[_States, float] = {}
+        self._least: dict[_States, float] = {}
         self._found: dict[_Key, Endpoint] = {}
         self._witnesses: dict[_Key, Witness] = {}
         self.is_too_large = False
@@ -153,6 +155,17 @@ class Assignments:
         """Return the variables to be assigned: parents first, those of A before the others."""
         topological = [x for c in self.problem.structure.components for x in c if x in self.chosen]
         return tuple(sorted(topological, key=lambda x: x not in self.entangled))
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """Return the ancestors of the evidence, where they alone need optimization and all are assigned."""
+        problem, known = self.problem, self.chosen | self.observed.keys()
+        is_credal = not any(problem.all_statements) and not problem.declared and not problem.structure.core
+        if not is_credal or problem.reading is Reading.FREE or self.engine.frame is not None:
+            return None
+        if not self.observed or literals_of(self.given) is None or not known.issuperset(self.entangled):
+            return None
+        return Evidence.of(problem, self.observed, self.entangled)
 
     def _prefix(self, assigned: Assigned) -> dict[int, int]:
         return {x: state for x, state in sorted(assigned.items()) if x in self.entangled}
@@ -206,8 +219,10 @@ class Assignments:
     def upper(self, assigned: Assigned) -> float:
         """Bound P(y | e) from above for every completion y, by products of upper thetas."""
         cheap = 1.0
-        if self.likelihood > 0.0:
-            cheap = self._all_upper.bound({**self.observed, **assigned}) / self.likelihood
+        known_least = self._least.get(tuple(self._prefix(assigned).items()), 0.0)
+        least = max(self.likelihood, known_least * (1.0 - ROUNDING))
+        if least > 0.0:
+            cheap = self._all_upper.bound({**self.observed, **assigned}) / least
         known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
         return min(1.0, cheap * (1.0 + ROUNDING), known * self._loose_bound(assigned, End.UPPER))
 
@@ -233,7 +248,10 @@ class Assignments:
         key = tuple(prefix.items())
         if key not in self._relaxed:
             with suppress(OutOfTime):
-                self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
+                if self.evidence is not None:
+                    self._least[key], self._relaxed[key] = self.evidence.least(prefix), 1.0
+                else:
+                    self._relaxed[key] = self._relaxation_bound(prefix) if prefix else 1.0
 
     def _relaxation_bound(self, prefix: Assigned) -> float:
         try:
@@ -289,6 +307,10 @@ class Assignments:
         What that leaves open, because its tables are too large, say, is asked as any probability is.
         """
         key = (tuple(prefix.items()), end)
+        if self.evidence is not None and prefix.keys() | self.observed.keys() >= self.entangled:
+            self._divide(self.evidence, prefix, limits, end)
+            if self._suffices(key, limits):
+                return
         if self._may_propagate(prefix):
             if not self._suffices(key, limits):
                 seconds = limits.budget.share(PROPAGATION_SHARE).for_solver
@@ -299,6 +321,19 @@ class Assignments:
             self._search(prefix, replace(limits, budget=limits.budget.share(SEARCH_SHARE)), end)
         if self._is_short(prefix) and not self._suffices(key, limits) and not limits.budget.is_spent:
             self._ask(prefix, Options(limits.tolerance, limits.budget.for_solver))
+
+    def _divide(self, evidence: Evidence, prefix: Assigned, limits: Limits, end: End) -> None:
+        """Find one end of P(y_A | e) by the greatest or least P(e), and keep its model."""
+        found = evidence.end(prefix, limits, end=end)
+        if not found.tables:
+            return
+        model = evidence.model(found.tables)
+        witnessed = found.endpoint.witnessed if self.is_consistent else None
+        self._remember(
+            (tuple(prefix.items()), end), replace(found.endpoint, witnessed=witnessed, model=model)
+        )
+        if end is End.LOWER and witnessed is not None:
+            self._witnesses[tuple(prefix.items()), end] = Witness(model, witnessed)
 
     def _suffices(self, key: _Key, limits: Limits) -> bool:
         end = self._found.get(key)
@@ -383,12 +418,20 @@ class Assignments:
             return
         witness = self._witnesses.get((tuple(prefix.items()), End.LOWER))
         if witness is None and not self.is_too_large:
-            bounding = self._bounding(prefix, bounding_reading(self.problem))
-            _, witness = bounding.glance(self._for_relaxation, end=End.LOWER)
+            witness = self._glanced(prefix)
         if witness is not None:
             products, mass = self._as_model(witness.distribution)
             tables = (*products.tables, *self._loose[End.LOWER].tables)
             self.models.append((Products(tables, self.chosen), mass))
+
+    def _glanced(self, prefix: Assigned) -> Witness | None:
+        """Return the model that one linear program may show; None where there is no time to write it down."""
+        try:
+            bounding = self._bounding(prefix, bounding_reading(self.problem))
+        except ProblemTooLarge:
+            self.is_too_large = True
+            return None
+        return bounding.glance(self._for_relaxation, end=End.LOWER)[1]
 
     def guess(self, budget: Budget) -> dict[int, int] | None:
         """Return the values that are likeliest in a model that allows the evidence; keep what it attains."""

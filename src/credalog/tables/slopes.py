@@ -19,7 +19,7 @@ import numpy as np
 
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
-from credalog.tables.elimination import Potential, Step, combined, planned
+from credalog.tables.elimination import MAX_CELLS, Potential, Step, combined, planned
 
 __all__ = ["Product"]
 
@@ -36,7 +36,12 @@ class Product:
 
     @classmethod
     def of(
-        cls, scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], *, keep: tuple[int, ...], most: int
+        cls,
+        scopes: Sequence[tuple[int, ...]],
+        sizes: Sequence[int],
+        *,
+        keep: tuple[int, ...] = (),
+        most: int = MAX_CELLS,
     ) -> Product:
         """Plan an elimination; no table on the way may be larger than `most`."""
         steps = tuple(planned(scopes, dict(enumerate(sizes)), keep=keep, most=most))
@@ -44,10 +49,10 @@ class Product:
         ends = (i for i in range(len(scopes) + len(steps)) if i not in entered)
         return cls(tuple(scopes), steps, keep, tuple(ends))
 
-    def left(self, tables: Sequence[Array], budget: Budget) -> Array:
-        """Return the table over what is kept, divided by a power of two."""
-        messages, _ = self._messages(tables, budget)
-        return combined([messages[i] for i in self.ends], self.kept)
+    def left(self, tables: Sequence[Array], budget: Budget) -> tuple[Array, int]:
+        """Return the table over what is kept, divided by 2**n, and n."""
+        messages, exponents = self._messages(tables, budget)
+        return combined([messages[i] for i in self.ends], self.kept), sum(exponents)
 
     def slopes(self, tables: Sequence[Array], weights: Array, budget: Budget) -> list[Array]:
         """Return the derivatives of the weighted sum in all tables, all divided by one power of two."""

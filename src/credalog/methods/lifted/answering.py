@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TypeAlias
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
@@ -19,9 +20,10 @@ from credalog.grounding.around import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
-from credalog.grounding.slices import Size, Slice, slice_around
+from credalog.grounding.slices import Size, Slice, ancestry, slice_around
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
+from credalog.methods.lifted.carried import Carried
 from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
 from credalog.methods.lifted.observed import MOST_ASKED, nearby
 from credalog.methods.lifted.orbits import counted_around
@@ -54,7 +56,17 @@ SIZES = (
 BOUND_SHARE, MODEL_SHARE = 0.3, 0.3
 """The shares of the time left for the bounds of one slice, and for its models."""
 
+MOST_ANCESTORS = 300
+"""A question with more ancestors than this is asked of slices that leave some out."""
+
+FEW_ANCESTORS = 24
+"""With more ancestors than this, slices that leave some out are asked, too."""
+
+ANCESTRY_SHARES = 0.1, 0.5
+"""The shares of the time left for many ancestors, before the first slice and after it."""
+
 COUNTED = "elements that nothing tells apart, counted"
+MODELS = "models in which all other atoms are certain, coins, copies or free"
 DECIDED = "the rest has a model"
 UNDECIDED = "whether the rest has a model was not decided"
 
@@ -104,28 +116,39 @@ class Lifted:
         interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
         telling = options.telling(asked, interval.scale)
         options = replace(options, report=telling)
-        for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
-            tried["a slice without the evidence far away"] = None
+        for what, found in self._findings(asked, options, budget, ask):
+            tried[what] = None
             interval = interval.joined(found)
-        for stage in self.stages(asked, budget):
-            tried[f"a slice of {len(stage.slice.network.variables)} atoms"] = None
-            found = self._bounded(stage.slice, asked, options, budget.share(BOUND_SHARE), ask)
-            interval = interval.joined(found)
-            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE), ask):
-                tried["models in which all other atoms are certain, coins, copies or free"] = None
-                interval = interval.joined(found)
-                if interval.status(options.tolerance) is Status.EXACT:
-                    break
-            if interval.status(options.tolerance) is Status.EXACT or budget.is_spent:
-                break
-            if COUNTED not in tried:
-                tried[COUNTED] = None
-                interval = interval.joined(self._counted(asked, budget.share(BOUND_SHARE)))
+            if what == COUNTED:
                 telling.tell_both(interval, stage=COUNTED)
+            if interval.status(options.tolerance) is Status.EXACT:
+                break
         has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
         tried[DECIDED if has_model else UNDECIDED] = None
         status = interval.status(options.tolerance)
         return Answer(asked, interval, status, "lifted", budget.elapsed, tried=tuple(tried))
+
+    def _findings(
+        self, asked: Question, options: Options, budget: Budget, ask: Ask
+    ) -> Iterator[tuple[str, Interval]]:
+        """Yield what is found, and how: quick bounds, then slices and models one after the other."""
+        for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
+            yield "a slice without the evidence far away", found
+        ancestral = self._of_ancestors(asked, options, budget, ask)
+        yield from islice(ancestral, 1)
+        is_first = True
+        for stage in self.stages(asked, budget) if not budget.is_spent else ():
+            size = len(stage.slice.network.variables)
+            share = budget.share(BOUND_SHARE)
+            yield f"a slice of {size} atoms", self._bounded(stage.slice, asked, options, share, ask)
+            for found in self._attained(stage, asked, options, budget.share(MODEL_SHARE), ask):
+                yield MODELS, found
+            if budget.is_spent:
+                return
+            if is_first:
+                yield COUNTED, self._counted(asked, budget.share(BOUND_SHARE))
+                yield from ancestral
+            is_first = False
 
     def _far_away(self, asked: Question, options: Options, budget: Budget) -> Iterator[Interval]:
         """Yield bounds of a probability that hold whatever evidence far away does."""
@@ -134,6 +157,33 @@ class Lifted:
         near = nearby(self.around, self.schema, asked, budget)
         if near is not None:
             yield self._bounded(near[0], near[1], options, budget, ask_probability)
+
+    def _of_ancestors(
+        self, asked: Question, options: Options, budget: Budget, ask: Ask
+    ) -> Iterator[tuple[str, Interval]]:
+        """Yield answers of a question and its ancestors where all else follows any model of these.
+
+        If they are many, the first gets little time, and whoever wants the second has tried slices before.
+        """
+        if not self._extends:
+            return
+        found = ancestry(self.around, self.schema, asked, most=MOST_ANCESTORS, budget=budget)
+        if found is None:
+            return
+        size, engine = len(found.network.variables), self.engine(found)
+        for share in (1.0,) if size <= FEW_ANCESTORS else ANCESTRY_SHARES:
+            limited = replace(options, method="auto", timeout=budget.share(share).for_solver)
+            what = f"all {size} ancestors, and a law for whatever depends on them"
+            yield what, ask(engine, asked, limited).interval
+
+    @cached_property
+    def _extends(self) -> bool:
+        """Tell whether any model of some atoms and all their ancestors is one of the whole grounding."""
+        # The inner law of components is not looked at here, and declared independences reach anywhere.
+        if self.markov is Markov.GLOBAL or self.around.theory.independences:
+            return False
+        carried = Carried(self.around, self.schema)
+        return all(carried.holds(name) for name in self.rests().rest.certain)
 
     def _counted(self, asked: Question, budget: Budget) -> Interval:
         """Bound a probability by many elements that nothing tells apart."""

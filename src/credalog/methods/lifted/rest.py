@@ -34,7 +34,7 @@ from credalog.theory import (
     Term,
 )
 
-__all__ = ["Cell", "Cells", "Rest"]
+__all__ = ["Cell", "Cells", "Rest", "interval_of", "is_plain"]
 
 Cell: TypeAlias = tuple[str, tuple[Profile | None, ...]]
 """A predicate, and the profiles of its arguments; None stands for any."""
@@ -83,7 +83,7 @@ class Rest:
         is_cyclic = self.schema.is_cyclic(name) and not descends(self.around, self.schema, name)
         if is_cyclic or self.around.values(name) != BOOLEAN:
             return False
-        if not all(atoms.is_atomic and _is_plain(atoms.rule.plain.claims[0][1]) for atoms in claiming):
+        if not all(atoms.is_atomic and is_plain(atoms.rule.plain.claims[0][1]) for atoms in claiming):
             return False
         try:
             return all(self._agree(*pair) for pair in combinations_with_replacement(claiming, 2))
@@ -92,7 +92,7 @@ class Rest:
 
     def _agree(self, one: RuleAtoms, other: RuleAtoms) -> bool:
         """Tell whether two rules never ask for different probabilities of one atom under one condition."""
-        (low, high), (least, most) = _interval(one), _interval(other)
+        (low, high), (least, most) = interval_of(one), interval_of(other)
         if max(low, least) <= min(high, most):
             return True
         claimed, claimed_too = (next(o for o in r.occurrences if o.is_claimed) for r in (one, other))
@@ -108,7 +108,11 @@ class Rest:
     ) -> bool:
         """Tell whether the conditions of two rules may hold together where they claim the same atom."""
         shared = _Shared(self.around, (one, other), first, second)
-        if shared.is_contradictory:
+        pairs = tuple(zip(first, second, strict=True))
+        is_apart = any(self._is_out_of_reach(other, left, right) for left, right in pairs)
+        if shared.is_contradictory or is_apart:
+            return False
+        if any(self._is_out_of_reach(one, right, left) for left, right in pairs):
             return False
         evaluators = [
             Evaluator(self.around, _Side(shared, side, atoms)) for side, atoms in enumerate((one, other))
@@ -122,6 +126,16 @@ class Rest:
             )
 
         return any(outcomes(both))
+
+    def _is_out_of_reach(self, atoms: RuleAtoms, constant: Term, term: Term) -> bool:
+        """Tell whether a term of a rule is never a constant: no element of its domain is so far from it."""
+        match constant, term:
+            case Name(name), Shifted(Name(variable), by) if self.around.is_constant(name):
+                return self.around.never_sums_to(atoms.sorts.get(variable, ""), by, name)
+            case Name(name), Name(variable) if self.around.is_constant(name) and variable in atoms.sorts:
+                return not self.around.has(atoms.sorts[variable], name)
+            case _:
+                return False
 
     # ---- cells ----------------------------------------------------------------------------------------
 
@@ -340,7 +354,12 @@ class _Shared:
     ) -> None:
         self.around, self.rules = around, rules
         self._leader: dict[Hashable, Hashable] = {}
-        for one, other in zip(first, second, strict=True):
+        for side, atoms in enumerate(rules):
+            for name, sort in atoms.sorts.items():
+                if around.size(sort) == 1:
+                    # Where there is one element only, every variable is it.
+                    self._leader[side, name] = next(iter(around.elements(sort)))
+        for one, other in (_stripped(*pair) for pair in zip(first, second, strict=True)):
             left, right = self.key(0, one), self.key(1, other)
             if isinstance(one, Name) and isinstance(other, Name):
                 # A constant leads, so that what is equal to it is known by its name.
@@ -373,6 +392,15 @@ class _Shared:
         return any(isinstance(one, str) for one in self._leader)
 
 
+def _stripped(one: Term, other: Term) -> tuple[Term, Term]:
+    """Leave out of two terms that are equal what is added to both."""
+    match one, other:
+        case Shifted(Name() as left, by), Shifted(Name() as right, further) if by == further:
+            return left, right
+        case _:
+            return one, other
+
+
 @dataclass(frozen=True)
 class _Side:
     """What is known of one of two rules: only which terms are the same."""
@@ -402,7 +430,7 @@ class _Side:
         yield self
 
 
-def _interval(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
+def interval_of(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
     """Return the bounds of a rule on the probability of its atom, which may be negated in the claim."""
     assessment = atoms.rule.plain
     ((_, claim),) = assessment.claims
@@ -411,11 +439,11 @@ def _interval(atoms: RuleAtoms) -> tuple[Fraction, Fraction]:
     return assessment.lower, assessment.upper
 
 
-def _is_plain(claim: Pattern) -> bool:
+def is_plain(claim: Pattern) -> bool:
     """Tell an atom, perhaps negated, from a comparison with true or false."""
     match claim:
         case Compound(Connective.NOT, (operand,)):
-            return _is_plain(operand)
+            return is_plain(operand)
         case _:
             return isinstance(claim, Name | Application)
 

@@ -144,7 +144,7 @@ class Climber:
 
     def posterior(self, tables: Mapping[int, Array], budget: Budget) -> float:
         """Return the posterior of the event; -1 where the evidence has no probability."""
-        left = self.product.left(self._shown(tables), budget)
+        left, _ = self.product.left(self._shown(tables), budget)
         total = float(left.sum())
         return float((left * self.event).sum()) / total if total > 0.0 else -1.0
 

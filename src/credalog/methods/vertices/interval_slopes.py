@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 from math import prod
 from typing import TypeAlias
 
@@ -249,24 +250,33 @@ def _lost_by_observed(weight: Ends, message: Ends) -> Array:
 
 def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array:
     """Compare the values of a variable in all contexts, and add these up."""
-    x, shape = step.variable, (len(weight[0]), *layout.shape(step))
+    x, shape, context = step.variable, (len(weight[0]), *layout.shape(step)), layout.context(step)
     low, high = (np.broadcast_to(ends, shape) for ends in passed.products[x])
-    difference = low[..., :, None] - high[..., None, :]
-    least, most = (ends[..., None, None] for ends in weight)
-    if x in passed.asking:
-        worst = np.where(difference >= 0.0, least * difference, most * difference)
-    else:
-        other = high[..., :, None] - low[..., None, :]
-        worst = _times((least, most), (difference, other))[0]
-    context = layout.context(step)
-    terms = prod(shape[i] for i in context)
+    size, terms = shape[-1], prod(shape[i] for i in context)
     magnitude = (_magnitude(weight)[..., None] * _magnitude((low, high))).sum(axis=context)
-    both = magnitude[..., :, None] + magnitude[..., None, :]
-    slack = relative_error(OPERATIONS + terms) * both + VANISHING
-    found = layout.by_parents(step, worst.sum(axis=context) - slack)
-    values = np.arange(found.shape[-1])
-    found[..., values, values] = 0.0
-    return found
+    lows, highs = ([ends[..., a].copy() for a in range(size)] for ends in (low, high))
+    found = np.zeros((*magnitude.shape, size))
+    for a, b in combinations(range(size), 2):
+        worst = _worst(weight, lows[a] - highs[b], lows[b] - highs[a], is_signed=x in passed.asking)
+        slack = relative_error(OPERATIONS + terms) * (magnitude[..., a] + magnitude[..., b]) + VANISHING
+        found[..., a, b], found[..., b, a] = (each.sum(axis=context) - slack for each in worst)
+    return layout.by_parents(step, found)
+
+
+def _worst(weight: Ends, ahead: Array, behind: Array, *, is_signed: bool) -> tuple[Array, Array]:
+    """Bound from below what one value adds beyond another, and the other beyond it, for these weights.
+
+    Before weighing, the first has the advantage of at least `ahead`, the second of at least `behind`: so the
+    first has at most minus that. Weights of messages that involve the query are not negative.
+    """
+    (least, most), (first, second) = weight, (ahead, behind)
+    one, other = (least * first, most * first), (least * second, most * second)
+    if is_signed:
+        return np.minimum(*one), np.minimum(*other)
+    return (
+        np.minimum(np.minimum(*one), -np.maximum(*other)),
+        np.minimum(np.minimum(*other), -np.maximum(*one)),
+    )
 
 
 def _lost(layout: Layout, step: Step, box: Ends, weight: Ends, passed: Upward) -> Array:

@@ -33,7 +33,7 @@ from credalog.program.solvers.highs import Basis, Relaxation
 from credalog.questions.certificates.products import ReasonedProducts, products_in
 from credalog.questions.certificates.program import Reason, ReasonedProgram, pairs
 
-__all__ = ["QUICK", "THOROUGH", "Effort", "Least", "Proved", "prove"]
+__all__ = ["PLAIN", "QUICK", "THOROUGH", "Effort", "Least", "Proved", "prove"]
 
 DIGITS = 13
 """How many digits of a multiplier are kept."""
@@ -81,7 +81,7 @@ class Effort(NamedTuple):
     tries: int
 
 
-QUICK, THOROUGH = Effort(200, 0, 1), Effort(20_000, 6, 5)
+QUICK, PLAIN, THOROUGH = Effort(60, 0, 1), Effort(20_000, 0, 1), Effort(20_000, 6, 5)
 
 
 class Least(NamedTuple):

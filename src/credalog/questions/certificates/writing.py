@@ -38,7 +38,7 @@ from credalog.questions.certificates.models import completed, in_whole_numbers
 from credalog.questions.certificates.narrowing import narrowed
 from credalog.questions.certificates.posing import Posed, parts_across, poses
 from credalog.questions.certificates.program import ReasonedProgram, reasoned
-from credalog.questions.certificates.proving import QUICK, THOROUGH, Effort, Least, Proved, prove
+from credalog.questions.certificates.proving import PLAIN, QUICK, THOROUGH, Effort, Least, Proved, prove
 from credalog.questions.certificates.rivals import write_best
 from credalog.questions.certificates.sums import proved_by_sums
 from credalog.questions.combined import ask
@@ -60,6 +60,12 @@ SHARE = 0.5
 
 ONE_LEAF = QUICK._replace(nodes=1)
 """What is proved before a bound to help it must follow without a cut."""
+
+EFFORTS = (QUICK, 0.2), (THOROUGH, 0.3), (PLAIN, 1.0)
+"""How hard a proof is tried for, one after the other, each for a share of the time that is left."""
+
+NARROWING = 0.2
+"""The share of the time left for bounds on conditional probabilities of which nothing is said."""
 
 MOST_STATES = 1 << 10
 """Where there are ties, all variables are put into one table up to this size."""
@@ -283,21 +289,24 @@ class Writing:
             return summed.bound, summed.line
         budget, fragment = Budget.of(self.seconds), posed.engine.part(asked)
         least = self._least(asked.given) if meaning is self.meaning else None
-        for effort in (QUICK, THOROUGH):
-            for cliques in self._factorizations(asked, fragment):
+        for effort, part in EFFORTS:
+            limit = budget.share(part)
+            kinds = list(self._factorizations(asked, fragment))
+            # What ties alone do not prove soon they seldom prove at all.
+            for cliques in kinds[1:] + kinds[:1] if effort is PLAIN else kinds:
+                if limit.is_spent:
+                    break
                 with suppress(ProblemTooLarge, OutOfTime):
-                    share = budget.share(SHARE)
+                    share = limit.share(SHARE)
                     program = reasoned(meaning, asked, fragment, cliques, share)
                     proved = prove(program, end, bound, share, least=least, effort=effort)
                     if proved is not None:
                         return _by_rows(end, program, proved, bound)
-                if budget.is_spent:
-                    return None
             if meaning is self.meaning and effort is QUICK:
-                self._narrow(asked, fragment, budget.share(SHARE))
+                self.narrow(asked, fragment, budget.share(NARROWING))
         return None
 
-    def _narrow(self, asked: Asked, fragment: Fragment, budget: Budget) -> None:
+    def narrow(self, asked: Asked, fragment: Fragment, budget: Budget) -> None:
         """Write down bounds on conditional probabilities of which nothing is said, on one table."""
         cliques = self._in_one_table(asked, fragment)
         if cliques is None:

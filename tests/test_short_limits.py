@@ -1,0 +1,112 @@
+"""Time is an input: every question under limits that run out, and Ctrl-C that comes, at any moment.
+
+`benchmarks/attack.py --limits` goes on for as long as one likes; here are some seeds, and what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import credalog
+from counted_clock import Clock, ticking
+from credalog.choices import CriterionName
+from credalog.network.sentences import Network
+from credalog.numbers.budget import Budget
+from credalog.questions import assignments, models
+from limit_judging import attacked, attacked_theory, limited_case
+from oracle import violations, worlds
+from random_networks import COMBINED, KINDS
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *COMBINED, "copies"])
+def test_no_moment_at_which_a_limit_runs_out_makes_a_bound_false(kind: str) -> None:
+    assert [str(fault) for fault in attacked(limited_case(kind, 20_000), trials=2, patient=0.4)] == []
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_theory_is_bounded_whenever_its_time_is_up(seed: int) -> None:
+    assert list(attacked_theory(seed, trials=2, patient=0.5)) == []
+
+
+COPIES = """
+0.8 <= P(a | b) <= 1
+0.8 <= P(b | a) <= 1
+0.925 <= P(!b or a) <= 1
+17/56 <= P(a) <= 127/280
+0.9 <= P(c | d) <= 1
+0.4 <= P(d | c) <= 1
+0 <= P(c xor d) <= 0.15
+29/140 <= P(c) <= 149/280
+0 <= P(e | a and c) <= 0.2
+P(e | a and !c) = 1
+0.1 <= P(e | !a and c) <= 0.8
+0 <= P(e | !a and !c) <= 1
+"""
+
+
+@pytest.mark.parametrize("reads", range(160, 210, 10))
+def test_a_lower_end_that_lost_its_share_of_the_time_is_no_narrower(reads: int) -> None:
+    """The share of the lower end is over after the search of the chain graph, before the next one.
+
+    Let b be a copy of a, and d one of c, which is true where a is not: then P(!e | c) = 0.2. In the chain
+    graph a and c are independent, and P(!e | c) is at least 0.38.
+    """
+    lcn = credalog.parse(COPIES)
+    network = lcn.ground()
+    assert violations(_copied(network), network).worst < 1e-12
+    with ticking(Clock("stumble", reads, 1.0, 2)):
+        found = lcn.query("P(!e | c)", timeout=1.0)
+    assert "cliques of the chain graph" in found.tried and found.lower <= 0.2
+
+
+def _copied(network: Network) -> np.ndarray:
+    """Return a model of the copies, world by world: c and d where a and b are false, and e mostly there."""
+    masses = {"abe": 0.35, "cde": 0.3 * 0.8, "cd": 0.3 * 0.2, "": 0.35}
+    names = ("".join(sorted(v.name for v, value in w.items() if value == "true")) for w in worlds(network))
+    return np.array([masses.get(name, 0.0) for name in names])
+
+
+@pytest.mark.parametrize("pace", ["jump", "even", "pauses", "stumble"])
+def test_a_clock_that_counts_ends_a_budget(pace: str) -> None:
+    """The budget is spent, and at the same look whenever this is done again."""
+    looks = []
+    for _ in range(2):
+        with ticking(Clock(pace, 20, 1.0, 3)) as clock:
+            budget = Budget.of(1.0)
+            while not budget.is_spent:
+                assert clock.looks < 10_000
+        looks.append(clock.looks)
+    assert looks[0] == looks[1] > 1
+
+
+def test_a_clock_that_counts_presses_ctrl_c() -> None:
+    clock = Clock("interrupt", 20, 1.0)
+    with ticking(clock), pytest.raises(KeyboardInterrupt):
+        while not Budget.of(1.0).is_spent:
+            pass
+    assert clock.looks == 20
+
+
+@pytest.mark.parametrize("criterion", ["maximin", "hurwicz"])
+def test_a_program_that_there_is_no_time_for_does_not_end_the_search_for_the_best(
+    monkeypatch: pytest.MonkeyPatch, criterion: CriterionName
+) -> None:
+    """What was found of an assignment until then is listed, with bounds that hold."""
+    usual = assignments.Assignments.learn
+
+    def late(self: assignments.Assignments, assigned: Mapping[int, int]) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(models, "PER_SECOND", 0.0)
+            self._tables.clear()
+            self._witnesses.clear()
+            usual(self, assigned)
+
+    monkeypatch.setattr(assignments.Assignments, "learn", late)
+    found = credalog.parse("0.2 <= P(a) <= 0.4\n0.1 <= P(c | a) <= 0.5").map("c", criterion=criterion)
+    assert found.best is not None
+    # P(c) is at least 0.2 0.1, and at most 0.2 0.5 + 0.8.
+    low, high = {"true": (0.02, 0.9), "false": (0.1, 0.98)}[found.best.assignment[0].value]
+    assert found.best.interval.lower.bound <= low + 1e-9 and found.best.interval.upper.bound >= high - 1e-9
