@@ -6,7 +6,7 @@ Run from the project root: python benchmarks/limits.py
 Each command runs in a process of its own, two at a time. What is measured is the whole command, the start
 of Python included; a limit of T seconds is kept where the command ends within 1.1 T + 1 s. One that is still
 there after 3 T + 10 s is ended. Where a limit is not kept, a dump of the stack says what was under way then.
-The usual run takes less than half an hour on two cores; --every takes all networks, which takes hours.
+The usual run takes the networks that are hardest; --every takes the others, too.
 A subset: --only NAME --commands query map --limits 1 --interrupts 0.
 """
 
@@ -65,7 +65,7 @@ slow, so that the seconds of the processor, in brackets, are within the limit, i
 error that is neither a contradiction nor impossible evidence. A file that a command was to write must be
 there whole or not at all.
 
-Left out: smaller networks of the same kinds, and public files that are answered in less than a second
+Left out: smaller networks of the same kinds, and other public files
 (--every takes them); `batch`, `play`; `learn`, which needs data, and `verify`, which needs a proof.
 
 """
