@@ -6,7 +6,7 @@ Run from the project root: python benchmarks/limits.py
 Each command runs in a process of its own, two at a time. What is measured is the whole command, the start
 of Python included; a limit of T seconds is kept where the command ends within 1.1 T + 1 s. One that is still
 there after 3 T + 10 s is ended. Where a limit is not kept, a dump of the stack says what was under way then.
-The usual run takes less than half an hour on two cores; --every takes all networks, which takes hours.
+The usual run takes the networks that are hardest; --every takes the others, too.
 A subset: --only NAME --commands query map --limits 1 --interrupts 0.
 """
 
@@ -47,10 +47,8 @@ SUFFICES = 0.8
 
 SOON, LATE = 0.3, 4.0
 """Between these seconds Ctrl-C is pressed."""
-
 POLL = 0.01
 """How often a command is asked whether it has ended."""
-
 PROMPTLY = 1.0
 """How long a command may go on after Ctrl-C."""
 
@@ -67,8 +65,8 @@ slow, so that the seconds of the processor, in brackets, are within the limit, i
 error that is neither a contradiction nor impossible evidence. A file that a command was to write must be
 there whole or not at all.
 
-Left out: smaller networks of the same kinds, and public files that are answered in less than a second
-(--every takes them); `batch` and `play`, whose limits are for each question; `learn`, which needs data.
+Left out: smaller networks of the same kinds, and other public files
+(--every takes them); `batch`, `play`; `learn`, which needs data, and `verify`, which needs a proof.
 
 """
 
