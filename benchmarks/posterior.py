@@ -11,6 +11,7 @@ import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.metadata import version
 from time import process_time
 
 import numpy as np
@@ -50,14 +51,15 @@ by the clock per query, on a machine shared with other work; CPU seconds; EXACT 
 HARDER = """
 ## Harder
 
-Wider networks with more observed, the same limit; the first networks of each row.
+Wider networks with more observed, the same limit.
 """
 
 SIDE = """
 ## Side by side with the factorized program (`--method factorized`), and with SCIP on that program
 
-The same queries, the first of each row above, under the same limit. SCIP is given the factorized program,
-half of the time for each end; its bound and its point are taken at its word, ours are checked.
+The same queries, the first of each row above, the harder ones last, under the same limit. SCIP (wheel {scip})
+is given the factorized program, half of the time for each end; its bound and its point are taken at its word,
+ours are checked.
 """
 
 NAMES = ("branching", "program", "SCIP")
@@ -211,30 +213,39 @@ def side_by_side(*columns: list[Result]) -> list[str]:
     return [*lines, "", f"EXACT of {len(columns[0])}: {counts}."]
 
 
-def main() -> None:
-    parser = options_of(__doc__)
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one query")
-    parser.add_argument("--repetitions", type=int, default=4, help="networks for each row")
-    options = parser.parse_args()
+def drawn(repetitions: int) -> tuple[list[Case], list[Case]]:
+    """Draw the networks of the first table and of the harder ones."""
     cases = [
         draw(atoms, width, observed, seed)
         for atoms in (20, 50, 100)
         for width in (2, 3, 4)
         for observed in (1, 3, 5)
-        for seed in range(options.repetitions)
+        for seed in range(repetitions)
     ]
     harder = [
         draw(atoms, width, observed, seed)
         for atoms in (100, 200)
         for width in (5, 6)
         for observed in (5, 10)
-        for seed in range(options.repetitions // 2 or 1)
+        for seed in range(repetitions // 2 or 1)
     ]
-    ours = [by_sets(case, options.timeout) for case in cases]
-    wide = [HARDER, *table([by_sets(case, options.timeout) for case in harder])]
+    return cases, harder
+
+
+def compared(ours: list[Result], timeout: float) -> list[str]:
+    """Put the first query of each row to the factorized program and to SCIP."""
     first = [r for r in ours if r.case.seed == 0]
-    others = ([way(r.case, options.timeout) for r in first] for way in (by_program, by_scip))
-    compared = [SIDE, *side_by_side(first, *others)]
+    others = ([way(r.case, timeout) for r in first] for way in (by_program, by_scip))
+    return [SIDE.format(scip=version("pyscipopt")), *side_by_side(first, *others)]
+
+
+def main() -> None:
+    parser = options_of(__doc__)
+    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one query")
+    parser.add_argument("--repetitions", type=int, default=4, help="networks for each row")
+    options = parser.parse_args()
+    ours, wide = ([by_sets(case, options.timeout) for case in cases] for cases in drawn(options.repetitions))
+    tables = [*table(ours), HARDER, *table(wide), *compared([*ours, *wide], options.timeout)]
     head = HEAD.format(
         command=command(),
         widest=float(WIDEST),
@@ -244,8 +255,7 @@ def main() -> None:
         timeout=options.timeout,
         tolerance=TOLERANCE,
     )
-    text = "\n".join([head, *table(ours), *wide, *compared, ""])
-    finish("posterior", text, parser, options)
+    finish("posterior", "\n".join([head, *tables, ""]), parser, options)
 
 
 if __name__ == "__main__":

@@ -318,7 +318,7 @@ def _marginals_trial(rng: Rng, case: Case, known: Known, reading: Reading) -> _T
 
     name = f"marginals given {given} by {method}, {reading}, {jobs} jobs"
     limits = sum(len(v.values) for v in case.network.variables)
-    return _Trial(name, reading, ask, judge, given, limits=limits)
+    return _Trial(name, reading, ask, judge, given, may_refuse=method == "sound", limits=limits)
 
 
 def _decide_trial(rng: Rng, case: Case, known: Known, reading: Reading) -> _Trial:

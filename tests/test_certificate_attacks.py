@@ -195,8 +195,10 @@ def test_a_certificate_signed_again_for_a_neighbour_proves_nothing_false(text, o
         value = float(Fraction(line.get("bound") or line["value"]))
         match line["claim"]:
             case "lower":
+                assert true.lower_witnessed is not None
                 assert value <= true.lower_witnessed + 1e-9, claim
             case "upper":
+                assert true.upper_witnessed is not None
                 assert value >= true.upper_witnessed - 1e-9, claim
             case "model":
                 assert true.lower - 1e-9 <= value <= true.upper + 1e-9, claim
@@ -215,6 +217,7 @@ def test_proofs_that_change_places_prove_nothing_false():
         proof = {k: v for k, v in other.items() if k not in ("claim", "query", "bound")}
         answer, sign = answers[line["query"]], 1 if line["claim"] == "lower" else -1
         truth = answer.lower_witnessed if sign > 0 else answer.upper_witnessed
+        assert truth is not None
         false = Fraction(truth) + sign * Fraction(1, 1000)
         forged = {"claim": line["claim"], "query": line["query"], "bound": str(false), **proof}
         with pytest.raises(Refused):

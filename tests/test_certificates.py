@@ -118,8 +118,8 @@ def twin() -> str:
             given = " & ".join(sign + cause for sign, cause in zip(signs, causes, strict=True))
             lines.append(f"P({effect} | {given}) = {value}")
     frequencies = (0.288, 0.288, 0.036, 0.288, 0.002, 0.017, 0.067, 0.014)
-    for signs, value in zip(product(("!", ""), repeat=3), frequencies, strict=True):
-        lines.append("P({}X1 & {}X3 & {}X2) = {}".format(*signs, value))
+    for signs, frequency in zip(product(("!", ""), repeat=3), frequencies, strict=True):
+        lines.append("P({}X1 & {}X3 & {}X2) = {}".format(*signs, frequency))
     return "\n".join(lines)
 
 

@@ -159,16 +159,17 @@ def test_a_sentence_that_demands_a_zero_leaves_no_witness() -> None:
 def test_what_walks_start_from_is_found_once_and_changes_no_witness() -> None:
     network = ring()
     engine, asked = Engine(network), [Query(RING[0]), Query(RING[1] & RING[5])]
-    families = [engine.cliques.log_linear(engine.part(one)) for one in asked]
-    assert families[0] is families[1] is not None
+    kept, other = (engine.cliques.log_linear(engine.part(one)) for one in asked)
+    assert kept is not None
+    assert kept is other
     for one in asked:
-        found, alone = (
-            f.witness(one, Budget.of(60.0), end=End.UPPER) for f in (families[0], family(network, one))
-        )
+        fresh = family(network, one)
+        assert fresh is not None
+        found, alone = (f.witness(one, Budget.of(60.0), end=End.UPPER) for f in (kept, fresh))
         assert found is not None
         assert alone is not None
         assert found.probability(one.claim) == alone.probability(one.claim)
-    assert len(families[0].found) == loglinear.STARTS
+    assert len(kept.found) == loglinear.STARTS
 
 
 def test_the_published_court_has_a_model(shared_data: Path) -> None:

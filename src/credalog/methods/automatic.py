@@ -441,7 +441,7 @@ class _Asked:
         if found is None or smaller is None or not found.keeps(compiled.graph, smaller.graph):
             return None
         options = self._with_timeout(self.budget.remaining)
-        answer = _Asked(smaller, found.query, options, Models(), self.gap).automatic()
+        answer = _Asked(smaller, found.query, options, Models()).automatic()
         return replace(found.restored(answer, asked), seconds=self.budget.elapsed)
 
     def _by_cases(self) -> Answer | None:

@@ -9,8 +9,8 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, the block whose contexts differ most is split: one of its values is at an end of its
-interval, or it is the only one that is not.
+neither bound suffices, the block that may gain most and whose contexts differ most is split: one of its
+values is at an end of its interval, or it is the only one that is not.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class _Search:
         """Bound nodes; return those that may pass the trial value narrower, or what they were split into."""
         boxes = self._places.boxes(np.array([n.low for n in nodes]), np.array([n.high for n in nodes]))
         passed = upward(self._layout, boxes, self._climber.event, trial, self._budget)
-        (open_,) = np.nonzero(passed.total(self._layout)[1] > 0.0)
+        (open_,) = np.nonzero(~(passed.total(self._layout)[1] <= 0.0))
         if not len(open_):
             return []
         boxes, passed = at_nodes(boxes, open_), passed.at(open_)
@@ -276,11 +276,11 @@ class _Search:
         if most[best] > 0.0:
             self._meet({x: table[tried[best]] for x, table in found.model.items()})
         self._lacking = float(np.maximum(-most, 0.0).max()) or inf
-        is_left[tried] = most + found.gain[tried] * (1.0 + SUMMING) > 0.0
+        is_left[tried] = ~(most + found.gain[tried] * (1.0 + SUMMING) <= 0.0)
         tried = tried[is_left[tried] & (most + found.cost[tried] < 0.0)]
         if len(tried):
             most = self._greatest(found, tried, trial, found.stays)
-            is_left[tried] = most + found.cost[tried] * (1.0 + SUMMING) > 0.0
+            is_left[tried] = ~(most + found.cost[tried] * (1.0 + SUMMING) <= 0.0)
         return np.flatnonzero(is_left)
 
     def _greatest(
@@ -346,27 +346,25 @@ def _sums(tables: Mapping[int, Array]) -> Array:
 
 
 def _chosen(narrowed: _Narrowed, found: Slopes) -> list[_Split | None]:
-    """Choose at each node the block whose contexts differ most, and of its values the one that may give most.
+    """Choose at each node the block that may gain most and whose contexts differ most, the two added up.
 
-    Where none differ, the block that may gain most; None where nothing is left to choose.
+    Of its values it is the one that may give most; None where nothing is left to choose.
     """
-    families, losses, gains = list(narrowed.gains), list[Array](), list[Array]()
+    families, worth = list(narrowed.gains), list[Array]()
     is_open = {x: high - low > NARROW for x, (low, high) in narrowed.boxes.items()}
     for x in families:
         may = np.where(is_open[x].sum(axis=-1) > 1, narrowed.gains[x].sum(axis=-1), 0.0)
-        loss = np.where(may > 0.0, np.maximum(found.loss[x], 0.0), 0.0)
-        losses.append(loss.reshape(len(loss), -1))
-        gains.append(may.reshape(len(may), -1))
-    best = [np.array([part.max(axis=1) for part in parts]) for parts in (losses, gains)]
+        both = np.where(may > 0.0, may + np.maximum(found.loss[x], 0.0), 0.0)
+        worth.append(both.reshape(len(both), -1))
+    best = np.array([part.max(axis=1) for part in worth])
     splits = list[_Split | None]()
     for node in range(len(narrowed.gain)):
-        by = 0 if best[0][:, node].max() > 0.0 else 1
-        number = int(best[by][:, node].argmax())
-        x, place = families[number], int((losses, gains)[by][number][node].argmax())
+        number = int(best[:, node].argmax())
+        x, place = families[number], int(worth[number][node].argmax())
         block = np.unravel_index(place, narrowed.gains[x].shape[1:-1])
         giving = np.where(is_open[x][node], narrowed.gains[x][node], -1.0)[block]
         split = _Split(x, (*(int(i) for i in block), int(giving.argmax())))
-        splits.append(split if best[by][number, node] > 0.0 else None)
+        splits.append(split if best[number, node] > 0.0 else None)
     return splits
 
 

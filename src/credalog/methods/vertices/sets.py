@@ -48,6 +48,7 @@ from credalog.methods.vertices.messages import (
 )
 from credalog.methods.vertices.orders import Interior, better_order, end_scores
 from credalog.methods.vertices.tree import Tree
+from credalog.methods.vertices.vicinity import sufficient
 from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.relevance import ancestors, is_polytree, relevance
 from credalog.network.sentences import Network, Query
@@ -88,6 +89,12 @@ PROPAGATING = 0.2
 
 GREEDY = 0.4
 """The share of the time for bounds without vertices: they may be the only ones."""
+
+SURVEYING = 0.1
+"""The share of the time for finding out how much of a network around a question is enough."""
+
+NEARBY = 0.6
+"""The share of the time for a search there."""
 
 ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
@@ -348,7 +355,7 @@ def witnessed(
 def _stages(
     credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget, telling: Telling
 ) -> Iterator[tuple[Extreme, Extreme]]:
-    """Propagate sets in a polytree; where there are loops, bound without vertices, then search over them."""
+    """Propagate sets in a polytree; where there are loops, search near the question, then in the whole."""
     if (certain := _certain(asked)) is not None:
         yield certain
         return
@@ -357,6 +364,18 @@ def _stages(
         with suppress(OutOfTime, ProblemTooLarge):
             reached = beliefs(credal, asked.target, asked.observed, budget=budget.share(PROPAGATING))
             yield reached.extremes(asked.event)
+    near = sufficient(credal, asked, tolerance=tolerance, budget=budget.share(SURVEYING))
+    if near is not None:
+        for found in _by_search(near.credal, asked, tolerance, budget.share(NEARBY), telling):
+            lower, upper = (near.extended(one) for one in found)
+            yield lower, upper
+    yield from _by_search(credal, asked, tolerance, budget, telling)
+
+
+def _by_search(
+    credal: CredalNetwork, asked: Question, tolerance: float, budget: Budget, telling: Telling
+) -> Iterator[tuple[Extreme, Extreme]]:
+    """Bound without vertices, then search over them and without."""
     telling.stage = "bounds without vertices"
     first = _loose(credal, asked, budget)
     yield first

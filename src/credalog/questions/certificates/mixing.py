@@ -76,8 +76,8 @@ def mixing(
     is_plain = isinstance(asked, Query) and isinstance(bound, float) and model is not None
     if not is_plain or engine.markov is not Markov.LOCAL or engine.frame is not None:
         return None
-    found = cases_of(engine.network, engine.graph, asked)
-    if found is None or model is None:
+    found = cases_of(engine.network, engine.graph)
+    if found is None or not found.suit(asked) or model is None:
         return None
     root = found.root
     no, yes = (float(model.probability(asked.claim, root.is_(value))) for value in root.values)
