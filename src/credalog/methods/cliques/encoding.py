@@ -5,7 +5,8 @@ columns to tables and conditional probabilities.
 
 A condition "left independent of right given given" becomes ratios theta(left | given), the same for
 every state of right. What is said about theta(x | configuration) of a variable holds in every context of
-its clique, not only on average: these rows make the linear relaxation strong (docs/proofs.md, proof 6).
+its clique, not only on average: these rows make the linear relaxation strong (docs/proofs.md, proof 6). Where
+nothing is cyclic the same is true of other sentences, in every state of what d-separation allows (proof 32).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -24,9 +26,11 @@ from numpy.typing import NDArray
 
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
 from credalog.methods.cliques.interior import interior_of
-from credalog.network.formulas import Formula, truth_table
+from credalog.network.formulas import Formula, Variable, literals_of, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
+from credalog.network.relevance import d_connected
+from credalog.network.sentences import Sentence
 from credalog.network.structure import Condition, Reading, ancestors
 from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
@@ -294,6 +298,7 @@ class _Encoder:
         for statement in self.problem.all_statements:
             self.budget.require_time()
             self._state(statement)
+            self._state_in_contexts(statement)
         if self.factorization.is_slice:
             self._state_families()
         self._declare()
@@ -448,6 +453,56 @@ class _Encoder:
                 self._contexts(ratio, difference, whole, signs)
             else:
                 self._contexts(ratio, part, whole)
+        for statement in self._claiming[x]:
+            self._state_observed(statement, number, lean, x)
+
+    def _state_observed(self, statement: Statement, number: int, lean: Separator, x: int) -> None:
+        """State a sentence about an observed x where one table holds P(x = observed, …), another P(…).
+
+        All that is observed there has to be independent of x given the condition of the sentence (proof 32).
+        """
+        clique, sentence = self.factorization.cliques[number], statement.sentence
+        given, bounds = self._named_by(sentence.given), self._bounds_of_observed(sentence, x)
+        if given is None or bounds is None or not self._has_contexts or not given <= set(lean.scope):
+            return
+        connected = d_connected(*self._arcs, x, given)
+        if any(y in connected or y in given for y in clique.fixed if y != x):
+            return
+        fixed = {*connected, *given, *clique.fixed}
+        others = tuple(y for y in lean.scope if y not in fixed)
+        named = literals_of(sentence.given) or {}
+        place = tuple(v.values.index(named[v]) for v in map(self.problem.variables.__getitem__, given))
+        at = self._states(tuple(given), clique).index(place)
+        part, whole = (self._arranged(n, tuple(given), others)[at] for n in (number, lean.second))
+        columns = np.concatenate([part, whole], axis=1)
+        for one, other in ((Fraction(1), -bounds[0]), (Fraction(-1), bounds[1])):
+            values = self._rounded([one] * part.shape[1] + [other] * whole.shape[1])
+            self._unequal(columns, values, statement.number)
+
+    def _bounds_of_observed(self, sentence: Sentence, x: int) -> tuple[Fraction, Fraction] | None:
+        """Return what a sentence says of the observed state of x; None where it is about something else."""
+        (weight, claim), *more = sentence.claims
+        literals = literals_of(claim)
+        variable = self.problem.variables[x]
+        if more or weight != 1 or literals is None or set(literals) != {variable}:
+            return None
+        if variable.values.index(literals[variable]) == self.evidence[x]:
+            return sentence.lower, sentence.upper
+        return (1 - sentence.upper, 1 - sentence.lower) if len(variable.values) == 2 else None
+
+    @cached_property
+    def _claiming(self) -> dict[int, list[Statement]]:
+        """The statements whose claims mention a variable."""
+        found: dict[int, list[Statement]] = {x: [] for x in range(len(self.problem.variables))}
+        for statement in self.problem.all_statements:
+            for variable in statement.sentence.claim_scope:
+                found[self._number[variable]].append(statement)
+        return found
+
+    @property
+    def _has_contexts(self) -> bool:
+        """Tell whether d-separation holds: everything is acyclic, and no condition was dropped."""
+        return not self.problem.structure.core and self.factorization.reading is not Reading.FREE
 
     def _ratio(self, key: RatioKey) -> int:
         return self.ratio_of.setdefault(key, len(self.ratio_of))
@@ -479,23 +534,68 @@ class _Encoder:
         number = self._covering(statement.scope)
         if number is None:
             return
+        self._put(statement, self._arranged(number, statement.scope)[None])
+
+    def _put(self, statement: Statement, arranged: Columns) -> None:
+        """Put the rows of a sentence; `arranged` are, in each of some contexts, the states of its scope."""
         sentence, scope = statement.sentence, statement.scope
         given = _truth(sentence.given, self.problem, scope, {})
         totals = np.zeros(np.count_nonzero(given), dtype=object)
         for weight, claim in sentence.claims:
             totals[_truth(claim, self.problem, scope, {})[given]] += weight
-        columns = self._arranged(number, scope)[given.ravel()]
+        columns = arranged[:, given.ravel()]
 
-        def row(coefficients: Iterable[Fraction]) -> tuple[Columns, Floats, int]:
-            return columns.ravel(), np.repeat(self._rounded(coefficients), columns.shape[1]), statement.number
+        def rows(coefficients: Iterable[Fraction]) -> tuple[Columns, Floats, int]:
+            values = np.repeat(self._rounded(coefficients), columns.shape[2])
+            return columns.reshape(len(columns), -1), values, statement.number
 
         if sentence.lower == sentence.upper:
-            self._equal(*row(totals - sentence.lower))
+            self._equal(*rows(totals - sentence.lower))
             return
         if len(totals) and min(totals) < sentence.lower:
-            self._unequal(*row(totals - sentence.lower))
+            self._unequal(*rows(totals - sentence.lower))
         if len(totals) and max(totals) > sentence.upper:
-            self._unequal(*row(sentence.upper - totals))
+            self._unequal(*rows(sentence.upper - totals))
+
+    def _state_in_contexts(self, statement: Statement) -> None:
+        """State a sentence in every state of what its claim is independent of given its condition (proof 32).
+
+        The conditions imply it, but not their relaxation. The condition has to name one state of each of its
+        variables: in others a context moves the weight from one state to another.
+        """
+        given = self._named_by(statement.sentence.given)
+        if given is None or not self._has_contexts:
+            return
+        connected = {y for x in statement.scope if x not in given for y in d_connected(*self._arcs, x, given)}
+        for number in self._showing[statement.scope[0]]:
+            clique = self.factorization.cliques[number]
+            others = tuple(y for y in clique.scope if y not in connected and y not in given)
+            is_shown = not clique.fixed and set(statement.scope) <= set(clique.scope)
+            if is_shown and others and self.columns[number].size <= FULL_LIMIT:
+                self._put(statement, self._arranged(number, others, statement.scope))
+
+    def _named_by(self, condition: Formula) -> frozenset[int] | None:
+        """Return the variables of a condition that names one state of each; None where it does not."""
+        literals = literals_of(condition)
+        return None if literals is None else frozenset(map(self._number.__getitem__, literals))
+
+    @cached_property
+    def _number(self) -> dict[Variable, int]:
+        return {v: x for x, v in enumerate(self.problem.variables)}
+
+    @cached_property
+    def _arcs(self) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
+        structure = self.problem.structure
+        return dict(enumerate(structure.parents)), dict(enumerate(structure.children))
+
+    @cached_property
+    def _showing(self) -> dict[int, list[int]]:
+        """The cliques that show a variable."""
+        found: dict[int, list[int]] = {x: [] for x in range(len(self.problem.variables))}
+        for number, clique in enumerate(self.factorization.cliques):
+            for x in clique.scope:
+                found[x].append(number)
+        return found
 
     def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
         """Round the coefficients of a row; note what each was, and whether one float stands for two."""
