@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
 
@@ -10,12 +11,13 @@ import pytest
 
 import credalog
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.witness import tables_of
 from credalog.network.formulas import Formula, Variable, conjunction
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
 from credalog.tables.distribution import Distribution, Factor
 from encoded import worst_miss
-from test_encoding import around, assert_read_rightly, tables_of
+from test_encoding import around, assert_read_rightly
 
 Rng = np.random.Generator
 
@@ -41,6 +43,11 @@ def atom(variable: Variable, rng: Rng) -> Formula:
     return variable.is_(str(rng.choice(variable.values)))
 
 
+def some(variables: Iterable[Variable], count: int, rng: Rng) -> list[Variable]:
+    listed = list(variables)
+    return [listed[i] for i in rng.permutation(len(listed))[:count]]
+
+
 def partial_network(model: Distribution, parents: dict[Variable, tuple[Variable, ...]], rng: Rng) -> Network:
     """Say of each variable what the model gives it, given one parent or two of several, and of some pairs."""
     sentences = []
@@ -51,7 +58,7 @@ def partial_network(model: Distribution, parents: dict[Variable, tuple[Variable,
             sentences.append(Sentence.of(atom(v, rng), 0, 1, given=given))
         if not above or rng.random() < 0.3:
             sentences.append(Sentence.of(atom(v, rng), 0, 1))
-    one, other = rng.permutation(list(parents))[:2]
+    one, other = some(parents, 2, rng)
     sentences.append(Sentence.of(atom(one, rng) & atom(other, rng), 0, 1, tau=False))
     slack = Fraction(int(rng.integers(0, 3)), 20)
     return Network(tuple(parents), tuple(around(s, model, slack) for s in sentences))
@@ -62,7 +69,7 @@ def test_a_model_satisfies_every_row_where_conditions_are_partial(seed: int) -> 
     rng = np.random.default_rng(seed)
     model, parents = drawn(rng)
     network = partial_network(model, parents, rng)
-    claimed, *observed = rng.permutation(list(parents))[: rng.integers(2, 5)]
+    claimed, *observed = some(parents, int(rng.integers(2, 5)), rng)
     query = Query(atom(claimed, rng), conjunction(atom(v, rng) for v in observed))
     part = Engine(network).part(query)
     encoding, objective = part.encode(query, Reading.LITERAL)

@@ -24,13 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from credalog.methods.cliques.contexts import Contexts, bounds_of_state
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
 from credalog.methods.cliques.interior import interior_of
-from credalog.network.formulas import Formula, Variable, literals_of, truth_table
+from credalog.network.formulas import Formula, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
-from credalog.network.relevance import d_connected
-from credalog.network.sentences import Sentence
 from credalog.network.structure import Condition, Reading, ancestors
 from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
@@ -274,6 +273,7 @@ class _Encoder:
         self.factorization = factorization
         self.evidence = evidence
         self.budget = budget
+        self.contexts = Contexts(problem, has_conditions=factorization.reading is not Reading.FREE)
         self.owners = Counter(clique.block for clique in factorization.cliques)
         self.columns = self._number_columns()
         self.width = sum(columns.size for columns in self.columns)
@@ -453,7 +453,7 @@ class _Encoder:
                 self._contexts(ratio, difference, whole, signs)
             else:
                 self._contexts(ratio, part, whole)
-        for statement in self._claiming[x]:
+        for statement in self.contexts.claiming[x]:
             self._state_observed(statement, number, lean, x)
 
     def _state_observed(self, statement: Statement, number: int, lean: Separator, x: int) -> None:
@@ -461,48 +461,20 @@ class _Encoder:
 
         All that is observed there has to be independent of x given the condition of the sentence (proof 32).
         """
-        clique, sentence = self.factorization.cliques[number], statement.sentence
-        given, bounds = self._named_by(sentence.given), self._bounds_of_observed(sentence, x)
-        if given is None or bounds is None or not self._has_contexts or not given <= set(lean.scope):
+        clique, apart = self.factorization.cliques[number], self.contexts.of(statement)
+        bounds = bounds_of_state(statement.sentence, self.problem.variables[x], self.evidence[x])
+        if apart is None or bounds is None or not apart.given.keys() <= set(lean.scope):
             return
-        connected = d_connected(*self._arcs, x, given)
-        if any(y in connected or y in given for y in clique.fixed if y != x):
+        if not apart.others(clique.fixed) >= clique.fixed - {x}:
             return
-        fixed = {*connected, *given, *clique.fixed}
-        others = tuple(y for y in lean.scope if y not in fixed)
-        named = literals_of(sentence.given) or {}
-        place = tuple(v.values.index(named[v]) for v in map(self.problem.variables.__getitem__, given))
-        at = self._states(tuple(given), clique).index(place)
-        part, whole = (self._arranged(n, tuple(given), others)[at] for n in (number, lean.second))
+        others = apart.others(set(lean.scope) - clique.fixed)
+        given = tuple(apart.given)
+        at = self._states(given, clique).index(tuple(apart.given.values()))
+        part, whole = (self._arranged(n, given, sorted(others))[at] for n in (number, lean.second))
         columns = np.concatenate([part, whole], axis=1)
         for one, other in ((Fraction(1), -bounds[0]), (Fraction(-1), bounds[1])):
             values = self._rounded([one] * part.shape[1] + [other] * whole.shape[1])
             self._unequal(columns, values, statement.number)
-
-    def _bounds_of_observed(self, sentence: Sentence, x: int) -> tuple[Fraction, Fraction] | None:
-        """Return what a sentence says of the observed state of x; None where it is about something else."""
-        (weight, claim), *more = sentence.claims
-        literals = literals_of(claim)
-        variable = self.problem.variables[x]
-        if more or weight != 1 or literals is None or set(literals) != {variable}:
-            return None
-        if variable.values.index(literals[variable]) == self.evidence[x]:
-            return sentence.lower, sentence.upper
-        return (1 - sentence.upper, 1 - sentence.lower) if len(variable.values) == 2 else None
-
-    @cached_property
-    def _claiming(self) -> dict[int, list[Statement]]:
-        """The statements whose claims mention a variable."""
-        found: dict[int, list[Statement]] = {x: [] for x in range(len(self.problem.variables))}
-        for statement in self.problem.all_statements:
-            for variable in statement.sentence.claim_scope:
-                found[self._number[variable]].append(statement)
-        return found
-
-    @property
-    def _has_contexts(self) -> bool:
-        """Tell whether d-separation holds: everything is acyclic, and no condition was dropped."""
-        return not self.problem.structure.core and self.factorization.reading is not Reading.FREE
 
     def _ratio(self, key: RatioKey) -> int:
         return self.ratio_of.setdefault(key, len(self.ratio_of))
@@ -563,30 +535,15 @@ class _Encoder:
         The conditions imply it, but not their relaxation. The condition has to name one state of each of its
         variables: in others a context moves the weight from one state to another.
         """
-        given = self._named_by(statement.sentence.given)
-        if given is None or not self._has_contexts:
+        apart = self.contexts.of(statement)
+        if apart is None:
             return
-        connected = {y for x in statement.scope if x not in given for y in d_connected(*self._arcs, x, given)}
         for number in self._showing[statement.scope[0]]:
             clique = self.factorization.cliques[number]
-            others = tuple(y for y in clique.scope if y not in connected and y not in given)
+            others = sorted(apart.others(clique.scope))
             is_shown = not clique.fixed and set(statement.scope) <= set(clique.scope)
             if is_shown and others and self.columns[number].size <= FULL_LIMIT:
                 self._put(statement, self._arranged(number, others, statement.scope))
-
-    def _named_by(self, condition: Formula) -> frozenset[int] | None:
-        """Return the variables of a condition that names one state of each; None where it does not."""
-        literals = literals_of(condition)
-        return None if literals is None else frozenset(map(self._number.__getitem__, literals))
-
-    @cached_property
-    def _number(self) -> dict[Variable, int]:
-        return {v: x for x, v in enumerate(self.problem.variables)}
-
-    @cached_property
-    def _arcs(self) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
-        structure = self.problem.structure
-        return dict(enumerate(structure.parents)), dict(enumerate(structure.children))
 
     @cached_property
     def _showing(self) -> dict[int, list[int]]:
