@@ -5,7 +5,8 @@ columns to tables and conditional probabilities.
 
 A condition "left independent of right given given" becomes ratios theta(left | given), the same for
 every state of right. What is said about theta(x | configuration) of a variable holds in every context of
-its clique, not only on average: these rows make the linear relaxation strong (docs/proofs.md, proof 6).
+its clique, not only on average: these rows make the linear relaxation strong (docs/proofs.md, proof 6). Where
+nothing is cyclic the same is true of other sentences, in every state of what d-separation allows (proof 32).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -22,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from credalog.methods.cliques.contexts import Contexts, bounds_of_state
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
 from credalog.methods.cliques.interior import interior_of
 from credalog.network.formulas import Formula, truth_table
@@ -270,6 +273,7 @@ class _Encoder:
         self.factorization = factorization
         self.evidence = evidence
         self.budget = budget
+        self.contexts = Contexts(problem, has_conditions=factorization.reading is not Reading.FREE)
         self.owners = Counter(clique.block for clique in factorization.cliques)
         self.columns = self._number_columns()
         self.width = sum(columns.size for columns in self.columns)
@@ -294,6 +298,7 @@ class _Encoder:
         for statement in self.problem.all_statements:
             self.budget.require_time()
             self._state(statement)
+            self._state_in_contexts(statement)
         if self.factorization.is_slice:
             self._state_families()
         self._declare()
@@ -448,6 +453,28 @@ class _Encoder:
                 self._contexts(ratio, difference, whole, signs)
             else:
                 self._contexts(ratio, part, whole)
+        for statement in self.contexts.claiming[x]:
+            self._state_observed(statement, number, lean, x)
+
+    def _state_observed(self, statement: Statement, number: int, lean: Separator, x: int) -> None:
+        """State a sentence about an observed x where one table holds P(x = observed, …), another P(…).
+
+        All that is observed there has to be independent of x given the condition of the sentence (proof 32).
+        """
+        clique, apart = self.factorization.cliques[number], self.contexts.of(statement)
+        bounds = bounds_of_state(statement.sentence, self.problem.variables[x], self.evidence[x])
+        if apart is None or bounds is None or not apart.given.keys() <= set(lean.scope):
+            return
+        if not apart.others(clique.fixed) >= clique.fixed - {x}:
+            return
+        others = apart.others(set(lean.scope) - clique.fixed)
+        given = tuple(apart.given)
+        at = self._states(given, clique).index(tuple(apart.given.values()))
+        part, whole = (self._arranged(n, given, sorted(others))[at] for n in (number, lean.second))
+        columns = np.concatenate([part, whole], axis=1)
+        for one, other in ((Fraction(1), -bounds[0]), (Fraction(-1), bounds[1])):
+            values = self._rounded([one] * part.shape[1] + [other] * whole.shape[1])
+            self._unequal(columns, values, statement.number)
 
     def _ratio(self, key: RatioKey) -> int:
         return self.ratio_of.setdefault(key, len(self.ratio_of))
@@ -479,23 +506,53 @@ class _Encoder:
         number = self._covering(statement.scope)
         if number is None:
             return
+        self._put(statement, self._arranged(number, statement.scope)[None])
+
+    def _put(self, statement: Statement, arranged: Columns) -> None:
+        """Put the rows of a sentence; `arranged` are, in each of some contexts, the states of its scope."""
         sentence, scope = statement.sentence, statement.scope
         given = _truth(sentence.given, self.problem, scope, {})
         totals = np.zeros(np.count_nonzero(given), dtype=object)
         for weight, claim in sentence.claims:
             totals[_truth(claim, self.problem, scope, {})[given]] += weight
-        columns = self._arranged(number, scope)[given.ravel()]
+        columns = arranged[:, given.ravel()]
 
-        def row(coefficients: Iterable[Fraction]) -> tuple[Columns, Floats, int]:
-            return columns.ravel(), np.repeat(self._rounded(coefficients), columns.shape[1]), statement.number
+        def rows(coefficients: Iterable[Fraction]) -> tuple[Columns, Floats, int]:
+            values = np.repeat(self._rounded(coefficients), columns.shape[2])
+            return columns.reshape(len(columns), -1), values, statement.number
 
         if sentence.lower == sentence.upper:
-            self._equal(*row(totals - sentence.lower))
+            self._equal(*rows(totals - sentence.lower))
             return
         if len(totals) and min(totals) < sentence.lower:
-            self._unequal(*row(totals - sentence.lower))
+            self._unequal(*rows(totals - sentence.lower))
         if len(totals) and max(totals) > sentence.upper:
-            self._unequal(*row(sentence.upper - totals))
+            self._unequal(*rows(sentence.upper - totals))
+
+    def _state_in_contexts(self, statement: Statement) -> None:
+        """State a sentence in every state of what its claim is independent of given its condition (proof 32).
+
+        The conditions imply it, but not their relaxation. The condition has to name one state of each of its
+        variables: in others a context moves the weight from one state to another.
+        """
+        apart = self.contexts.of(statement)
+        if apart is None:
+            return
+        for number in self._showing[statement.scope[0]]:
+            clique = self.factorization.cliques[number]
+            others = sorted(apart.others(clique.scope))
+            is_shown = not clique.fixed and set(statement.scope) <= set(clique.scope)
+            if is_shown and others and self.columns[number].size <= FULL_LIMIT:
+                self._put(statement, self._arranged(number, others, statement.scope))
+
+    @cached_property
+    def _showing(self) -> dict[int, list[int]]:
+        """The cliques that show a variable."""
+        found: dict[int, list[int]] = {x: [] for x in range(len(self.problem.variables))}
+        for number, clique in enumerate(self.factorization.cliques):
+            for x in clique.scope:
+                found[x].append(number)
+        return found
 
     def _rounded(self, coefficients: Iterable[Fraction]) -> Floats:
         """Round the coefficients of a row; note what each was, and whether one float stands for two."""

@@ -1,0 +1,138 @@
+"""Sentences hold in every state of what their claims are independent of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import credalog
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.witness import tables_of
+from credalog.network.formulas import Formula, Variable, conjunction
+from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import Reading
+from credalog.tables.distribution import Distribution, Factor
+from encoded import worst_miss
+from test_encoding import around, assert_read_rightly
+
+Rng = np.random.Generator
+
+
+def drawn(rng: Rng) -> tuple[Distribution, dict[Variable, tuple[Variable, ...]]]:
+    """Draw a Bayesian network of five to seven variables, two of three of them two-valued."""
+    count = int(rng.integers(5, 8))
+    values = (("true", "false"), ("false", "true"), ("r", "g", "b"))
+    variables = [Variable(f"v{i}", values[rng.integers(3)]) for i in range(count)]
+    parents = {
+        v: tuple(variables[j] for j in sorted(rng.permutation(i)[: rng.integers(0, 4)]))
+        for i, v in enumerate(variables)
+    }
+    factors = []
+    for v, above in parents.items():
+        sizes = [len(p.values) for p in above]
+        table = rng.dirichlet(np.full(len(v.values), 0.7), size=sizes or None)
+        factors.append(Factor((v,), above, table))
+    return Distribution(tuple(factors)), parents
+
+
+def atom(variable: Variable, rng: Rng) -> Formula:
+    return variable.is_(str(rng.choice(variable.values)))
+
+
+def some(variables: Iterable[Variable], count: int, rng: Rng) -> list[Variable]:
+    listed = list(variables)
+    return [listed[i] for i in rng.permutation(len(listed))[:count]]
+
+
+def partial_network(model: Distribution, parents: dict[Variable, tuple[Variable, ...]], rng: Rng) -> Network:
+    """Say of each variable what the model gives it, given one parent or two of several, and of some pairs."""
+    sentences = []
+    for v, above in parents.items():
+        for p in above:
+            others = [q for q in above if q is not p and rng.random() < 0.2]
+            given = conjunction([atom(p, rng), *(atom(q, rng) for q in others)])
+            sentences.append(Sentence.of(atom(v, rng), 0, 1, given=given))
+        if not above or rng.random() < 0.3:
+            sentences.append(Sentence.of(atom(v, rng), 0, 1))
+    one, other = some(parents, 2, rng)
+    sentences.append(Sentence.of(atom(one, rng) & atom(other, rng), 0, 1, tau=False))
+    slack = Fraction(int(rng.integers(0, 3)), 20)
+    return Network(tuple(parents), tuple(around(s, model, slack) for s in sentences))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_model_satisfies_every_row_where_conditions_are_partial(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, parents = drawn(rng)
+    network = partial_network(model, parents, rng)
+    claimed, *observed = some(parents, int(rng.integers(2, 5)), rng)
+    query = Query(atom(claimed, rng), conjunction(atom(v, rng) for v in observed))
+    part = Engine(network).part(query)
+    encoding, objective = part.encode(query, Reading.LITERAL)
+    bearing = set(encoding.problem.variables)
+    model = Distribution(tuple(f for f in model.factors if bearing.issuperset(f.block)))
+    tables = tables_of(encoding, model)
+    assert worst_miss(encoding, tables) <= 1e-12
+    assert_read_rightly(tables, objective, model, query)
+
+
+SEEN = """
+0.01 <= P(b) <= 0.05
+0.01 <= P(c) <= 0.05
+0.8 <= P(x | b) <= 0.95
+P(x | !b) <= 0.3
+0.8 <= P(y | c) <= 0.95
+P(y | !c) <= 0.3
+0.1 <= P(y | b) <= 0.9
+0.01 <= P(d) <= 0.05
+0.1 <= P(x | d) <= 0.9
+"""
+
+
+def test_two_symptoms_seen_from_several_causes() -> None:
+    """The least P(b | x & y), by hand, with P(b) = 0.01, P(x, y | b) = 0.8 * 0.1 and P(x | !b) = 0.3.
+
+    P(y) = 0.95 P(y | !c) + 0.05 P(y | c) is at most 0.3325, so P(y, !b) at most 0.3325 - 0.01 * 0.1.
+    """
+    answer = credalog.parse(SEEN).query("P(b | x & y)", timeout=30)
+    least = 0.01 * 0.08 / (0.01 * 0.08 + 0.3 * (0.3325 - 0.001))
+    assert answer.status.name == "EXACT"
+    assert answer.lower <= least + 1e-12
+    assert answer.lower == pytest.approx(least, abs=2e-5)
+
+
+def test_what_is_written_in_contexts_is_what_separation_allows() -> None:
+    """P(x | b) holds whatever y is where b alone joins them, and not where x and y have another cause."""
+    apart = "0.1 <= P(x | b) <= 0.2\n0.1 <= P(y | b) <= 0.3\n0.2 <= P(x | d) <= 0.4\n0.3 <= P(b) <= 0.6\n"
+    joined = f"{apart}0.1 <= P(y | d) <= 0.9\n"
+    for text, is_bounded in ((apart, True), (joined, False)):
+        answer = credalog.parse(text).query("P(x | b & y)", timeout=10)
+        assert (answer.upper <= 0.2 + 1e-6) == is_bounded
+        assert answer.status.name == "EXACT"
+
+
+def test_a_context_does_not_enter_a_condition_of_several_states() -> None:
+    """Of b or d, y tells which: what holds of x on average need not hold given y.
+
+    By hand: b and d exclude each other nearly, x follows b alone, y tells b from d.
+    """
+    text = "P(x | b or d) = 0.5\nP(b) = 0.5\nP(d) = 0.5\nP(y | b) = 1\nP(y | !b) = 0\n"
+    answer = credalog.parse(text).query("P(x | (b or d) & y)", timeout=10)
+    # Given y it is b: with P(x | b) = 0, P(x | !b & d) = 1 the average is 1/3, so P(x | b) is at least 1/4.
+    assert answer.lower == pytest.approx(0.25, abs=1e-3)
+    assert answer.upper == pytest.approx(0.75, abs=1e-3)
+
+
+def test_all_states_of_what_is_independent_are_contexts() -> None:
+    """Whatever the others are, the claim keeps its bounds: no linear program passes them."""
+    text = "0.2 <= P(x | a) <= 0.3\n0.4 <= P(x | b) <= 0.6\n" + "".join(
+        f"0.1 <= P({z}) <= 0.9\n" for z in ("a", "b", "u", "v")
+    )
+    lcn = credalog.parse(text)
+    for u, v in product(("u", "!u"), ("v", "!v")):
+        answer = lcn.query(f"P(x | a & {u} & {v})")
+        assert (answer.lower, answer.upper) == pytest.approx((0.2, 0.3), abs=1e-6)
