@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,13 @@ def copy_examples(folder: Path) -> None:
             f"{folder} is there already", advice="Name another folder: credalog examples FOLDER"
         )
     try:
-        shutil.copytree(_folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise CredalogError(f"{folder} cannot be written", advice=str(error)) from None
-        raise
+        with ExitStack() as undo:
+            undo.callback(shutil.rmtree, folder, ignore_errors=True)
+            shutil.copytree(_folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
+            undo.pop_all()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise CredalogError(f"{folder} cannot be written: {why}", advice="Name another folder.") from None
 
 
 def _folder() -> Path:
