@@ -38,7 +38,8 @@ Command: `{command}`. One thread, {machine}, Python {python}.
 Each question is put to the search on cliques alone (`--method factorized`) for {seconds:g} s, to be answered
 at {tolerance:g}: most are not, and are searched all the time. A leaf is a box of ratios whose linear program
 is solved and whose bound is proved by the trusted base. The time is that of the searches, walks to witnesses
-included; the solver's share is the part of it inside `Highs.run`. `before` is another version, run in turn with this one{before}.
+included; the solver's share is the part of it inside `Highs.run`. `before` is another version, run in turn
+with this one{before}.
 
 | question | leaves per second before | now | times | solver's share before | now | gap before | now |
 |---|---:|---:|---:|---:|---:|---:|---:|

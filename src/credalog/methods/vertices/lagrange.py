@@ -118,6 +118,18 @@ class _Weights:
     margin: float
 
 
+@dataclass(slots=True)
+class _Left:
+    """What is left to prove of a value: the parts on which it is not, and how many tolerances away it is.
+
+    On all other parts the trial value, or a smaller one, is proved.
+    """
+
+    far: float
+    parts: list[Tables]
+    trial: float = -inf
+
+
 class Proving:
     """Prove that no model passes what is attained by much; `bound` is proved, `best` attains its value.
 
@@ -139,12 +151,15 @@ class Proving:
         self._order: Sequence[int] | None = None
         self._columns: list[Column] = []
         self._cuts = 0
+        self._has_walked = False
+        self._left: _Left | None = None
         self.value, self.bound, self.budget = value, bound, budget
         self.best: Model | None = None
 
     def run(self, tolerance: float) -> None:
         """Prove bounds closer and closer to what is attained, while the time lasts."""
-        if self.best is None:
+        if not self._has_walked:
+            self._has_walked = True
             self._meet({x: mine.mean(axis=-2) for x, mine in self._vertices.items()})
             for _ in range(WALKS):
                 self._meet({x: self._drawn(mine) for x, mine in self._vertices.items()})
@@ -154,26 +169,31 @@ class Proving:
                     return
                 gap = far * CLOSE * allowed_gap(tolerance, self.value)
                 if self.value + gap < self.bound:
-                    self.bound = min(self.bound, self._proved(gap))
+                    if self._left is None or self._left.far != far:
+                        self._left = _Left(far, [self._vertices])
+                    self.bound = min(self.bound, self._proved(self._left, gap))
+                    self._left = None
 
-    def _proved(self, gap: float) -> float:
+    def _proved(self, left: _Left, gap: float) -> float:
         """Return a value that is proved, so much above the best one that is met on the way.
 
         What was proved of a smaller trial value holds for a greater one. Where nothing is left to cut, one.
+        A part stays on the list until it is proved or cut, so that nothing is lost when the time is up.
         """
-        waiting, trial = [self._vertices], -inf
-        while waiting:
+        while left.parts:
             assert self.value is not None
-            trial = max(trial, self.value + gap)
-            box = _Box(self._credal, self._scores, trial, waiting.pop(), self._order)
+            left.trial = max(left.trial, self.value + gap)
+            box = _Box(self._credal, self._scores, left.trial, left.parts[-1], self._order)
             found = self._refuted(box)
-            if found is not None:
-                self._walk_from(*found)
-                halved = list(_cut(box, *found, self.budget))
-                if not halved:
-                    return 1.0
-                waiting += halved
-        return trial
+            if found is None:
+                left.parts.pop()
+                continue
+            self._walk_from(*found)
+            halved = list(_cut(box, *found, self.budget))
+            if not halved:
+                return 1.0
+            left.parts[-1:] = halved
+        return left.trial
 
     def _walk_from(self, weights: _Weights, columns: Sequence[Column]) -> None:
         """Look for a better model where no weights prove that there is none; seldom, as that takes time."""
