@@ -14,7 +14,7 @@ has weights of its own (docs/proofs.md, proof 27).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -97,9 +97,13 @@ Tables = Mapping[int, Array]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A model of the credal part: its tables, P(event, evidence), P(evidence), and the statements' terms."""
+    """A model of the credal part: its tables, P(event, evidence), P(evidence), and the statements' terms.
+
+    `entries` are those of all tables, one after the other: boxes are many, and each looks at all columns.
+    """
 
     tables: Tables
+    entries: Floats
     inside: float
     mass: float
     demands: Floats
@@ -219,7 +223,7 @@ class Proving:
 
     def _refuted(self, box: _Box) -> tuple[_Weights, list[Column]] | None:
         """Try weights until some prove the trial value in a box; return the last ones where none do."""
-        columns = [column for column in self._columns if box.holds(column)]
+        columns = box.held(self._columns)
         if len(columns) < STARTS:
             columns += self._kept(box.columns(box.random_rows(STARTS, self._luck), self.budget))
         while True:
@@ -255,6 +259,11 @@ class Proving:
         if claim is None:
             raise OutOfTime
         return _Weights(np.maximum(claim.multipliers[:-1], 0.0), claim.weights, claim.value)
+
+
+def _flat(tables: Iterable[Array]) -> Floats:
+    """Return the entries of all tables, one after the other."""
+    return np.concatenate([table.reshape(-1) for table in tables])
 
 
 class _Box:
@@ -314,13 +323,14 @@ class _Box:
             self.slots, {x: parents[x] for x in needed}, self._credal.sizes, functions, weights, self.order
         )
 
-    def holds(self, column: Column) -> bool:
-        """Tell whether a model is in the box."""
-        return all(
-            bool((column.tables[x] >= mine.min(axis=-2) - NARROW).all())
-            and bool((column.tables[x] <= mine.max(axis=-2) + NARROW).all())
-            for x, mine in self.vertices.items()
-        )
+    def held(self, columns: Sequence[Column]) -> list[Column]:
+        """Return the models that are in the box."""
+        if not columns:
+            return []
+        entries = np.array([column.entries for column in columns])
+        least, most = (_flat(f(mine, axis=-2) for mine in self.vertices.values()) for f in (np.min, np.max))
+        is_held = ((entries >= least - NARROW) & (entries <= most + NARROW)).all(axis=1)
+        return [columns[i] for i in np.flatnonzero(is_held)]
 
     def nearest_row(self, tables: Tables) -> Bools:
         """Return the vertices that are nearest to a model."""
@@ -338,10 +348,14 @@ class _Box:
         functions = (self._scores.inside, self._scores.mass, *self._scores.demands)
         each = self._laid_out(functions, np.repeat(np.eye(len(functions)), count, axis=1))
         found = each.passage(np.tile(rows, (len(functions), 1)), budget).total.reshape(-1, count)
+        tables = [self.slots.tables(row) for row in rows]
         return [
-            Column(self.slots.tables(row), float(found[0, i]), float(found[1, i]), found[2:, i])
-            for i, row in enumerate(rows)
+            Column(mine, self._entries(mine), float(found[0, i]), float(found[1, i]), found[2:, i])
+            for i, mine in enumerate(tables)
         ]
+
+    def _entries(self, tables: Tables) -> Floats:
+        return _flat(tables[x] for x in self.vertices)
 
     def effects(self, rows: Bools, weights: Floats, budget: Budget) -> Array:
         """Return by how much each term changes in each block between its ends, added up, row by row."""
