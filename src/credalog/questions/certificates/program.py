@@ -325,7 +325,7 @@ class _Reasoning:
             for s in self._states(clique, right):
                 self._add(observed, z, s, (t, u))
                 self.found.parts.append(["part", t, pairs({**observed, **z, **s}), u, pairs({**z, **s})])
-        self._observe_in_contexts(observed, self.cliques.cliques[lean.second], (t, u))
+        self._observe_in_contexts(observed, lean, (t, u))
 
     def _add(self, left: Event, given: Event, right: Event, tables: tuple[int, int]) -> None:
         reason = ["ratio", "", pairs(left), pairs(given), pairs(right), *tables]
@@ -378,26 +378,28 @@ class _Reasoning:
         """Write a sentence in every state of what its claim is independent of, on all tables that show it."""
         for n, clique in enumerate(self.cliques.cliques):
             is_shown = claimed <= {*self._kept(clique.shown)} and self._size(clique) <= FULL_LIMIT
-            for right in self._contexts(clique, claimed, given) if claimed and is_shown else ():
+            for right in self._contexts(clique, clique.scope, claimed, given) if claimed and is_shown else ():
                 context = pairs({**given, **right})
                 bounds = [["sentence", k, end, self.place[n], context] for end in ("lower", "upper")]
                 self.found.bounds += bounds if right else []
 
-    def _observe_in_contexts(self, observed: Event, lean: Clique, tables: tuple[int, int]) -> None:
+    def _observe_in_contexts(self, observed: Event, lean: Separator, tables: tuple[int, int]) -> None:
         """Write what is said of an observed variable where another table has the denominators."""
-        claimed = frozenset(observed)
+        claimed, before = frozenset(observed), self.cliques.cliques[lean.second]
         places = {key(observed, given): given for left, given in self.partial.values() if left == claimed}
         for given in places.values():
-            for right in self._contexts(lean, claimed, given):
+            for right in self._contexts(before, lean.scope, claimed, given):
                 reason = [*map(pairs, (observed, given, right)), *tables]
                 self.found.bounds += [["ratio", end, *reason] for end in ("lower", "upper")]
 
-    def _contexts(self, clique: Clique, claimed: frozenset[int], given: Event) -> Iterable[Event]:
-        """Return the states of all that a table shows and a claim is independent of given its condition.
+    def _contexts(
+        self, clique: Clique, within: Iterable[int], claimed: frozenset[int], given: Event
+    ) -> Iterable[Event]:
+        """Return the states of all that, in a part of a table, a claim is independent of given its condition.
 
         All that is observed in the table is part of every context, so there is none if that is not.
         """
-        scope, fixed, under = frozenset(self._kept(clique.scope)), self._fixed(clique), frozenset(given)
+        scope, fixed, under = frozenset(self._kept(within)), self._fixed(clique), frozenset(given)
         if not under <= scope or any(fixed.get(x, state) != state for x, state in given.items()):
             return ()
         others = frozenset[int]()
