@@ -130,9 +130,9 @@ class MarkovCondition:
     def _is_implied(self, left: Variables, right: Variables, given: Variables) -> bool:
         if any(self._is_said(one, other, given) for one, other in ((left, right), (right, left))):
             return True
-        return self.markov is not Markov.NONE and self._along(left | right | given).separates(
-            left, right, given
-        )
+        if self.markov is Markov.NONE:
+            return False
+        return self._along(left | right | given).separates(left, right, given)
 
     def _is_said(self, left: Variables, right: Variables, given: Variables) -> bool:
         """Tell whether a declaration, or the local condition of one variable, says it: by weak union."""
@@ -151,8 +151,9 @@ class MarkovCondition:
         upwards only its own cycles count (proof 21); under the global condition each component is a product
         along its ties (proof 14).
         """
-        above = self.ancestors(shown) if self.core and self.markov is not Markov.GLOBAL else frozenset()
-        cyclic = tuple(c for c in self.components if not above.isdisjoint(c))
+        blocks = self.components if self.markov is Markov.LOCAL else ()
+        above = self.ancestors(shown) if blocks else shown
+        cyclic = tuple(c for c in blocks if not above.isdisjoint(c))
         if cyclic not in self._graphs:
             self._graphs[cyclic] = self._factorization(cyclic)
         return self._graphs[cyclic]
