@@ -330,7 +330,7 @@ class _Box:
         entries = np.array([column.entries for column in columns])
         least, most = (_flat(f(mine, axis=-2) for mine in self.vertices.values()) for f in (np.min, np.max))
         is_held = ((entries >= least - NARROW) & (entries <= most + NARROW)).all(axis=1)
-        return [columns[i] for i in np.flatnonzero(is_held)]
+        return [columns[i] for i in np.flatnonzero(is_held).tolist()]
 
     def nearest_row(self, tables: Tables) -> Bools:
         """Return the vertices that are nearest to a model."""
