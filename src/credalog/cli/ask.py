@@ -462,7 +462,7 @@ def _answer(
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         with arguments.clock.giving_up():
             _explain_vacuous(model, answers, arguments)
-        _tell_of_open_ends(answers)
+            _tell_of_open_ends(answers)
     if answers and not watch.is_interrupted:
         write_certificate(model, answers, arguments)
     if arguments.command != "decide":
