@@ -12,7 +12,11 @@ import pytest
 pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-SCRIPTS = sorted(path for path in BENCHMARKS.glob("*.py") if path.name not in {"pages.py", "attack.py"})
+SCRIPTS = sorted(
+    path
+    for path in BENCHMARKS.glob("*.py")
+    if path.name not in {"pages.py", "attack.py", "limit_networks.py", "limit_runs.py"}
+)
 
 
 def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
