@@ -19,7 +19,12 @@ from time import monotonic, sleep
 
 from limit_networks import Case
 
-__all__ = ["PROMPTLY", "Run", "interrupted", "timed", "words_of"]
+import credalog
+
+__all__ = ["BYTECODE", "PROMPTLY", "Run", "interrupted", "prepare", "timed", "words_of"]
+
+BYTECODE = "bytecode"
+"""The folder, beside those of the commands, for what Python has compiled."""
 
 POLL = 0.01
 """How often a command is asked whether it has ended."""
@@ -272,10 +277,30 @@ def _said(folder: Path, number: int) -> Path:
     return folder.parent / f"{folder.name}-said.{number}"
 
 
+def prepare(bytecode: Path) -> None:
+    """Compile the package as an installation does, whatever this environment keeps, and start it once."""
+    package = Path(credalog.__file__).parent
+    starter = f"import compileall; compileall.compile_dir({str(package)!r}, quiet=1)"
+    small = bytecode / "small.lcn"
+    bytecode.mkdir()
+    small.write_text("0.2 <= P(a | b) <= 0.3\n0.1 <= P(a or b) <= 0.9\n", encoding="utf-8")
+    asked = ("query", "P(a)"), ("map",), ("maxent",), ("explain", "P(a)"), ("check",)
+    commands = [["-m", "credalog", word, str(small), *words] for word, *words in asked]
+    for words in (["-c", starter], *commands):
+        subprocess.run([sys.executable, *words], env=_environment(bytecode), capture_output=True, check=True)
+
+
+def _environment(bytecode: Path) -> dict[str, str]:
+    """Return the environment of a command: its bytecode is kept, and one processor is its share."""
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    own = {"PYTHONPYCACHEPREFIX": str(bytecode), "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    return usual | own
+
+
 @contextmanager
 def _started(words: Sequence[str], folder: Path, by_processor: bool) -> Iterator[_Child]:
     starter = (BY_PROCESSOR if by_processor else "") + STARTER.format(words=list(words))
-    environment = {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    environment = _environment(folder.parent / BYTECODE)
     with open(_said(folder, 1), "wb") as out, open(_said(folder, 2), "wb") as error:
         process = subprocess.Popen([sys.executable, "-c", starter], stdout=out, stderr=error, env=environment)
         child = _Child(process, folder, by_processor)

@@ -35,7 +35,7 @@ from types import FrameType
 from typing import NoReturn
 
 from limit_networks import Case, cases, other_cases
-from limit_runs import PROMPTLY, Run, interrupted, timed, words_of
+from limit_runs import BYTECODE, PROMPTLY, Run, interrupted, prepare, timed, words_of
 from pages import add_data, command, finish, options_of
 
 import credalog
@@ -55,8 +55,9 @@ NEEDLESS, LEFT_OUT, NOT_RUN, ENDED = ".", "o", "?", "-"
 HEADER = """# Time limits
 
 Command: `{command}`. {jobs} at a time, {cores} cores, {machine}, Python {python}.
-Seconds from the start of the command to its end, Python's own start included{unit}. A limit of T is kept
-within 1.1 T + 1 s; what is not kept is **bold**, the seconds of the processor in brackets beside it.
+Seconds from the start of the command to its end, Python's own start included{unit}; the package is compiled
+to bytecode before, as an installation does. A limit of T is kept within 1.1 T + 1 s;
+what is not kept is **bold**, the seconds of the processor in brackets beside it.
 `Ctrl-C` is a limit of a minute with an interrupt after some seconds, drawn at random between {soon:g} and
 {late:g}: the seconds from there to the end, of which {promptly:g} is allowed, with the moment behind @.
 
@@ -286,6 +287,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _ended)
     before = newest_source()
     with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder) / BYTECODE)
         table = Table(list(rows_of(options, Path(folder))), options, Path(folder))
         if options.resume:
             table.resume()

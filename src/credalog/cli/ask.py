@@ -210,13 +210,14 @@ def _asked(
     jobs = 1 if getattr(arguments, "cluster", None) else jobs
     if jobs <= 1:
         for done, asked in enumerate(queries):
-            watch.begin(str(asked), _nothing_known(asked))
+            text = str(asked)
             found: Answer | CredalogError | None = None
             if not done or time_left(arguments) > 0.0:
+                watch.begin(text, _nothing_known(asked))
                 limits = effort(arguments, "method", left=len(queries) - done) | _helpers(arguments)
                 with arguments.clock.giving_up():
                     found = _tried(model, asked, limits, watch)
-            yield str(asked), _settled(found, asked, arguments, watch)
+            yield text, _settled(found, asked, arguments, watch, text=text)
     else:
         limits = effort(arguments, "method", left=-(-len(queries) // jobs))
         from joblib import Parallel, delayed
@@ -230,7 +231,9 @@ def _asked(
             for answer in answers:
                 yield str(left[0]), answer
                 del left[0]
-        yield from ((str(asked), _settled(None, asked, arguments, watch)) for asked in left)
+        for asked in left:
+            text = str(asked)
+            yield text, _settled(None, asked, arguments, watch, text=text)
 
 
 def _helpers(arguments: Namespace) -> dict[str, Any]:
@@ -243,7 +246,7 @@ def _helpers(arguments: Namespace) -> dict[str, Any]:
 
 
 def _settled(
-    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch
+    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch, *, text: str
 ) -> Answer | CredalogError:
     """Return an answer that was found, or what is known of a question for which there was no time."""
     if isinstance(found, CredalogError):
@@ -253,7 +256,7 @@ def _settled(
         return answer
     from credalog.methods.answer import Answer
 
-    nothing, is_under_way = _nothing_known(asked), watch.question == str(asked)
+    nothing, is_under_way = _nothing_known(asked), watch.question == text
     interval = watch.bounds if is_under_way else nothing
     status = Status.UNDECIDED if interval == nothing else Status.BOUNDED
     return Answer(asked, interval, status, "time was up", watch.seconds if is_under_way else 0.0)
