@@ -223,3 +223,20 @@ def test_a_walk_over_all_facts_ends_where_the_time_is_up(facts: Path):
     budget.stop()
     with pytest.raises(OutOfTime), spending(budget):
         named_in(theory)
+
+
+def test_no_question_is_begun_after_the_alarm_and_each_has_its_line(ask, facts: Path, monkeypatch):
+    def late(*_: object, **__: object) -> NoReturn:
+        clock_of[0].is_over = True
+        raise KeyboardInterrupt
+
+    clock_of = list[Clock]()
+    monkeypatch.setattr(Clock, "limit", lambda self, seconds: clock_of.append(self))
+    monkeypatch.setattr("credalog.lcn.LCN.marginals_at_once", late)
+    for begun in ("query", "propagate"):
+        monkeypatch.setattr(f"credalog.lcn.LCN.{begun}", lambda *_, **__: pytest.fail("it is begun"))
+    code, out, err = ask("marginals", str(facts), "--timeout", "9", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert len(found) == 60
+    assert {(one["lower"], one["upper"], one["status"]) for one in found} == {(0.0, 1.0, "UNDECIDED")}

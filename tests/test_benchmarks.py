@@ -17,6 +17,8 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
 import limits  # noqa: E402 -- benchmarks are scripts, and no package
+from limit_networks import Case  # noqa: E402
+from limit_runs import Run  # noqa: E402
 
 SCRIPTS = sorted(
     path
@@ -62,9 +64,9 @@ def test_one_row_in_sixty_of_crepo_is_a_run_that_says_so(shared_data: Path) -> N
 def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., limits.Table]:
     """Return what makes a table of two networks and three commands, whose runs take no time."""
 
-    def timed(words: Sequence[str], limit: float, _folder: Path, *, by_processor: bool) -> limits.Run:
+    def timed(words: Sequence[str], limit: float, _folder: Path, *, by_processor: bool) -> Run:
         seconds = 9.0 if words[0] == "map" else 0.5 if words[0] == "check" else limit
-        return limits.Run(seconds, seconds, 0, "", "", 1.1 * limit + 1.0, by_processor)
+        return Run(seconds, seconds, 0, "", "", 1.1 * limit + 1.0, by_processor)
 
     monkeypatch.setattr(limits, "timed", timed)
     monkeypatch.setattr(limits, "interrupted", lambda *_, **__: None)
@@ -80,7 +82,7 @@ def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., limi
             show=False,
             journal=tmp_path / "journal",
         )
-        networks = [limits.Case(name, "", "P(a)", ("a",)) for name in ("one", "two")]
+        networks = [Case(name, "", "P(a)", ("a",)) for name in ("one", "two")]
         rows = [
             limits.Row(1_001 * number + place, case, name, tmp_path / "case.lcn")
             for number, case in enumerate(networks)
@@ -145,8 +147,8 @@ def test_a_run_that_was_ended_goes_on_from_its_journal(table, tmp_path: Path) ->
     ],
 )
 def test_a_run_that_is_in_time_may_still_be_wrong(code: int | None, error: str, trouble: str) -> None:
-    run = limits.Run(1.0, 1.0, code, "", error, 2.1)
+    run = Run(1.0, 1.0, code, "", error, 2.1)
     assert run.trouble == trouble
     assert run.is_kept == (not trouble)
-    assert not limits.Run(3.0, 1.0, code, "", error, 2.1).is_kept, "the clock counts"
-    assert limits.Run(3.0, 1.0, code, "", error, 2.1, is_by_processor=True).is_kept == (not trouble)
+    assert not Run(3.0, 1.0, code, "", error, 2.1).is_kept, "the clock counts"
+    assert Run(3.0, 1.0, code, "", error, 2.1, is_by_processor=True).is_kept == (not trouble)

@@ -76,6 +76,9 @@ REASON_SECONDS = 4.0
 PROPAGATION_PART = 8
 """Under a limit for all marginals, one part in so many of the time goes into bounding all of them first."""
 
+TELLING = 6e-5
+"""The seconds that it takes to put one answer down."""
+
 STREAMED = 20_000
 """Answers about more variables are written one by one, and not collected first."""
 
@@ -212,7 +215,8 @@ def _asked(
         for done, asked in enumerate(queries):
             text = str(asked)
             found: Answer | CredalogError | None = None
-            if not done or time_left(arguments) > 0.0:
+            # The alarm rings once: nothing would end a question that is begun after it.
+            if not arguments.clock.is_over and (not done or time_left(arguments) > 0.0):
                 watch.begin(text, _nothing_known(asked))
                 limits = effort(arguments, "method", left=len(queries) - done) | _helpers(arguments)
                 with arguments.clock.giving_up():
@@ -278,13 +282,16 @@ def _all_asked(
     Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
     """
     watch.begin("all marginals")
+    if arguments.timeout is not None:
+        arguments.clock.reserved += min(TELLING * len(queries), arguments.timeout / 4)
     known: Mapping[Query, Answer] = {}
     bounds: Mapping[Query, Answer] = {}
     with arguments.clock.giving_up():
         known = model.marginals_at_once(**effort(arguments, "method", left=max(2 * len(queries), 1)))
     left = [asked for asked in queries if asked not in known]
-    with arguments.clock.giving_up():
-        bounds = _bounded_at_once(model, left, arguments) if left and arguments.timeout else {}
+    if left and arguments.timeout and not arguments.clock.is_over:
+        with arguments.clock.giving_up():
+            bounds = _bounded_at_once(model, left, arguments)
     others = _asked(model, left, arguments, watch)
     for asked in queries:
         question, answer = (str(asked), known[asked]) if asked in known else next(others)
