@@ -10,20 +10,33 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
 from math import inf
 from pathlib import Path
 from random import Random
 from time import sleep
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 from weakref import ref
 
 import pytest
 
+import credalog
+from credalog import Status
 from credalog.cli import clock as clocks
 from credalog.cli.clock import Clock, never_lost
 from credalog.grounding.fewer import named_in
+from credalog.grounding.network import Grounder
+from credalog.methods.answer import Answer, Options
+from credalog.methods.automatic import Engine
+from credalog.methods.lifted.answering import Lifted
+from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
+from credalog.numbers.interval import VACUOUS
+from credalog.questions import lifted as lifted_questions
+from credalog.questions.decide import INTERRUPTED, Decision, Relation, Verdict
+from credalog.questions.influence import finished
 from credalog.text.parse import read_file
 
 FACTS = """domain Person = 1..30
@@ -240,3 +253,76 @@ def test_no_question_is_begun_after_the_alarm_and_each_has_its_line(ask, facts: 
     found = json.loads(out)
     assert len(found) == 60
     assert {(one["lower"], one["upper"], one["status"]) for one in found} == {(0.0, 1.0, "UNDECIDED")}
+
+
+# ---- Ctrl-C in questions to a theory that is not grounded whole -------------------------------------------
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let the user stop the first search, of which the engine makes an interrupted answer; count them all."""
+    begun = list[str]()
+
+    def query(_: Engine, asked: Query, *__: object, **___: object) -> Answer:
+        begun.append(str(asked))
+        return Answer(asked, VACUOUS, Status.BOUNDED, "auto", 0.0, True)
+
+    def decide(*_: object, asked: Query, threshold: Fraction, relation: Any, **__: object) -> Decision:
+        begun.append(str(asked))
+        return Decision(asked, relation, threshold, Verdict.UNDECIDED, VACUOUS, INTERRUPTED, 0.0)
+
+    monkeypatch.setattr(Engine, "query", query)
+    monkeypatch.setattr("credalog.questions.decide.decide", decide)
+    return begun
+
+
+@pytest.fixture
+def around(facts: Path) -> tuple[Lifted, Query]:
+    """Return the facts as a theory, and a question."""
+    lcn = credalog.load(facts)
+    asked = lcn.question("P(Cough(1) or Cough(2))")
+    assert isinstance(asked, Query)
+    return Lifted(Grounder(read_file(facts))), asked
+
+
+def never() -> NoReturn:
+    pytest.fail("the whole network is asked")
+
+
+def test_ctrl_c_in_a_slice_is_the_end_of_the_question(around: tuple[Lifted, Query], stopped: list[str]):
+    assert lifted_questions.query(*around, Options(timeout=9.0), never).interrupted
+    assert len(stopped) == 1
+
+
+def test_ctrl_c_in_a_slice_is_the_end_of_a_decision(around: tuple[Lifted, Query], stopped: list[str]):
+    found = lifted_questions.decide(
+        *around, Fraction(1, 2), Options(timeout=9.0), relation=Relation.AT_LEAST, whole=never
+    )
+    assert (found.verdict, found.stage) == (Verdict.UNDECIDED, INTERRUPTED)
+    assert len(stopped) == 1
+
+
+def test_ctrl_c_in_a_slice_is_the_end_of_an_explanation(around: tuple[Lifted, Query], stopped: list[str]):
+    found = lifted_questions.explain(*around, Options(timeout=9.0))
+    assert found.is_interrupted
+    assert found.answer.interrupted
+    assert len(stopped) == 1
+
+
+def test_ctrl_c_between_sentences_keeps_what_was_explained(
+    around: tuple[Lifted, Query], monkeypatch: pytest.MonkeyPatch
+):
+    answer = Answer(around[1], VACUOUS, Status.BOUNDED, "lifted", 0.0, tried=("a slice of 8 atoms",))
+    begun = list[bool]()
+
+    def without(*_: object) -> Answer:
+        begun.append(len(begun) == 2)
+        return finished(replace(answer, interrupted=begun[-1]))
+
+    monkeypatch.setattr(Lifted, "query", lambda *_: answer)
+    monkeypatch.setattr(lifted_questions, "_without", without)
+    found = lifted_questions.explain(*around, Options(timeout=9.0))
+    assert found.is_interrupted
+    assert len(found.influences) == 2
+    assert begun == [False, False, True], "nothing is begun after Ctrl-C"
+    assert found.untried
