@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -113,9 +114,43 @@ def test_impossible_certain_and_rare_causes_do_not_lead_it_astray(seed: int) -> 
 def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = _draw_extreme(rng)
-    credal, asked = _asked(network, _random_query(rng, network, 4))
-    if asked.target in asked.observed:
-        return
+    query = _random_query(rng, network, 4)
+    credal, asked = _asked(network, query)
+    if asked.target not in asked.observed:
+        _require_slopes(rng, credal, asked)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_slopes_that_nearly_cancel_lie_above_what_is_said_of_them(seed: int) -> None:
+    """In a widened network with loops, contexts of either sign are added up around a centre (proof 33)."""
+    rng = np.random.default_rng(seed)
+    network = _draw_widened(rng)
+    variables = network.variables
+    first, *others = (variables[i] for i in rng.permutation(len(variables))[:3])
+    query = Query(first.is_("s0"), conjunction(x.is_("s1") for x in others))
+    _require_slopes(rng, *_asked(network, query))
+
+
+def _draw_widened(rng: np.random.Generator) -> Network:
+    """Draw six variables of two or three values with up to three parents, every probability widened."""
+    sizes = [int(n) for n in rng.integers(2, 4, size=6)]
+    variables = tuple(Variable(f"X{i}", tuple(f"s{k}" for k in range(n))) for i, n in enumerate(sizes))
+    parents = [sorted(int(p) for p in rng.permutation(i)[: rng.integers(1, 4)]) for i in range(6)]
+    by = Fraction(1, int(rng.choice([10, 50, 1000])))
+    sentences = []
+    for x, size in enumerate(sizes):
+        for states in np.ndindex(*(sizes[p] for p in parents[x])):
+            given = conjunction(variables[p].is_(f"s{s}") for p, s in zip(parents[x], states, strict=True))
+            weights = [Fraction(int(n)) for n in rng.integers(1, 9, size=size)]
+            for k, weight in enumerate(weights):
+                p = weight / sum(weights)
+                low, high = max(p - by, Fraction(0)), min(p + by, Fraction(1))
+                sentences.append(Sentence.of(variables[x].is_(f"s{k}"), low, high, given=given))
+    return Network(variables, tuple(sentences))
+
+
+def _require_slopes(rng: np.random.Generator, credal: CredalNetwork, asked: Question) -> None:
+    """Compare what is said of slopes with the differences of G at models, world by world."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     order = clusters(relevant.parents, asked.observed, credal.sizes)
     layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
@@ -123,7 +158,10 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
     # Two nodes at once: all models, and one alone.
     points = {x: _inside(rng, *box) for x, box in whole.items()}
     boxes = {x: (np.stack([low, points[x]]), np.stack([high, points[x]])) for x, (low, high) in whole.items()}
-    trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
+    event = np.array(asked.event, dtype=np.float64)
+    # At the posterior of a model what speaks for the event and against it is as much.
+    mass = _score(layout, points, np.ones_like(event), 0.0)
+    trial = _score(layout, points, event, 0.0) / mass if mass > 0.0 else float(rng.random())
     passed = upward(layout, boxes, event, trial, Budget.of())
     least = slopes(layout, boxes, passed, Budget.of()).advantage
     for node, theta in [
@@ -160,6 +198,26 @@ def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, tria
         factors = (t[(*(world[p] for p in layout.parents[x]), world[x])] for x, t in theta.items())
         total += prod(factors) * (event[world[layout.target]] - trial)
     return total
+
+
+def test_a_chain_of_weak_links_decides_what_its_last_one_does() -> None:
+    """Each makes the next likelier: P(a | e) grows with P(e | d), falls with P(e | not d) (proof 33)."""
+    links = "".join(
+        f"0.55 <= P({y} | {x}) <= 0.65\n0.35 <= P({y} | !{x}) <= 0.45\n" for x, y in pairwise("abcde")
+    )
+    network = parse(f"P(a) = 0.5\n{links}").ground()
+    credal, asked = _asked(network, Query(Is(Variable("a")), Is(Variable("e"))))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    boxes = {x: tuple(end[None] for end in credal.ranges(x, asked.observed)) for x in layout.parents}
+    event = np.array(asked.event, dtype=np.float64)
+    passed = upward(layout, boxes, event, 0.5, Budget.of())
+    least = slopes(layout, boxes, passed, Budget.of()).advantage
+    (last,) = asked.observed
+    state = asked.observed[last]
+    grows = least[last][0, :, state, 1 - state] > 0.0
+    falls = least[last][0, :, 1 - state, state] > 0.0
+    # Of the two values of d one is likelier given a.
+    assert sorted(zip(grows, falls, strict=True)) == [(False, True), (True, False)]
 
 
 def _proved_from_afar(network: Network, query: Query, end: End, tolerance: float) -> float:

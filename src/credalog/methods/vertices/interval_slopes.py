@@ -333,13 +333,14 @@ class _Weights:
         met, box = self._others(step, m), _box(layout, x, self._boxes[x], step.scope)
         error = relative_error(OPERATIONS * layout.sizes[x] + 2 * len(step.entering))
         whole = _Factor(*_times_plain(met, box), error)
-        mixed: _Factor | None = None
-        found = dict[tuple[int, ...], Ends]()
-        for kept in layout.sums[m]:
-            if x not in kept:
-                mixed = mixed or _mixed(box, met, error)
-            low, high = self.weighed(step, kept, whole if x in kept else mixed or whole)
-            found[kept] = (np.maximum(low, 0.0) if m in self._passed.asking else low), high
+        first, *rest = layout.sums[m]
+        found = {first: self.weighed(step, first, whole)}
+        mixed = whole if all(x in kept for kept in rest) else _mixed(box, met, error)
+        for kept in rest:
+            around = self._around_centre(step, kept, whole if x in kept else mixed)
+            found[kept] = _common(around, _summed_over(found[first], first, kept))
+        if m in self._passed.asking:
+            return {kept: (np.maximum(low, 0.0), high) for kept, (low, high) in found.items()}
         return found
 
     def _others(self, step: Step, m: int) -> Ends:
@@ -365,35 +366,48 @@ class _Weights:
 
         The last axis of the factor stays where the step's variable is kept, and has length one otherwise.
         """
-        least, most = self.of(step.variable)
-        gone = tuple(i for i, y in enumerate(step.scope[:-1], start=1) if y not in kept)
-        terms = prod(least.shape[i] for i in gone)
-        factor = replace(factor, error=factor.error + relative_error(OPERATIONS + terms))
-        product = _times((least[..., None], most[..., None]), factor.ends)
-        found = _added(product, gone, factor.error, _magnitude(product))
-        if terms > 1:
-            found = _common(found, self._around_centre(step, kept, factor, gone))
-        here = [y for y in step.scope if y in kept]
-        order = (0, *(here.index(y) + 1 for y in kept))
-        if step.variable not in kept:
-            found = found[0][..., 0], found[1][..., 0]
-        return found[0].transpose(order), found[1].transpose(order)
+        least, most = (ends[..., None] for ends in self.of(step.variable))
+        gone = _gone(step, kept)
+        product = _times((least, most), factor.ends)
+        error = factor.error + relative_error(OPERATIONS + prod(least.shape[i] for i in gone))
+        found = _ordered(step, kept, _added(product, gone, error, _magnitude(product)))
+        return _common(found, self._around_centre(step, kept, factor)) if gone else found
 
-    def _around_centre(
-        self, step: Step, kept: tuple[int, ...], factor: _Factor, gone: tuple[int, ...]
-    ) -> Ends:
+    def _around_centre(self, step: Step, kept: tuple[int, ...], factor: _Factor) -> Ends:
         """Sum slopes times what a factor is away from a centre, and add the centre times their sum."""
         least, most = (ends[..., None] for ends in self.of(step.variable))
+        gone = _gone(step, kept)
         centre = _centre(most - least, (factor.low + factor.high) / 2.0, gone)
         whole = np.expand_dims(centre, gone)
         apart = _times((least, most), (factor.low - whole, factor.high - whole))
         magnitude = _magnitude((least, most)) * (_magnitude(factor.ends) + np.abs(whole))
-        low, high = _added(apart, gone, factor.error, magnitude)
-        rest = tuple(y for y in step.scope[:-1] if y in kept)
-        total = self._sums[step.variable][rest]
+        error = factor.error + relative_error(OPERATIONS + prod(least.shape[i] for i in gone))
+        low, high = _added(apart, gone, error, magnitude)
+        total = self._sums[step.variable][tuple(y for y in step.scope[:-1] if y in kept)]
         more = _times((total[0][..., None], total[1][..., None]), (centre, centre))
-        slack = factor.error * (_magnitude(more) + _magnitude((low, high))) + VANISHING
-        return low + more[0] - slack, high + more[1] + slack
+        slack = error * (_magnitude(more) + _magnitude((low, high))) + VANISHING
+        return _ordered(step, kept, (low + more[0] - slack, high + more[1] + slack))
+
+
+def _gone(step: Step, kept: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes of a step's message that are not kept; the first is that of the nodes."""
+    return tuple(i for i, y in enumerate(step.scope[:-1], start=1) if y not in kept)
+
+
+def _ordered(step: Step, kept: tuple[int, ...], ends: Ends) -> Ends:
+    """Put the axes that are left of a step into an order; the last one goes if it is not kept."""
+    if step.variable not in kept:
+        ends = ends[0][..., 0], ends[1][..., 0]
+    here = [y for y in step.scope if y in kept]
+    order = (0, *(here.index(y) + 1 for y in kept))
+    return ends[0].transpose(order), ends[1].transpose(order)
+
+
+def _summed_over(ends: Ends, scope: tuple[int, ...], kept: tuple[int, ...]) -> Ends:
+    """Sum over the axes of a scope that are not kept."""
+    gone = tuple(i for i, y in enumerate(scope, start=1) if y not in kept)
+    terms = prod(ends[0].shape[i] for i in gone)
+    return _added(ends, gone, relative_error(OPERATIONS + terms), _magnitude(ends))
 
 
 def _mixed(box: Ends, met: Ends, error: float) -> _Factor:
