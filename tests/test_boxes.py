@@ -14,9 +14,9 @@ from credalog import parse
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
 from credalog.methods.vertices.ascent import Climber, climb
-from credalog.methods.vertices.boxes import Closing, _parts
+from credalog.methods.vertices.boxes import Closing, _gains, _parts, _where
 from credalog.methods.vertices.elimination import clusters
-from credalog.methods.vertices.interval_slopes import Layout, slopes, upward
+from credalog.methods.vertices.interval_slopes import Layout, slopes, slopes_on_the_way, upward
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
@@ -200,6 +200,38 @@ def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, tria
     return total
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_no_model_gains_more_than_its_families_one_after_the_other(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = _draw_widened(rng)
+    first, *others = (network.variables[i] for i in rng.permutation(6)[:3])
+    credal, asked = _asked(network, Query(first.is_("s0"), conjunction(x.is_("s1") for x in others)))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    event, trial = np.array(asked.event, dtype=np.float64), float(rng.random())
+    boxes = _one_node(credal, asked, layout)
+    model = {x: _inside(rng, low[0], high[0])[None] for x, (low, high) in boxes.items()}
+    stays = {x: rng.random(low.shape[:-1]) < 0.6 for x, (low, _) in boxes.items()}
+    tables = {x: _where(stays[x], (model[x], model[x]), boxes[x]) for x in boxes}
+    passed, staying = (upward(layout, b, event, trial, Budget.of()) for b in (boxes, tables))
+    advantage = slopes_on_the_way(layout, tables, staying, passed, Budget.of())
+    gains = {x: np.where(stays[x], _gains(model[x], boxes[x], advantage[x]).sum(axis=-1), 0.0) for x in boxes}
+    for _ in range(20):
+        theta = {
+            x: filled(low[0], high[0], rng.normal(size=low[0].shape)) for x, (low, high) in boxes.items()
+        }
+        stayed = {x: np.where(stays[x][0][..., None], model[x][0], theta[x]) for x in theta}
+        gained = _score(layout, theta, event, trial) - _score(layout, stayed, event, trial)
+        assert gained <= sum(float(gain.sum()) for gain in gains.values()) + 1e-12
+
+
+def _one_node(
+    credal: CredalNetwork, asked: Question, layout: Layout
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Return all models as the only node."""
+    ranges = {x: credal.ranges(x, asked.observed) for x in layout.parents}
+    return {x: (low[None], high[None]) for x, (low, high) in ranges.items()}
+
+
 def test_a_chain_of_weak_links_decides_what_its_last_one_does() -> None:
     """Each makes the next likelier: P(a | e) grows with P(e | d), falls with P(e | not d) (proof 33)."""
     links = "".join(
@@ -208,7 +240,7 @@ def test_a_chain_of_weak_links_decides_what_its_last_one_does() -> None:
     network = parse(f"P(a) = 0.5\n{links}").ground()
     credal, asked = _asked(network, Query(Is(Variable("a")), Is(Variable("e"))))
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
-    boxes = {x: tuple(end[None] for end in credal.ranges(x, asked.observed)) for x in layout.parents}
+    boxes = _one_node(credal, asked, layout)
     event = np.array(asked.event, dtype=np.float64)
     passed = upward(layout, boxes, event, 0.5, Budget.of())
     least = slopes(layout, boxes, passed, Budget.of()).advantage

@@ -33,7 +33,19 @@ from credalog.tables.elimination import Potential, combined
 from credalog.tables.interval_sets import greatest_sum
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["NODES", "Boxes", "Ends", "Layout", "Nodes", "Slopes", "Upward", "at_nodes", "slopes", "upward"]
+__all__ = [
+    "NODES",
+    "Boxes",
+    "Ends",
+    "Layout",
+    "Nodes",
+    "Slopes",
+    "Upward",
+    "at_nodes",
+    "slopes",
+    "slopes_on_the_way",
+    "upward",
+]
 
 Ends: TypeAlias = tuple[Array, Array]
 """The least and the greatest values of a table."""
@@ -250,6 +262,22 @@ def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> Slop
     return Slopes(advantage, loss)
 
 
+def slopes_on_the_way(
+    layout: Layout, boxes: Boxes, passed: Upward, before: Upward, budget: Budget
+) -> dict[int, Array]:
+    """Compare values where the families that go before theirs are as in `before`, others as in `passed`.
+
+    Before a family go those whose messages reach it, and those of messages that enter a step ahead of its own
+    (proof 33). `boxes` are the tables of `passed`.
+    """
+    weights = _Weights(layout, boxes, passed, budget, before)
+    found = {x: _compared(layout, step, weights, before) for step in layout.steps for x in [step.variable]}
+    for x, state in layout.observed.items():
+        if x in layout.parents:
+            found[x] = _of_observed(weights.of(x), boxes[x][0].shape[-1], state)
+    return found
+
+
 def _of_observed(weight: Ends, size: int, state: int) -> Array:
     """Compare the values of an observed variable: only one of them counts at all."""
     found = np.zeros((*weight[0].shape, size, size))
@@ -313,8 +341,11 @@ class _Weights:
     centre counts (proof 33).
     """
 
-    def __init__(self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> None:
+    def __init__(
+        self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget, before: Upward | None = None
+    ) -> None:
         self._layout, self._boxes, self._passed = layout, boxes, passed
+        self._before = before or passed
         last = layout.steps[-1].variable
         ones = np.ones(len(passed.messages[last][0]))
         self._sums: dict[int, dict[tuple[int, ...], Ends]] = {last: {(): (ones, ones)}}
@@ -345,21 +376,21 @@ class _Weights:
 
     def _others(self, step: Step, m: int) -> Ends:
         """Multiply all that meets a message at a step but the step's own table."""
-        layout, passed = self._layout, self._passed
-        plain = [o for o in step.entering if o != m and o not in passed.asking]
-        stretched = [_stretched(layout, other, passed.messages, step.scope) for other in plain]
-        product = reduce(_times_plain, stretched, (np.ones([1] * (len(step.scope) + 1)),) * 2)
+        passed = self._passed
+        met = {o: self._stretched(step, o, m) for o in step.entering if o != m}
+        plain = [ends for o, ends in met.items() if o not in passed.asking]
+        product = reduce(_times_plain, plain, (np.ones([1] * (len(step.scope) + 1)),) * 2)
         if m in passed.asking or step.variable not in passed.asking:
             return product
-        return _times_plain(self._signed(step), product)
+        # What brings the query into a step.
+        signed = next((ends for o, ends in met.items() if o in passed.asking), passed.score)
+        return _times_plain(signed, product)
 
-    def _signed(self, step: Step) -> Ends:
-        """Return what brings the query into a step."""
-        passed = self._passed
-        signed = next((m for m in step.entering if m in passed.asking), None)
-        if signed is None:
-            return passed.score
-        return _stretched(self._layout, signed, passed.messages, step.scope)
+    def _stretched(self, step: Step, other: int, m: int) -> Ends:
+        """Return a message that enters a step beside another, as it is before that one or after it."""
+        is_ahead = step.entering.index(other) < step.entering.index(m)
+        messages = (self._before if is_ahead else self._passed).messages
+        return _stretched(self._layout, other, messages, step.scope)
 
     def weighed(self, step: Step, kept: tuple[int, ...], factor: _Factor) -> Ends:
         """Sum slopes times a factor over all axes of a step's message that are not kept, and order the rest.
