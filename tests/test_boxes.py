@@ -14,7 +14,7 @@ from credalog import parse
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
 from credalog.methods.vertices.ascent import Climber, climb
-from credalog.methods.vertices.boxes import Closing, _gains, _parts, _where
+from credalog.methods.vertices.boxes import Closing, _gains, _parts
 from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.interval_slopes import Layout, slopes, slopes_on_the_way, upward
 from credalog.network.formulas import Is, Variable, conjunction
@@ -211,7 +211,10 @@ def test_no_model_gains_more_than_its_families_one_after_the_other(seed: int) ->
     boxes = _one_node(credal, asked, layout)
     model = {x: _inside(rng, low[0], high[0])[None] for x, (low, high) in boxes.items()}
     stays = {x: rng.random(low.shape[:-1]) < 0.6 for x, (low, _) in boxes.items()}
-    tables = {x: _where(stays[x], (model[x], model[x]), boxes[x]) for x in boxes}
+    tables = {
+        x: (np.where(stays[x][..., None], model[x], low), np.where(stays[x][..., None], model[x], high))
+        for x, (low, high) in boxes.items()
+    }
     passed, staying = (upward(layout, b, event, trial, Budget.of()) for b in (boxes, tables))
     advantage = slopes_on_the_way(layout, tables, staying, passed, Budget.of())
     gains = {x: np.where(stays[x], _gains(model[x], boxes[x], advantage[x]).sum(axis=-1), 0.0) for x in boxes}
