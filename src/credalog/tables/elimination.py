@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
 from math import frexp, prod
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,28 +92,30 @@ def _stretched(potential: Potential[V], scope: tuple[V, ...]) -> NDArray[Any]:
     own, values = potential
     if own == scope:
         return values
-    order, places = _axes(own, scope)
-    shape = [1] * len(scope)
-    for size, place in zip(values.shape, places, strict=True):
-        shape[place] = size
-    return values.transpose(order).reshape(shape)
+    order, index = _axes(own, scope)
+    return values[index] if order is None else values.transpose(order)[index]
+
+
+Index: TypeAlias = tuple[slice | None, ...]
 
 
 @lru_cache(maxsize=AXES_KEPT)
-def _axes(own: tuple[Hashable, ...], scope: tuple[Hashable, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the order of a table's axes in a scope, and the place of each of them there."""
+def _axes(own: tuple[Hashable, ...], scope: tuple[Hashable, ...]) -> tuple[tuple[int, ...] | None, Index]:
+    """Return the order of a table's axes in a scope, None where it is theirs, and where axes are missing."""
     place = {x: axis for axis, x in enumerate(scope)}
-    places = tuple(place[x] for x in own)
-    return tuple(sorted(range(len(own)), key=places.__getitem__)), places
+    order = tuple(sorted(range(len(own)), key=[place[x] for x in own].__getitem__))
+    index = tuple(slice(None) if x in own else None for x in scope)
+    return None if order == tuple(range(len(own))) else order, index
 
 
 def _scaled_product(
     potentials: Iterable[Potential[V]], scope: tuple[V, ...]
 ) -> tuple[int, NDArray[np.float64]]:
     """Multiply potentials; return n and the table, divided by 2**n."""
-    exponent, result = 0, np.ones([1] * len(scope))
-    for potential in potentials:
-        shift, result = _scaled(result * _stretched(potential, scope))
+    stretched = [_stretched(potential, scope) for potential in potentials]
+    exponent, result = _scaled(stretched[0] if stretched else np.ones([1] * len(scope)))
+    for values in stretched[1:]:
+        shift, result = _scaled(result * values)
         exponent += shift
     return exponent, result
 
@@ -143,7 +145,7 @@ def eliminate(
 
 def _scaled(values: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
     """Divide a table by the power of two that brings its greatest entry near one: nothing is rounded."""
-    exponent = frexp(float(values.max(initial=0.0)))[1]
+    exponent = frexp(float(np.maximum.reduce(values, axis=None, initial=0.0)))[1]
     return exponent, np.ldexp(values, -exponent)
 
 
