@@ -69,7 +69,12 @@ class Step(NamedTuple, Generic[V]):
     @property
     def rest(self) -> tuple[V, ...]:
         """Return the scope of the result."""
-        return tuple(x for x in self.scope if x != self.variable)
+        return self.scope[: self.axis] + self.scope[self.axis + 1 :]
+
+    @property
+    def axis(self) -> int:
+        """Return the place of the variable that goes."""
+        return self.scope.index(self.variable)
 
 
 def restricted(potential: Potential[V], observed: Mapping[V, int]) -> Potential[V]:
@@ -138,7 +143,7 @@ def eliminate(
             budget.require_time()
         shift, product = _scaled_product([left.pop(i) for i in step.entering], step.scope)
         exponent += shift
-        left[number] = Potential(step.rest, marginalize.reduce(product, axis=step.scope.index(step.variable)))
+        left[number] = Potential(step.rest, marginalize.reduce(product, axis=step.axis))
     shift, result = _scaled_product(left.values(), tuple(keep))
     return result, exponent + shift
 
@@ -146,7 +151,7 @@ def eliminate(
 def _scaled(values: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
     """Divide a table by the power of two that brings its greatest entry near one: nothing is rounded."""
     exponent = frexp(float(np.maximum.reduce(values, axis=None, initial=0.0)))[1]
-    return exponent, np.ldexp(values, -exponent)
+    return exponent, np.ldexp(values, -exponent) if exponent else values
 
 
 def planned(

@@ -25,7 +25,7 @@ FEW = 8
 """So many values are compared with each other faster than they are sorted."""
 
 SMALL, ENDS_KEPT = 64, 1 << 12
-"""Of tables with so few cells, so many are remembered with their ends: every question is about the same ones."""
+"""Of tables with so few cells so many are remembered with their ends: many questions are about the same."""
 
 Ends: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
 """What the bounds of two values leave to either of them."""
@@ -62,7 +62,7 @@ def filled(least: Array, most: Array, score: Array) -> Array:
 
 
 def _filled_pair(least: Array, most: Array, score: Array) -> Array:
-    """Return the distributions of greatest score over two values: what is free goes to the better one first."""
+    """Return the distributions of greatest score over two values: the better one has what it can."""
     first, second = _small(_either_first, least, most)
     return np.where((score[..., 1] > score[..., 0])[..., None], second, first)
 
@@ -101,7 +101,7 @@ def greatest_sum(least: Array, most: Array, score: Array) -> Array:
 
 
 def _either_end(least: Array, most: Array) -> tuple[Array, Array]:
-    """Return the distributions in which the first of two values is greatest, and the second: ends reach out."""
+    """Return the distributions in which the first of two values is greatest, and the second."""
     found = np.empty_like(least), np.empty_like(least)
     for better, theta in enumerate(found):
         worse = 1 - better

@@ -98,7 +98,7 @@ class Product:
                 values, exponent = before.messages[number], before.exponents[number]
             else:
                 product = combined([left[i] for i in step.entering], step.scope)
-                values, exponent = _scaled(np.add.reduce(product, axis=step.scope.index(step.variable)))
+                values, exponent = _scaled(np.add.reduce(product, axis=step.axis))
             exponents.append(exponent)
             left.append(Potential(step.rest, values))
         if contents:
@@ -123,7 +123,7 @@ def _contents(tables: Sequence[Array]) -> tuple[bytes, ...]:
 def _scaled(values: Array) -> tuple[Array, int]:
     """Divide a table by the power of two that brings its greatest entry near one; return that power too."""
     exponent = frexp(float(np.maximum.reduce(np.abs(values), axis=None, initial=0.0)))[1]
-    return np.ldexp(values, -exponent), exponent
+    return np.ldexp(values, -exponent) if exponent else values, exponent
 
 
 def _onto(table: Potential[int], factors: Sequence[Potential[int]], scope: tuple[int, ...]) -> Array:
