@@ -56,6 +56,25 @@ def test_what_is_left_and_all_slopes_are_those_of_all_worlds(seed: int, kept: tu
         assert slope * scale == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_tables_that_move_one_after_the_other_send_what_they_send_at_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scopes, kept = _scopes(rng), (2,)
+    tables, weights = [rng.normal(size=[SIZES[x] for x in scope]) for scope in scopes], rng.normal(size=2)
+    moving = Product.of(scopes, SIZES, keep=kept)
+    for _ in range(8):
+        for i in rng.permutation(len(tables))[: rng.integers(0, 3)]:
+            tables[i] = rng.normal(size=tables[i].shape)
+        if rng.random() < 0.3:
+            # The same array with other numbers is another table.
+            tables[-1][0] += 1.0
+        at_once = Product.of(scopes, SIZES, keep=kept)
+        assert np.array_equal(moving.left(tables, Budget.of())[0], at_once.left(tables, Budget.of())[0])
+        fresh = Product.of(scopes, SIZES, keep=kept).slopes(tables, weights, Budget.of())
+        for slope, expected in zip(moving.slopes(tables, weights, Budget.of()), fresh, strict=True):
+            assert np.array_equal(slope, expected)
+
+
 def test_rare_products_do_not_vanish() -> None:
     # A chain of forty tables of 1e-20: the product is some 1e-820.
     scopes = [(0,), *((x, x + 1) for x in range(40))]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ __all__ = ["Meaning", "Remembered", "meaning"]
 
 MOST_ANSWERS, MOST_WITNESSED = 4096, 64
 """So many answers are kept, and so many with the models that attain their ends."""
+
+MEANINGS_KEPT = 4
+"""A question is looked for before it is answered, and kept thereafter: its meaning is found once."""
 
 MOST_WORLDS = 1 << 10
 """Questions about more worlds than these are compared with no others."""
@@ -81,6 +85,7 @@ class _Kept(NamedTuple):
     is_opposite: bool
 
 
+@lru_cache(maxsize=MEANINGS_KEPT)
 def meaning(asked: Question) -> tuple[Meaning, bool] | None:
     """Return what a question means, and whether its claim is the opposite of the one that is named."""
     if not isinstance(asked, Query):

@@ -232,10 +232,8 @@ class CredalNetwork:
     def with_indicator(self, formula: Formula) -> CredalNetwork:
         """Add a two-valued variable that is true exactly where the formula is."""
         mentioned = scope(formula)
-        polytopes = {
-            tuple(int(state) for state in states): _CERTAIN[bool(holds)]
-            for states, holds in np.ndenumerate(truth_table(formula, mentioned))
-        }
+        truth = truth_table(formula, mentioned)
+        polytopes = {states: _CERTAIN[bool(holds)] for states, holds in np.ndenumerate(truth)}
         variables = (*self.network.variables, Variable(f"indicator {len(self.sizes)}"))
         extended = CredalNetwork(
             Network(variables, self.network.sentences),
@@ -245,7 +243,7 @@ class CredalNetwork:
             self.indicators + 1,
             self,
         )
-        holds = truth_table(formula, mentioned).astype(np.float64)
+        holds = truth.astype(np.float64)
         # What is known of all others need not be found out once more.
         vars(extended)["points"] = (*self.points, np.stack([1.0 - holds, holds], axis=-1))
         vars(extended)["number"] = {**self.number, variables[-1]: len(self.sizes)}

@@ -71,7 +71,12 @@ class Step(NamedTuple, Generic[V]):
     @property
     def rest(self) -> tuple[V, ...]:
         """Return the scope of the result."""
-        return tuple(x for x in self.scope if x != self.variable)
+        return self.scope[: self.axis] + self.scope[self.axis + 1 :]
+
+    @property
+    def axis(self) -> int:
+        """Return the place of the variable that goes."""
+        return self.scope.index(self.variable)
 
 
 def restricted(potential: Potential[V], observed: Mapping[V, int]) -> Potential[V]:
@@ -94,28 +99,30 @@ def _stretched(potential: Potential[V], scope: tuple[V, ...]) -> NDArray[Any]:
     own, values = potential
     if own == scope:
         return values
-    order, places = _axes(own, scope)
-    shape = [1] * len(scope)
-    for size, place in zip(values.shape, places, strict=True):
-        shape[place] = size
-    return values.transpose(order).reshape(shape)
+    order, index = _axes(own, scope)
+    return values[index] if order is None else values.transpose(order)[index]
+
+
+Index: TypeAlias = tuple[slice | None, ...]
 
 
 @lru_cache(maxsize=AXES_KEPT)
-def _axes(own: tuple[Hashable, ...], scope: tuple[Hashable, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the order of a table's axes in a scope, and the place of each of them there."""
+def _axes(own: tuple[Hashable, ...], scope: tuple[Hashable, ...]) -> tuple[tuple[int, ...] | None, Index]:
+    """Return the order of a table's axes in a scope, None where it is theirs, and where axes are missing."""
     place = {x: axis for axis, x in enumerate(scope)}
-    places = tuple(place[x] for x in own)
-    return tuple(sorted(range(len(own)), key=places.__getitem__)), places
+    order = tuple(sorted(range(len(own)), key=[place[x] for x in own].__getitem__))
+    index = tuple(slice(None) if x in own else None for x in scope)
+    return None if order == tuple(range(len(own))) else order, index
 
 
 def _scaled_product(
     potentials: Iterable[Potential[V]], scope: tuple[V, ...]
 ) -> tuple[int, NDArray[np.float64]]:
     """Multiply potentials; return n and the table, divided by 2**n."""
-    exponent, result = 0, np.ones([1] * len(scope))
-    for potential in potentials:
-        shift, result = _scaled(result * _stretched(potential, scope))
+    stretched = [_stretched(potential, scope) for potential in potentials]
+    exponent, result = _scaled(stretched[0] if stretched else np.ones([1] * len(scope)))
+    for values in stretched[1:]:
+        shift, result = _scaled(result * values)
         exponent += shift
     return exponent, result
 
@@ -138,15 +145,15 @@ def eliminate(
             budget.require_time()
         shift, product = _scaled_product([left.pop(i) for i in step.entering], step.scope)
         exponent += shift
-        left[number] = Potential(step.rest, marginalize.reduce(product, axis=step.scope.index(step.variable)))
+        left[number] = Potential(step.rest, marginalize.reduce(product, axis=step.axis))
     shift, result = _scaled_product(left.values(), tuple(keep))
     return result, exponent + shift
 
 
 def _scaled(values: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
     """Divide a table by the power of two that brings its greatest entry near one: nothing is rounded."""
-    exponent = frexp(float(values.max(initial=0.0)))[1]
-    return exponent, np.ldexp(values, -exponent)
+    exponent = frexp(float(np.maximum.reduce(values, axis=None, initial=0.0)))[1]
+    return exponent, np.ldexp(values, -exponent) if exponent else values
 
 
 def planned(

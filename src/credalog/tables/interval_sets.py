@@ -6,11 +6,12 @@ form: all values but one are at an end of their interval (de Campos, Huete and M
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, combinations, islice
 from math import lcm
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,12 @@ __all__ = ["filled", "greatest_sum", "interval_centre", "interval_vertices"]
 
 FEW = 8
 """So many values are compared with each other faster than they are sorted."""
+
+SMALL, ENDS_KEPT = 64, 1 << 12
+"""Of tables with so few cells so many are remembered with their ends: many questions are about the same."""
+
+Ends: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
+"""What the bounds of two values leave to either of them."""
 
 
 def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
@@ -37,9 +44,9 @@ def filled(least: Array, most: Array, score: Array) -> Array:
 
     The last axis runs over the values; the others are stretched where one array lacks them.
     """
+    if least.shape[-1] == most.shape[-1] == score.shape[-1] == 2:
+        return _filled_pair(least, most, score)
     shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
-    if shape[-1] == 2 and score.shape[-1] == 2:
-        return _filled_pair(least, most, score, shape)
     # A score that is the same for all values still has to give an order of all of them.
     whole = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
     if 2 < shape[-1] <= FEW:
@@ -54,23 +61,26 @@ def filled(least: Array, most: Array, score: Array) -> Array:
     return theta + least
 
 
-def _filled_pair(least: Array, most: Array, score: Array, shape: tuple[int, ...]) -> Array:
-    """Return the distributions of greatest score over two values: what is free goes to the better one first.
+def _filled_pair(least: Array, most: Array, score: Array) -> Array:
+    """Return the distributions of greatest score over two values: the better one has what it can."""
+    first, second = _small(_either_first, least, most)
+    return np.where((score[..., 1] > score[..., 0])[..., None], second, first)
+
+
+def _either_first(least: Array, most: Array) -> tuple[Array, Array]:
+    """Return the distributions in which the first of two values has what it can, and the second.
 
     The numbers are those of the general case, operation by operation.
     """
-    free = np.maximum(1.0 - least.sum(axis=-1), 0.0)
     room = most - least
-    prefers = score[..., 1] > score[..., 0]
-    better = np.where(prefers, room[..., 1], room[..., 0])
-    worse = np.where(prefers, room[..., 0], room[..., 1])
-    first = np.clip(free, 0.0, better)
+    free = np.maximum(1.0 - (least[..., 0] + least[..., 1]), 0.0)
     # The general case subtracts what was given before, as a sum of two minus the second.
-    second = np.clip(free - ((better + worse) - worse), 0.0, worse)
-    theta = np.empty(shape)
-    theta[..., 0] = np.where(prefers, second, first)
-    theta[..., 1] = np.where(prefers, first, second)
-    return theta + least
+    both, found = room[..., 0] + room[..., 1], (np.empty_like(room), np.empty_like(room))
+    for better, theta in enumerate(found):
+        worse = 1 - better
+        theta[..., better] = np.clip(free, 0.0, room[..., better])
+        theta[..., worse] = np.clip(free - (both - room[..., worse]), 0.0, room[..., worse])
+    return found[0] + least, found[1] + least
 
 
 def greatest_sum(least: Array, most: Array, score: Array) -> Array:
@@ -78,19 +88,41 @@ def greatest_sum(least: Array, most: Array, score: Array) -> Array:
 
     No theta is off by more than the distance of its ends, as in `filled`.
     """
-    shape = np.broadcast_shapes(least.shape, most.shape, score.shape)
-    if score.shape[-1] != shape[-1]:
-        score = np.broadcast_to(score, (*score.shape[:-1], shape[-1]))
-    if shape[-1] > FEW or shape[-1] == 1:
+    values = max(least.shape[-1], most.shape[-1], score.shape[-1])
+    if score.shape[-1] != values:
+        score = np.broadcast_to(score, (*score.shape[:-1], values))
+    if values > FEW or values == 1:
         return np.asarray((filled(least, most, score) * score).sum(axis=-1))
-    if shape[-1] > 2:
+    if values > 2:
         return np.asarray(sum(value * theta for value, theta in _few(least, most, score)))
-    l0, l1, u0, u1 = least[..., 0], least[..., 1], most[..., 0], most[..., 1]
-    first, second = score[..., 0], score[..., 1]
-    prefers = second > first
-    theta0 = np.where(prefers, np.maximum(l0, 1.0 - u1), np.minimum(u0, 1.0 - l1))
-    theta1 = np.where(prefers, np.minimum(u1, 1.0 - l0), np.maximum(l1, 1.0 - u0))
-    return np.asarray(theta0 * first + theta1 * second)
+    first, second = _small(_either_end, least, most)
+    parts = np.where((score[..., 1] > score[..., 0])[..., None], second, first) * score
+    return np.asarray(parts[..., 0] + parts[..., 1])
+
+
+def _either_end(least: Array, most: Array) -> tuple[Array, Array]:
+    """Return the distributions in which the first of two values is greatest, and the second."""
+    found = np.empty_like(least), np.empty_like(least)
+    for better, theta in enumerate(found):
+        worse = 1 - better
+        theta[..., better] = np.minimum(most[..., better], 1.0 - least[..., worse])
+        theta[..., worse] = np.maximum(least[..., worse], 1.0 - most[..., better])
+    return found
+
+
+def _small(ends: Ends, least: Array, most: Array) -> tuple[Array, Array]:
+    """Find both distributions, or remember those of a small table with the same numbers."""
+    if least.size > SMALL or least.shape != most.shape:
+        return ends(*np.broadcast_arrays(least, most))
+    return _remembered(ends, least.shape, least.tobytes(), most.tobytes())
+
+
+@lru_cache(maxsize=ENDS_KEPT)
+def _remembered(ends: Ends, shape: tuple[int, ...], least: bytes, most: bytes) -> tuple[Array, Array]:
+    found = ends(*(np.frombuffer(values).reshape(shape) for values in (least, most)))
+    for theta in found:
+        theta.setflags(write=False)
+    return found
 
 
 def _few(least: Array, most: Array, score: Array) -> Iterator[tuple[Array, Array]]:

@@ -12,8 +12,10 @@ that it entered times all else that entered, summed over what the table lacks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import frexp
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,12 @@ from credalog.tables.cones import Array
 from credalog.tables.elimination import MAX_CELLS, Potential, Step, combined, planned
 
 __all__ = ["Product"]
+
+REMEMBERED_CELLS = 1 << 14
+"""Tables of so many cells in all are compared with those before: that takes less than to multiply them."""
+
+WAYS_KEPT = 1 << 14
+"""So many ways in which axes fit together are remembered: many questions are about the same tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class Product:
     kept: tuple[int, ...]
     ends: tuple[int, ...]
     """The numbers of the tables that enter no step."""
+    last: list[_Passed] = field(default_factory=list, compare=False, repr=False)
+    """What was passed on last: tables that move one after the other leave most messages as they were."""
 
     @classmethod
     def of(
@@ -76,27 +86,59 @@ class Product:
 
     def _messages(self, tables: Sequence[Array], budget: Budget) -> tuple[list[Potential[int]], list[int]]:
         """Return all tables with the messages behind them, each divided by a power of two, and these."""
+        contents = _contents(tables)
+        before = self.last.pop() if self.last else _Passed((), [], [])
+        same = {i for i, (a, b) in enumerate(zip(contents, before.contents, strict=False)) if a == b}
         left = [Potential(scope, table) for scope, table in zip(self.scopes, tables, strict=True)]
-        exponents = []
-        for step in self.steps:
+        exponents = list[int]()
+        for number, step in enumerate(self.steps):
             budget.require_time()
-            product = combined([left[i] for i in step.entering], step.scope)
-            values, exponent = _scaled(product.sum(axis=step.scope.index(step.variable)))
+            if same.issuperset(step.entering):
+                same.add(len(left))
+                values, exponent = before.messages[number], before.exponents[number]
+            else:
+                product = combined([left[i] for i in step.entering], step.scope)
+                values, exponent = _scaled(np.add.reduce(product, axis=step.axis))
             exponents.append(exponent)
             left.append(Potential(step.rest, values))
+        if contents:
+            self.last[:] = [_Passed(contents, [values for _, values in left[len(tables) :]], exponents)]
         return left, exponents
+
+
+class _Passed(NamedTuple):
+    """The contents of some tables, and the messages that they sent, with their powers of two."""
+
+    contents: tuple[bytes, ...]
+    messages: list[Array]
+    exponents: list[int]
+
+
+def _contents(tables: Sequence[Array]) -> tuple[bytes, ...]:
+    """Return the numbers in some tables, to be compared with others; nothing of large ones."""
+    is_small = sum(table.size for table in tables) <= REMEMBERED_CELLS
+    return tuple([table.tobytes() for table in tables]) if is_small else ()
 
 
 def _scaled(values: Array) -> tuple[Array, int]:
     """Divide a table by the power of two that brings its greatest entry near one; return that power too."""
-    exponent = frexp(float(np.abs(values).max(initial=0.0)))[1]
-    return np.ldexp(values, -exponent), exponent
+    exponent = frexp(float(np.maximum.reduce(np.abs(values), axis=None, initial=0.0)))[1]
+    return np.ldexp(values, -exponent) if exponent else values, exponent
 
 
 def _onto(table: Potential[int], factors: Sequence[Potential[int]], scope: tuple[int, ...]) -> Array:
     """Multiply factors and sum out what a table lacks, in the order of its own axes."""
-    missing = tuple(axis for axis, x in enumerate(scope) if x not in table.scope)
-    product = combined(factors, scope).sum(axis=missing)
-    kept = [x for x in scope if x in table.scope]
+    missing, order = _way_back(table.scope, scope)
+    product = combined(factors, scope)
+    summed = (np.add.reduce(product, axis=missing) if missing else product).transpose(order)
     # Along the variable that goes nothing else may depend on its value.
-    return np.broadcast_to(product.transpose([kept.index(x) for x in table.scope]), table.values.shape)
+    shape = table.values.shape
+    return summed if summed.shape == shape else np.broadcast_to(summed, shape)
+
+
+@lru_cache(maxsize=WAYS_KEPT)
+def _way_back(own: tuple[int, ...], scope: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the axes of a scope that a table lacks, and the order of the others in it."""
+    kept = [x for x in scope if x in own]
+    missing = tuple(axis for axis, x in enumerate(scope) if x not in own)
+    return missing, tuple(kept.index(x) for x in own)

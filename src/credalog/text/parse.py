@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import local
 from typing import Any, assert_never, cast
 
 from lark.exceptions import UnexpectedInput
@@ -54,6 +55,9 @@ from credalog.theory import (
 PLAIN_FROM = 1_000_000
 """A text with so many characters, or more, is read all at once where it can be."""
 
+FORMS_FORGOTTEN = 1 << 14
+"""After so many questions their forms and words are forgotten, so that they do not fill the memory."""
+
 
 def read(text: str, *, onto: Theory | None = None, library: Library = NOWHERE) -> Theory:
     """Read a text; `onto` is a theory that the text continues, with its declarations and labels."""
@@ -92,7 +96,7 @@ def read_file(path: str | Path, *, library: Library = NOWHERE) -> Theory:
 
 def read_query(text: str) -> AskedRule:
     """Read a question: `P(claim | given)`, a sum such as `P(a) - P(b)`, or a quotient of sums."""
-    query: AskedRule = _Reading().value(Statement(text, inside="the question"), start=QUESTION)
+    query: AskedRule = _QUESTIONS.reading().value(Statement(text, inside="the question"), start=QUESTION)
     return replace(query, source=None)
 
 
@@ -124,6 +128,24 @@ class _Reading:
         except Misstatement as error:
             meant = without_probability(statement, start) if isinstance(error, NoProbability) else None
             raise meant or error.at(statement.place_of(error.lexeme)) from None
+
+
+class _Questions(local):
+    """How the questions of one thread are read: many have the same form, which is parsed once."""
+
+    def __init__(self) -> None:
+        self._reading = _Reading()
+        self._read = 0
+
+    def reading(self) -> _Reading:
+        """Return what knows the forms of the last questions; all are forgotten now and then."""
+        if self._read == FORMS_FORGOTTEN:
+            self._reading, self._read = _Reading(), 0
+        self._read += 1
+        return self._reading
+
+
+_QUESTIONS = _Questions()
 
 
 @dataclass(slots=True)

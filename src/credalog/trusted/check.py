@@ -189,9 +189,9 @@ def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
 
     Infinity where the condition is not about the parents: then nothing is known.
     """
-    if factor is None or not set(sentence.given_scope) <= set(factor.parents):
+    row = None if factor is None else _row(sentence, factor.block, factor.parents)
+    if factor is None or row is None:
         return inf
-    row = _row(sentence, factor.block, factor.parents)
     rows = (factor.table * row.weights).sum(axis=-1)[row.is_given]
     excess = np.maximum(row.lower - rows, rows - row.upper)
     return float(excess.max(initial=0.0))
@@ -215,14 +215,18 @@ class _Row(NamedTuple):
 _ROWS: dict[int, _Row] = {}
 
 
-def _row(sentence: Sentence, block: tuple[Variable, ...], parents: tuple[Variable, ...]) -> _Row:
+def _row(sentence: Sentence, block: tuple[Variable, ...], parents: tuple[Variable, ...]) -> _Row | None:
     """Return the row of a sentence, or remember it: all witnesses of a network are held against it.
+
+    None where the condition is not about the parents.
 
     To compare sentences, or to hash their fractions, would take longer than the check.
     """
     known = _ROWS.get(id(sentence))
     if known is not None and known.sentence is sentence and (known.block, known.parents) == (block, parents):
         return known
+    if not set(sentence.given_scope) <= set(parents):
+        return None
     terms = (float(weight) * truth_table(claim, block) for weight, claim in sentence.claims)
     weights, is_given = np.asarray(sum(terms), dtype=float), truth_table(sentence.given, parents)
     found = _Row(sentence, block, parents, weights, is_given, float(sentence.lower), float(sentence.upper))

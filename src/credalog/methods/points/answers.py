@@ -102,7 +102,7 @@ class _Points:
 
     def __init__(self, credal: CredalNetwork, given: Formula, budget: Budget) -> None:
         self.credal, self.budget = credal, budget
-        self.number = {x: i for i, x in enumerate(credal.network.variables)}
+        self.number = credal.number
         world, formulas = observations(given)
         self.observed = self._numbered(world)
         self.formulas = [self._truth(formula) for formula in formulas]
