@@ -11,8 +11,10 @@ import pytest
 
 import credalog
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.contexts import Contexts, bounds_of_state
 from credalog.methods.cliques.witness import tables_of
-from credalog.network.formulas import Formula, Variable, conjunction
+from credalog.network.formulas import Formula, Variable, conjunction, propositions
+from credalog.network.problem import Problem, Statement
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
 from credalog.tables.distribution import Distribution, Factor
@@ -136,3 +138,86 @@ def test_all_states_of_what_is_independent_are_contexts() -> None:
     for u, v in product(("u", "!u"), ("v", "!v")):
         answer = lcn.query(f"P(x | a & {u} & {v})")
         assert (answer.lower, answer.upper) == pytest.approx((0.2, 0.3), abs=1e-6)
+
+
+# --- What is apart, by hand ----------------------------------------------------------------------------
+
+B, D, E, F, X, Y = propositions("b d e f x y")
+COLOR = Variable("color", ("red", "green", "blue"))
+
+
+def statements_of(*sentences: Sentence) -> tuple[Problem, list[Statement]]:
+    variables = dict.fromkeys(v for s in sentences for v in s.scope)
+    problem = Engine(Network(tuple(variables), sentences)).problem
+    return problem, list(problem.all_statements)
+
+
+def named(problem: Problem, numbers: Iterable[int]) -> set[str]:
+    return {problem.variables[x].name for x in numbers}
+
+
+PARTIAL = (
+    Sentence.of(X, 0.1, 0.2, given=B),
+    Sentence.of(X, 0.2, 0.4, given=COLOR.is_("green")),
+    Sentence.of(Y, 0.3, 0.5, given=X),
+    Sentence.of(F, 0.3, 0.5, given=B),
+    Sentence.of(E, 0.1, 0.9),
+)
+"""x has two causes and a consequence, y; f follows from one of the causes; e is alone."""
+
+
+def test_what_depends_on_a_claim_given_its_condition_is_no_context() -> None:
+    problem, (by_b, by_color) = statements_of(*PARTIAL)
+    contexts = Contexts(problem, has_conditions=True)
+    everything = range(len(problem.variables))
+    names = {"b", "color", "e", "f", "x", "y"}
+    for statement, given, connected in (
+        (by_b, {"b": "true"}, {"x", "color", "y"}),
+        (by_color, {"color": "green"}, {"x", "b", "y", "f"}),
+    ):
+        apart = contexts.of(statement)
+        assert apart is not None
+        states = {problem.variables[x]: state for x, state in apart.given.items()}
+        assert {v.name: v.values[state] for v, state in states.items()} == given
+        assert named(problem, apart.connected) == connected
+        assert named(problem, apart.others(everything)) == names - connected - set(given)
+
+
+def test_nothing_is_apart_without_conditions_on_a_cycle_or_under_several_states() -> None:
+    problem, (statement, _) = statements_of(*PARTIAL)
+    assert Contexts(problem, has_conditions=False).of(statement) is None
+    several, (either, _) = statements_of(
+        Sentence.of(X, 0.1, 0.2, given=B | D), Sentence.of(X, 0, 0.9, given=B)
+    )
+    assert Contexts(several, has_conditions=True).of(either) is None
+    cyclic, (first, *_) = statements_of(
+        Sentence.of(X, 0.1, 0.2, given=B), Sentence.of(X, 0, 0.9, given=D), Sentence.of(D & E, 0, 0.9)
+    )
+    assert cyclic.structure.core
+    assert Contexts(cyclic, has_conditions=True).of(first) is None
+
+
+def test_statements_are_found_by_what_they_claim() -> None:
+    problem, (by_b, by_color) = statements_of(*PARTIAL)
+    claiming = Contexts(problem, has_conditions=True).claiming
+    number = {v.name: x for x, v in enumerate(problem.variables)}
+    assert claiming[number["x"]] == [by_b, by_color]
+    assert all(not claiming[number[name]] for name in ("b", "color", "e", "f", "y"))
+
+
+def test_what_a_sentence_says_of_one_state() -> None:
+    """Of a two-valued variable it says both; of three values, what it says of one bounds no other."""
+    fifths = [Fraction(n, 5) for n in range(6)]
+    true, false = (B.variable.values.index(value) for value in ("true", "false"))
+    said = Sentence.of(B, fifths[1], fifths[3])
+    assert bounds_of_state(said, B.variable, true) == (fifths[1], fifths[3])
+    assert bounds_of_state(said, B.variable, false) == (fifths[2], fifths[4])
+    assert bounds_of_state(said, D.variable, true) is None
+    red = Sentence.of(COLOR.is_("red"), fifths[1], fifths[3])
+    assert bounds_of_state(red, COLOR, 0) == (fifths[1], fifths[3])
+    assert bounds_of_state(red, COLOR, 1) is None
+    for claim in (B & D, B | D, ~COLOR.is_("red")):
+        assert bounds_of_state(Sentence.of(claim, 0, fifths[3]), B.variable, true) is None
+    for claims in (((Fraction(2), B),), ((Fraction(1), B), (Fraction(1), D))):
+        several = Sentence(claims, said.given, fifths[0], fifths[3])
+        assert bounds_of_state(several, B.variable, true) is None
