@@ -345,8 +345,11 @@ def _page(outcomes: Sequence[Outcome], total: int) -> str:
         "",
         f"Written by `make mutants`, which tried {len(outcomes)} of {total} mutations, by a fixed seed.",
         "Each mutation is one small change to a trusted module; it is noticed if a test fails, or if tests",
-        "run for far too long. Mutations are tried on the fastest tests that reach their lines. A survivor",
-        "is equivalent, as the reason beside it says, or a gap in the tests.",
+        "run for far too long. It is tried on the fastest tests that reach its lines, for "
+        f"{OWN_SECONDS:.0f} s on those",
+        f"about its module and {OTHER_SECONDS:.0f} s on others; for {REVIEWED_SECONDS:.0f} s in all if it "
+        "was reviewed before. A survivor is equivalent,",
+        "as the reason beside it says, or a gap in the tests.",
         "",
         "| module | mutations | noticed | equivalent | unexplained |",
         "|---|---:|---:|---:|---:|",
