@@ -305,6 +305,10 @@ def test_a_sentence_under_a_condition_that_cannot_be_says_nothing(markov: Markov
     network = Network(
         tuple(x.variable for x in (A, B, C)), (says(A, 0.2, 0.4), says(A & B, 0.01, 0.3), *never)
     )
+    reading = Reading.FREE if markov is Markov.NONE else Reading.LITERAL
+    encoding, _ = Engine(network, markov).part(Query(A)).encode(Query(A), reading)
+    assert len(list(encoding.problem.all_statements)) >= 3
+    assert not encoding.program.inequalities[np.array(encoding.program.inequality_origin) == 2].nnz
     found = Engine(network, markov).query(Query(A), Options(method="factorized"))
     assert (found.lower, found.upper) == pytest.approx((0.2, 0.4), abs=1e-6)
 
@@ -342,6 +346,16 @@ def test_what_a_float_does_not_print_is_kept_beside_it() -> None:
         encoding, _ = Engine(network).part(Query(A & B)).encode(Query(A & B), Reading.LITERAL)
         assert encoding.program.ratios.exact is not None
         assert {-bound, 1 - bound} <= set(encoding.program.rationals.values())
+
+
+@pytest.mark.parametrize("ends", [(1 - Fraction(1, 10**20), 1), (0, 1 - Fraction(1, 10**20))])
+def test_what_no_sentence_says_is_not_taken_for_a_number_that_rounds_to_one(
+    ends: tuple[Fraction, int],
+) -> None:
+    """As a float 1 - 1e-20 is 1, which is what tables agree by: then no rational arithmetic is left."""
+    network = Network((A.variable, B.variable), (says(A, Fraction(1, 3), 1), says(A | B, *ends, tau=False)))
+    encoding, _ = Engine(network).part(Query(A & B)).encode(Query(A & B), Reading.LITERAL)
+    assert encoding.program.ratios.exact is None
 
 
 def test_the_least_likelihood_is_that_of_configurations_which_agree_with_what_is_observed() -> None:

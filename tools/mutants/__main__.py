@@ -5,7 +5,8 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on the tests that reach its lines, those about its module and the fastest first, until one fails. What ran is
+on the tests that reach its lines, those about its module first, and one case of each test before the next of
+any, until one fails. What ran is
 kept in `.mutants/`, so that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes
 the page of survivors.
 """
@@ -282,14 +283,24 @@ def _trials(
 
 
 def _reaching(module: str, lines: Iterable[int] | None, tests: Sequence[Test]) -> list[Test]:
-    """Return tests that reach some lines, or the module: first its own, then others, the fastest first."""
+    """Return tests that reach some lines, or the module: its own first, and varied."""
     path, own = str(_path(module)), tuple(f"tests/test_{name}.py" for name in MODULES[module])
     found = [t for t in tests if (here := t.reached.get(path)) and not here.isdisjoint(lines or here)]
-    found.sort(key=lambda t: t.seconds)
     return [
-        *_within(OWN_SECONDS, [t for t in found if t.name.startswith(own)]),
-        *_within(OTHER_SECONDS, [t for t in found if not t.name.startswith(own)]),
+        *_within(OWN_SECONDS, _varied(t for t in found if t.name.startswith(own))),
+        *_within(OTHER_SECONDS, _varied(t for t in found if not t.name.startswith(own))),
     ]
+
+
+def _varied(tests: Iterable[Test]) -> list[Test]:
+    """Sort tests: of each function its fastest case, then of each the next; the fastest first."""
+    cases, round_of = Counter[str](), dict[str, int]()
+    by_time = sorted(tests, key=lambda t: t.seconds)
+    for test in by_time:
+        function = test.name.partition("[")[0]
+        cases[function] += 1
+        round_of[test.name] = cases[function]
+    return sorted(by_time, key=lambda t: round_of[t.name])
 
 
 def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
