@@ -289,7 +289,7 @@ def test_what_is_said_given_one_variable_bounds_nothing_given_another() -> None:
         (Independence((A.variable,), (B.variable,), (C.variable,)),),
     )
     asked = Query(A & B & C)
-    encoding, _ = Engine(network, Markov.NONE).part(asked).encode(asked, Reading.FREE)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
     b, c = (encoding.problem.variables.index(x.variable) for x in (B, C))
     given_c = [i for i, key in enumerate(encoding.keys) if key.left == (b,) and key.given == (c,)]
     assert given_c
