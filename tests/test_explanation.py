@@ -13,7 +13,7 @@ from credalog.methods.automatic import Engine
 from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction
 from credalog.network.sentences import Query
 from credalog.questions.map import MOST_TIES, BestAssignments, Criterion, RankedAssignment, best_assignments
-from credalog.tables.products import Products
+from credalog.questions.products import Products
 from judging import truth_of
 from oracle import Verdict
 from random_networks import Case, random_case
@@ -297,7 +297,7 @@ def test_the_product_of_tables_is_bounded_even_where_it_is_split(monkeypatch: py
     assert wide.bound({}) >= best * (1 - 1e-12)
     assert Products(tables, frozenset(range(5))).bound({}) == pytest.approx(joint.max())
     assert wide.bound({0: 1, 1: 0, 3: 1}) == pytest.approx(joint[1, 0, :, 1, :].sum())
-    monkeypatch.setattr("credalog.tables.products.WIDEST", 4)
+    monkeypatch.setattr("credalog.questions.products.WIDEST", 4)
     assert Products(tables, frozenset({0, 1, 3})).bound({}) >= best * (1 - 1e-12)
     assert Products(tables, frozenset(range(5))).bound({}) >= joint.max() * (1 - 1e-12)
 

@@ -482,6 +482,7 @@ def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
         ("P(a|b|a)", "a second bar", "P((a | b) | c)", 6),
         ("P(a) >= 0.5", "a question has no bounds", """`lcn.decide("P(a) >= 0.5")`""", 6),
         ("P(a | b) ≤ 0.5", "a question has no bounds", "lcn.decide(", 10),
+        ("P(a -> b) < 0.5", "a question has no bounds", """`lcn.decide("P(a -> b) <= 0.5")`""", 11),
         ("P(a", "a parenthesis is opened and not closed", "Add )", 2),
         ("P(a);", "a semicolon", "Leave it out", 5),
         ("P(a, b)", "a comma", "P(a and b", 4),

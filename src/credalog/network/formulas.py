@@ -183,7 +183,10 @@ class Is(_Connectives):
     def __post_init__(self) -> None:
         if self.value not in self.variable.values:
             known = ", ".join(self.variable.values)
-            raise UnknownName(f"{self.variable.name} has no value {self.value}", advice=f"It has {known}.")
+            advice = f"It has {known}."
+            if self.value in ("0", "1") and self.variable.values == ("false", "true"):
+                advice = f"It has {known}: write {('false', 'true')[int(self.value)]}."
+            raise UnknownName(f"{self.variable.name} has no value {self.value}", advice=advice)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

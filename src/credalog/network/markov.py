@@ -96,6 +96,7 @@ class MarkovCondition:
         self.core = self.ancestors(x for component in self.components for x in component)
         self.declared = tuple(map(self._numbered, network.independences))
         self._found: dict[Condition, bool] = {}
+        self._graphs: dict[tuple[Sequence[int], ...], Graph] = {}
 
     def _numbered(self, independence: Independence) -> Condition:
         left, right, given = independence.left, independence.right, independence.given
@@ -129,7 +130,9 @@ class MarkovCondition:
     def _is_implied(self, left: Variables, right: Variables, given: Variables) -> bool:
         if any(self._is_said(one, other, given) for one, other in ((left, right), (right, left))):
             return True
-        return self.markov is not Markov.NONE and self._factorization.separates(left, right, given)
+        if self.markov is Markov.NONE:
+            return False
+        return self._along(left | right | given).separates(left, right, given)
 
     def _is_said(self, left: Variables, right: Variables, given: Variables) -> bool:
         """Tell whether a declaration, or the local condition of one variable, says it: by weak union."""
@@ -141,16 +144,24 @@ class MarkovCondition:
         (x,) = left
         return self.parents[x] <= given and right | (given - self.parents[x]) <= self.ndnp(x)
 
-    @cached_property
-    def _factorization(self) -> Graph:
-        """Return the graph along which every model factorizes.
+    def _along(self, shown: Variables) -> Graph:
+        """Return a graph along which every model factorizes on some variables and all their ancestors.
 
-        The core is one block under the local condition (docs/proofs.md, proof 1); under the global one each
-        component is a product along its ties (proof 14).
+        The core is one block under the local condition (docs/proofs.md, proof 1), and of what is closed
+        upwards only its own cycles count (proof 21); under the global condition each component is a product
+        along its ties (proof 14).
         """
+        blocks = self.components if self.markov is Markov.LOCAL else ()
+        above = self.ancestors(shown) if blocks else shown
+        cyclic = tuple(c for c in blocks if not above.isdisjoint(c))
+        if cyclic not in self._graphs:
+            self._graphs[cyclic] = self._factorization(cyclic)
+        return self._graphs[cyclic]
+
+    def _factorization(self, cyclic: Iterable[Sequence[int]]) -> Graph:
         if self.markov is Markov.GLOBAL:
             return Graph(self._tied(frozenset(c)) for c in self.graph.components())
-        core = sorted(self.core)
+        core = sorted(self.ancestors(x for component in cyclic for x in component))
         earlier = {x: frozenset(core[:place]) for place, x in enumerate(core)}
         return Graph.directed({x: earlier.get(x, own) for x, own in enumerate(self.parents)})
 

@@ -140,7 +140,8 @@ class Meaning(MarkovCondition):
     def holds_within(self, sentence: Sentence, context: Event) -> bool:
         """Tell whether a sentence, whose condition is one state, says the same in a context of that state."""
         state = self.only_state(sentence.given)
-        left, given = self.numbers(sentence.claim_scope), self.numbers(sentence.given_scope)
+        given = self.numbers(sentence.given_scope)
+        left = self.numbers(sentence.claim_scope) - given
         if state is None or not state.items() <= context.items() or not left.isdisjoint(context):
             return False
         return self.independent(left, frozenset(context) - given, given)

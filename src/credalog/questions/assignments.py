@@ -63,10 +63,10 @@ from credalog.program.program import Objective
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.questions.evidence import Evidence
 from credalog.questions.models import encode_in_time
+from credalog.questions.products import ROUNDING, Floats, Products, Table
 from credalog.tables.distribution import Distribution
-from credalog.tables.products import ROUNDING, Floats, Products, Table
 from credalog.trusted.certify import Checker
-from credalog.trusted.rounding import above, below, enclosed, round_up
+from credalog.trusted.rounding import NORMAL, above, below, enclosed, outward_product, round_up
 
 Assigned: TypeAlias = Mapping[int, int]
 """The state of each assigned variable, by numbers."""
@@ -230,17 +230,18 @@ class Assignments:
         if least > 0.0:
             cheap = self._all_upper.bound({**self.observed, **assigned}) / least
         known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
-        return min(1.0, cheap * (1.0 + ROUNDING), known * self._loose_bound(assigned, End.UPPER))
+        return min(1.0, cheap * (1.0 + ROUNDING), self._loosely(known, assigned, End.UPPER))
 
     def lower(self, assigned: Assigned) -> float:
         """Bound the lower end of P(y | e) from above for every completion y, by every model found."""
         known = self._relaxed.get(tuple(self._prefix(assigned).items()), 1.0)
         by_model = (m.bound({**self.observed, **assigned}) / mass for m, mass in self.models)
-        bounds = [known * self._loose_bound(assigned, End.LOWER), *by_model]
+        bounds = [self._loosely(known, assigned, End.LOWER), *by_model]
         return min(self.upper(assigned), *(bound * (1.0 + ROUNDING) for bound in bounds))
 
-    def _loose_bound(self, assigned: Assigned, end: End) -> float:
-        return self._loose[end].bound({**self.observed, **assigned})
+    def _loosely(self, known: float, assigned: Assigned, end: End) -> float:
+        """Bound from above what the thetas of B, as they stand at one end, make of a bound on P(y_A | e)."""
+        return outward_product((known, self._loose[end].bound({**self.observed, **assigned})), End.UPPER)
 
     # ---- bounds by linear relaxation, and exact ends --------------------------------------------------
 
@@ -291,8 +292,8 @@ class Assignments:
                 self._find_end(prefix, _scaled(limits, factor), end=end)
         return self.known_end(assigned, end=end)
 
-    def _loose_factor(self, assigned: Assigned, end: End) -> float:
-        return self._loose[end].value({**self.observed, **assigned})
+    def _loose_factor(self, assigned: Assigned, end: End, rounded: End | None = None) -> float:
+        return self._loose[end].value({**self.observed, **assigned}, rounded or end)
 
     def known_end(self, assigned: Assigned, *, end: End) -> Endpoint:
         """Return what is known of one end without further work."""
@@ -302,10 +303,16 @@ class Assignments:
         if not prefix:
             # The empty assignment has probability one.
             found = replace(Endpoint.trivial(End.UPPER), witnessed=1.0 if self.is_consistent else None)
-        value = found.bound * factor
-        witnessed = None if found.witnessed is None else found.witnessed * factor
+        value = outward_product((found.bound, factor), end)
         proved = enclosed(value, error=ROUNDING * value, end=end)
-        return replace(proved, witnessed=witnessed, warrant=found.warrant)
+        witnessed = None
+        if found.witnessed is not None:
+            witnessed = outward_product(
+                (found.witnessed, self._loose_factor(assigned, end, End.UPPER)), End.UPPER
+            )
+        # What is too small for a float is not said to be attained.
+        is_said = witnessed is not None and (witnessed > NORMAL or witnessed == 0.0)
+        return replace(proved, witnessed=witnessed if is_said else None, warrant=found.warrant)
 
     def _find_end(self, prefix: Assigned, limits: Limits, *, end: End) -> None:
         """Find one end of P(y_A | e): by set propagation in a credal network, else by search.
@@ -410,8 +417,10 @@ class Assignments:
             return None
         if literals_of(self.given) is not None:
             products, mass = self._as_model(witness.distribution)
-            value = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING) / mass
-            witness = Witness(witness.distribution, min(1.0, value))
+            joint = products.bound({**self.observed, **prefix}) / (1.0 + ROUNDING)
+            if 0.0 < joint <= NORMAL:
+                return None
+            witness = Witness(witness.distribution, min(1.0, joint / mass))
         known = self._witnesses.get(key)
         if known is None or key[1].is_farther(witness.value, known.value):
             self._witnesses[key] = witness

@@ -28,9 +28,9 @@ from credalog.network.problem import Problem
 from credalog.numbers.budget import require_time
 from credalog.numbers.interval import End, Endpoint
 from credalog.program.branch import BranchAndBound, Explored
+from credalog.questions.products import ROUNDING, Floats
 from credalog.tables.distribution import Distribution, Factor
-from credalog.tables.products import ROUNDING, Floats
-from credalog.trusted.rounding import enclosed
+from credalog.trusted.rounding import enclosed, outward_product
 
 __all__ = ["Evidence", "Found"]
 
@@ -47,7 +47,7 @@ WIDEST = 1 << 16
 """and parts in which so wide a table would be summed out."""
 
 SMALLEST = 1e-280
-"""Below this, products may have lost digits."""
+"""Below this, sums of products may have lost digits."""
 
 Indices: TypeAlias = NDArray[np.intp]
 Allowed: TypeAlias = Mapping[int, Indices]
@@ -175,15 +175,14 @@ class Evidence:
                 allowed[x][row] = _padded(np.flatnonzero(self.extremes[end][x][(*row, world[x])]), shape[-1])
         return allowed
 
-    def named(self, assigned: Mapping[int, int], end: End) -> float:
+    def named(self, assigned: Mapping[int, int], end: End, rounded: End | None = None) -> float:
         """Multiply the greatest or the least values of the thetas that an assignment of A names."""
         world = {**self.observed, **assigned}
-        value = 1.0
-        for x in self.members:
-            row = tuple(world[p] for p in self.problem.structure.parents[x])
-            values = self.thetas[x][row][:, world[x]]
-            value *= float(values.max() if end is End.UPPER else values.min())
-        return value
+        parents = self.problem.structure.parents
+        named = (self.thetas[x][tuple(world[p] for p in parents[x])][:, world[x]] for x in self.members)
+        return outward_product(
+            (float(v.max() if end is End.UPPER else v.min()) for v in named), rounded or end
+        )
 
     def _pass(self, allowed: Allowed, end: End) -> _Pass:
         """Sum P(e) out, children first; each context of a theta has the vertex that suits it."""
@@ -264,6 +263,7 @@ class _Search:
         self.limits = limits
         self.end = end
         self.named = evidence.named(assigned, end)
+        self.is_sharp = self.named > SMALLEST or self.named == 0.0 == evidence.named(assigned, end, End.UPPER)
         self.sign = 1.0 if end is End.UPPER else -1.0
         self.best: tuple[float, Mapping[int, Floats]] | None = None
         self.tree = BranchAndBound[Allowed](evidence._allowed(assigned, end), -inf)
@@ -300,7 +300,7 @@ class _Search:
         if self.end is End.LOWER and self.named > SMALLEST and self.tree.bound > -inf:
             bound = self.named / abs(self.tree.bound)
         proved = enclosed(min(bound, 1.0), error=2.0 * ROUNDING * bound, end=self.end)
-        if self.best is None or abs(self.best[0]) <= SMALLEST:
+        if self.best is None or abs(self.best[0]) <= SMALLEST or not self.is_sharp:
             return proved
         value = self.named / abs(self.best[0])
         return replace(proved, witnessed=min(1.0, value * (1.0 + self.sign * -2.0 * ROUNDING)))
@@ -342,6 +342,8 @@ def _vertices(problem: Problem, x: int) -> list[tuple[Vertex, ...]] | None:
         if not _is_box(polytope):
             return None
         found.append(vertices(polytope))
+        if any(0 < value < SMALLEST for vertex in found[-1] for value in vertex):
+            return None
     most = max(map(len, found))
     if most > MOST_VERTICES:
         return None

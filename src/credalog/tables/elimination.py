@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
 from math import frexp, prod
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 V = TypeVar("V", bound=Hashable)
+
+Operation: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 MAX_CELLS = 1 << 22
 """The largest table that is built for one step, unless told otherwise."""
@@ -80,7 +82,7 @@ def restricted(potential: Potential[V], observed: Mapping[V, int]) -> Potential[
 
 
 def combined(
-    potentials: Iterable[Potential[V]], scope: tuple[V, ...], operation: np.ufunc = np.multiply
+    potentials: Iterable[Potential[V]], scope: tuple[V, ...], operation: Operation = np.multiply
 ) -> NDArray[Any]:
     """Multiply potentials, or add them up, into one table over a scope that holds theirs."""
     stretched = [_stretched(potential, scope) for potential in potentials]

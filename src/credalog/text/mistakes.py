@@ -127,7 +127,9 @@ def _unasked(statement: Statement, start: str) -> _Told | None:
     if not re.match(r"[\s(+−-]*[\d./%]*[\s*+−-]*[PE]\s*\(", statement.text):
         return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
-        asked = statement.text.strip()
+        # A threshold is never strict.
+        threshold = re.sub(r"^([<>])(?!=)", r"\1=", statement.text[bounds.start(1) :].strip())
+        asked = statement.text[: bounds.start(1)].strip() + " " + threshold
         return _Told(
             bounds.start(1),
             "a question has no bounds",

@@ -6,6 +6,7 @@ smaller, and the end of an interval that it proves. All error terms of the progr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import inf, isfinite, nextafter
 
@@ -15,19 +16,25 @@ from numpy.typing import NDArray
 from credalog.numbers.interval import End, Endpoint, Warrant
 
 __all__ = [
+    "NORMAL",
     "UNIT",
     "above",
     "all_rounded_down",
     "below",
     "enclosed",
     "outward",
+    "outward_product",
+    "outward_products",
     "relative_error",
     "round_down",
     "round_up",
 ]
 
 UNIT = 2.0**-53
-"""The relative error of one rounding."""
+"""The relative error of one rounding,"""
+
+NORMAL = 1e-290
+"""of results of at least this size; smaller ones may lose all their digits."""
 
 
 def round_down(value: float) -> float:
@@ -60,6 +67,30 @@ def all_rounded_down(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def relative_error(operations: float) -> float:
     """Bound the relative error of so many roundings in a row, of terms that all have one sign."""
     return 1.01 * operations * UNIT
+
+
+def outward_product(factors: Iterable[float], end: End) -> float:
+    """Multiply nonnegative numbers; a result below `NORMAL` moves to the safe side, and zero is a true zero.
+
+    The relative errors of its roundings are left to the caller.
+    """
+    value = 1.0
+    for factor in factors:
+        if factor == 0.0:
+            return 0.0
+        value *= factor
+        if value < NORMAL:
+            value = NORMAL if end is End.UPPER else 0.0
+    return value
+
+
+def outward_products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Multiply nonnegative tables entry by entry as `outward_product` does for an upper end."""
+    values: NDArray[np.float64] = a * b
+    is_small = values < NORMAL
+    if is_small.any():
+        values = np.where(is_small & (a > 0.0) & (b > 0.0), NORMAL, values)
+    return values
 
 
 def outward(value: float, error: float, end: End) -> float:

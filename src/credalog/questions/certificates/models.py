@@ -92,11 +92,18 @@ def completed(
 
 
 def _barren(problem: Problem, covered: set[Variable]) -> Iterator[Factor | None]:
-    """Yield tables of the variables that are left, parents first."""
+    """Yield tables of the variables that are left, parents first.
+
+    Of variables that are tied to each other nothing is said if they are left, so independent coins will do.
+    """
     for component in problem.structure.components:
         for x in component:
             if problem.variables[x] not in covered:
-                yield _table(problem, x) if len(component) == 1 else None
+                yield _table(problem, x) if len(component) == 1 else _coin(problem, x)
+
+
+def _coin(problem: Problem, x: int) -> Factor:
+    return Factor((problem.variables[x],), (), np.full(size := problem.structure.sizes[x], 1.0 / size))
 
 
 def _table(problem: Problem, x: int) -> Factor | None:

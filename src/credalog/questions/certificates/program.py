@@ -211,7 +211,11 @@ class _Reasoning:
             self.budget.require_time()
             self._relate_all(n, clique)
         for k, sentence in enumerate(self.meaning.sentences):
+            self.budget.require_time()
             self._state(k, self.meaning.numbers(sentence.scope))
+        for k, (claimed, given) in self.partial.items():
+            self.budget.require_time()
+            self._state_in_contexts(k, claimed, given)
         return self.found
 
     def _kept(self, variables: Iterable[int]) -> tuple[int, ...]:
@@ -321,6 +325,7 @@ class _Reasoning:
             for s in self._states(clique, right):
                 self._add(observed, z, s, (t, u))
                 self.found.parts.append(["part", t, pairs({**observed, **z, **s}), u, pairs({**z, **s})])
+        self._observe_in_contexts(observed, lean, (t, u))
 
     def _add(self, left: Event, given: Event, right: Event, tables: tuple[int, int]) -> None:
         reason = ["ratio", "", pairs(left), pairs(given), pairs(right), *tables]
@@ -351,3 +356,55 @@ class _Reasoning:
         """Tell whether the condition of a sentence says all that is observed."""
         state = self.meaning.only_state(self.meaning.sentences[k].given)
         return state is not None and self.evidence.items() <= state.items()
+
+    # ---- sentences in context (proof 32) --------------------------------------------------------------
+
+    @cached_property
+    def partial(self) -> Mapping[int, tuple[frozenset[int], Event]]:
+        """Return what sentences claim, and the state that each has for a condition, where that says more.
+
+        What is said of a family the ratios say already, and about a core the search does not say more either.
+        """
+        if self.meaning.markov is Markov.NONE or self.fragment.problem.structure.core:
+            return {}
+        found: dict[int, tuple[frozenset[int], Event]] = {}
+        for k, sentence in enumerate(self.meaning.sentences):
+            given = self.meaning.only_state(sentence.given)
+            if given is not None and not self.meaning.is_local(sentence):
+                found[k] = self.meaning.numbers(sentence.claim_scope).difference(given), given
+        return found
+
+    def _state_in_contexts(self, k: int, claimed: frozenset[int], given: Event) -> None:
+        """Write a sentence in every state of what its claim is independent of, on all tables that show it."""
+        for n, clique in enumerate(self.cliques.cliques):
+            is_shown = claimed <= {*self._kept(clique.shown)} and self._size(clique) <= FULL_LIMIT
+            for right in self._contexts(clique, clique.scope, claimed, given) if claimed and is_shown else ():
+                context = pairs({**given, **right})
+                bounds = [["sentence", k, end, self.place[n], context] for end in ("lower", "upper")]
+                self.found.bounds += bounds if right else []
+
+    def _observe_in_contexts(self, observed: Event, lean: Separator, tables: tuple[int, int]) -> None:
+        """Write what is said of an observed variable where another table has the denominators."""
+        claimed, before = frozenset(observed), self.cliques.cliques[lean.second]
+        places = {key(observed, given): given for left, given in self.partial.values() if left == claimed}
+        for given in places.values():
+            for right in self._contexts(before, lean.scope, claimed, given):
+                reason = [*map(pairs, (observed, given, right)), *tables]
+                self.found.bounds += [["ratio", end, *reason] for end in ("lower", "upper")]
+
+    def _contexts(
+        self, clique: Clique, within: Iterable[int], claimed: frozenset[int], given: Event
+    ) -> Iterable[Event]:
+        """Return the states of all that, in a part of a table, a claim is independent of given its condition.
+
+        All that is observed in the table is part of every context, so there is none if that is not.
+        """
+        scope, fixed, under = frozenset(self._kept(within)), self._fixed(clique), frozenset(given)
+        if not under <= scope or any(fixed.get(x, state) != state for x, state in given.items()):
+            return ()
+        others = frozenset[int]()
+        for x in sorted(scope - claimed - under):
+            # Independence of single variables, if it is declared, need not add up to one of all of them.
+            if self.meaning.independent(claimed, others | {x}, under):
+                others |= {x}
+        return self._states(clique, sorted(others)) if fixed.keys() <= others | under else ()

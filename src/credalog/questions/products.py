@@ -19,7 +19,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.numbers.interval import End
 from credalog.tables.elimination import Potential, combined, elimination_steps, restricted
+from credalog.trusted.rounding import outward_product, outward_products
 
 __all__ = ["ROUNDING", "Products", "Table"]
 
@@ -30,7 +32,7 @@ WIDEST = 1 << 16
 """No table larger than this is built; a wider product is split."""
 
 ROUNDING = 1e-12
-"""The relative error of a product of tables: far more than all roundings on the way."""
+"""The relative error of a product of tables: far more than all roundings on the way, underflow apart."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ class Products:
         for x in self._order:
             if x not in assigned:
                 rest = self._eliminate(rest, x)
-        return prod(float(values) for _, values in rest) * (1.0 + ROUNDING)
+        return outward_product((float(values) for _, values in rest), End.UPPER) * (1.0 + ROUNDING)
 
-    def value(self, assigned: Mapping[int, int]) -> float:
-        """Multiply the entries of a complete assignment."""
-        return prod(float(restricted(Potential(*table), assigned)[1]) for table in self.tables)
+    def value(self, assigned: Mapping[int, int], end: End) -> float:
+        """Multiply the entries of a complete assignment; what is too small for a float moves to the end."""
+        entries = (float(restricted(Potential(*table), assigned)[1]) for table in self.tables)
+        return outward_product(entries, end)
 
     @cached_property
     def _order(self) -> tuple[int, ...]:
@@ -69,7 +72,7 @@ class Products:
         kept = [table for table in tables if x not in table[0]]
         for i, bucket in enumerate(_buckets(touching)):
             scope = tuple(dict.fromkeys(y for own, _ in bucket for y in own))
-            values = combined(bucket, scope)
+            values = combined(bucket, scope, outward_products)
             axis = scope.index(x)
             # In a split product one part alone may be summed: the others are at most their maximum.
             chosen = x in self.maximized or i > 0
