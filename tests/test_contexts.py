@@ -11,13 +11,19 @@ import pytest
 
 import credalog
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.contexts import Contexts, bounds_of_state
+from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.witness import tables_of
-from credalog.network.formulas import Formula, Variable, conjunction
+from credalog.network.formulas import TRUE, Formula, Variable, conjunction, propositions
+from credalog.network.problem import Problem, Statement
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.network.structure import Reading
+from credalog.program.program import Floats
 from credalog.tables.distribution import Distribution, Factor
 from encoded import worst_miss
+from oracle import event
 from test_encoding import around, assert_read_rightly
+from test_rows import seen_in_cliques, some_joint
 
 Rng = np.random.Generator
 
@@ -136,3 +142,169 @@ def test_all_states_of_what_is_independent_are_contexts() -> None:
     for u, v in product(("u", "!u"), ("v", "!v")):
         answer = lcn.query(f"P(x | a & {u} & {v})")
         assert (answer.lower, answer.upper) == pytest.approx((0.2, 0.3), abs=1e-6)
+
+
+# --- What is apart, by hand ----------------------------------------------------------------------------
+
+B, D, E, F, X, Y = propositions("b d e f x y")
+COLOR = Variable("color", ("red", "green", "blue"))
+
+
+def statements_of(*sentences: Sentence) -> tuple[Problem, list[Statement]]:
+    variables = dict.fromkeys(v for s in sentences for v in s.scope)
+    problem = Engine(Network(tuple(variables), sentences)).problem
+    return problem, list(problem.all_statements)
+
+
+def named(problem: Problem, numbers: Iterable[int]) -> set[str]:
+    return {problem.variables[x].name for x in numbers}
+
+
+PARTIAL = (
+    Sentence.of(X, 0.1, 0.2, given=B),
+    Sentence.of(X, 0.2, 0.4, given=COLOR.is_("green")),
+    Sentence.of(Y, 0.3, 0.5, given=X),
+    Sentence.of(F, 0.3, 0.5, given=B),
+    Sentence.of(E, 0.1, 0.9),
+)
+"""x has two causes and a consequence, y; f follows from one of the causes; e is alone."""
+
+
+def test_what_depends_on_a_claim_given_its_condition_is_no_context() -> None:
+    problem, (by_b, by_color) = statements_of(*PARTIAL)
+    contexts = Contexts(problem, has_conditions=True)
+    everything = range(len(problem.variables))
+    names = {"b", "color", "e", "f", "x", "y"}
+    for statement, given, connected in (
+        (by_b, {"b": "true"}, {"x", "color", "y"}),
+        (by_color, {"color": "green"}, {"x", "b", "y", "f"}),
+    ):
+        apart = contexts.of(statement)
+        assert apart is not None
+        states = {problem.variables[x]: state for x, state in apart.given.items()}
+        assert {v.name: v.values[state] for v, state in states.items()} == given
+        assert named(problem, apart.connected) == connected
+        assert named(problem, apart.others(everything)) == names - connected - set(given)
+
+
+def test_nothing_is_apart_without_conditions_on_a_cycle_or_under_several_states() -> None:
+    problem, (statement, _) = statements_of(*PARTIAL)
+    assert Contexts(problem, has_conditions=False).of(statement) is None
+    several, (either, _) = statements_of(
+        Sentence.of(X, 0.1, 0.2, given=B | D), Sentence.of(X, 0, 0.9, given=B)
+    )
+    assert Contexts(several, has_conditions=True).of(either) is None
+    cyclic, (first, *_) = statements_of(
+        Sentence.of(X, 0.1, 0.2, given=B), Sentence.of(X, 0, 0.9, given=D), Sentence.of(D & E, 0, 0.9)
+    )
+    assert cyclic.structure.core
+    assert Contexts(cyclic, has_conditions=True).of(first) is None
+
+
+def test_statements_are_found_by_what_they_claim() -> None:
+    problem, (by_b, by_color) = statements_of(*PARTIAL)
+    claiming = Contexts(problem, has_conditions=True).claiming
+    number = {v.name: x for x, v in enumerate(problem.variables)}
+    assert claiming[number["x"]] == [by_b, by_color]
+    assert all(not claiming[number[name]] for name in ("b", "color", "e", "f", "y"))
+
+
+def test_what_a_sentence_says_of_one_state() -> None:
+    """Of a two-valued variable it says both; of three values, what it says of one bounds no other."""
+    fifths = [Fraction(n, 5) for n in range(6)]
+    true, false = (B.variable.values.index(value) for value in ("true", "false"))
+    said = Sentence.of(B, fifths[1], fifths[3])
+    assert bounds_of_state(said, B.variable, true) == (fifths[1], fifths[3])
+    assert bounds_of_state(said, B.variable, false) == (fifths[2], fifths[4])
+    assert bounds_of_state(said, D.variable, true) is None
+    red = Sentence.of(COLOR.is_("red"), fifths[1], fifths[3])
+    assert bounds_of_state(red, COLOR, 0) == (fifths[1], fifths[3])
+    assert bounds_of_state(red, COLOR, 1) is None
+    for claim in (B & D, B | D, ~COLOR.is_("red")):
+        assert bounds_of_state(Sentence.of(claim, 0, fifths[3]), B.variable, true) is None
+    for claims in (((Fraction(2), B),), ((Fraction(1), B), (Fraction(1), D))):
+        several = Sentence(claims, said.given, fifths[0], fifths[3])
+        assert bounds_of_state(several, B.variable, true) is None
+
+
+# --- Which rows are written, by hand -------------------------------------------------------------------
+
+
+def mass(network: Network, joint: Floats, formula: Formula) -> float:
+    return float(joint.ravel()[event(network, formula)].sum())
+
+
+def rows_of(encoding: Encoding, number: int, tables: Floats) -> set[float]:
+    """Return by how much tables satisfy the inequalities of a sentence."""
+    is_of = np.array(encoding.program.inequality_origin) == number
+    return {round(float(v), 12) for v in (encoding.program.inequalities @ tables)[is_of]}
+
+
+def satisfied(sentence: Sentence, network: Network, joint: Floats, contexts: Iterable[Formula]) -> set[float]:
+    """Return by how much a distribution satisfies either bound of a sentence in some contexts."""
+    found: set[float] = set()
+    (_, claim), low, high = sentence.claims[0], float(sentence.lower), float(sentence.upper)
+    for context in contexts:
+        part, whole = (mass(network, joint, conjunction((f, sentence.given, context))) for f in (claim, TRUE))
+        found |= {round(part - low * whole, 12), round(high * whole - part, 12)}
+    return found
+
+
+def both(*atoms: Formula) -> list[Formula]:
+    return [conjunction(signs) for signs in product(*((a, ~a) for a in atoms))]
+
+
+def asked_of(network: Network, asked: Query, seed: int = 1) -> tuple[Encoding, Floats, Floats]:
+    """Draw a distribution without any independence; return what the cliques see of it, too."""
+    joint = some_joint(network, np.random.default_rng(seed))
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    return encoding, joint, seen_in_cliques(encoding, network, joint)
+
+
+CAUSES = Network(
+    tuple(f.variable for f in (B, D, E, F, X)),
+    (
+        Sentence.of(X, 0.1, 0.2, given=B),
+        Sentence.of(X, 0.3, 0.4, given=~D),
+        Sentence.of(F, 0.3, 0.5, given=B),
+        Sentence.of(F, 0.1, 0.7, given=~B),
+        *(Sentence.of(root, 0.2, 0.9) for root in (B, D, E)),
+    ),
+)
+"""x follows from b and d, and its sentences name one of them; f follows from b; e is alone."""
+
+
+def test_a_sentence_is_a_row_in_every_state_of_what_is_apart() -> None:
+    """Of P(x | b) these are e and f, of P(x | !d) e alone: f tells of b, which tells of x."""
+    encoding, joint, tables = asked_of(CAUSES, Query(conjunction((B, D, E, F, X))))
+    shown = [{encoding.problem.variables[x].name for x in c.scope} for c in encoding.factorization.cliques]
+    assert {"b", "d", "e", "f", "x"} in shown
+    for number, others in ((0, (E, F)), (1, (E,))):
+        expected = satisfied(CAUSES.sentences[number], CAUSES, joint, [TRUE])
+        for scope in shown:
+            if {"x", "b", "d"} <= scope:
+                contexts = both(*(o for o in others if o.variable.name in scope))
+                expected |= satisfied(CAUSES.sentences[number], CAUSES, joint, contexts)
+        assert rows_of(encoding, number, tables) == expected
+
+
+G = propositions("g")[0]
+SEEN_TOGETHER = Network(
+    tuple(f.variable for f in (B, D, E, G, F, X)),
+    (
+        *CAUSES.sentences[:2],
+        *(Sentence.of(F, 0.3, 0.5, given=state) for state in both(B, E, G)),
+        *(Sentence.of(root, 0.2, 0.9) for root in (B, D, E, G)),
+    ),
+)
+"""x follows from b and d, and f from b, e and g."""
+
+
+@pytest.mark.parametrize("observed", [X, ~X])
+def test_a_sentence_about_what_is_observed_is_a_row_between_two_tables(observed: Formula) -> None:
+    """In states of e, where f is observed, too: it is apart from x given b, and not given d."""
+    encoding, joint, tables = asked_of(SEEN_TOGETHER, Query(B & E, observed & F))
+    assert any(c.block == (5,) and c.fixed == {4, 5} for c in encoding.factorization.cliques)
+    for number, contexts in ((0, [TRUE, *(F & e for e in both(E))]), (1, [TRUE])):
+        expected = satisfied(SEEN_TOGETHER.sentences[number], SEEN_TOGETHER, joint, contexts)
+        assert rows_of(encoding, number, tables) == expected

@@ -319,6 +319,8 @@ def test_what_stands_for_others_is_a_coin_like_all(law, why):
         ("forall x in Person: P(A(x) | forall y in Person: A(y)) <= 0.1\n", "order or number"),
         ("forall x, y, z in Person distinct: P(A(x) | A(y) & A(z)) <= 0.9\n", "enough elements"),
         ("forall x, y in Person distinct: independent A(x), A(y)\n", "independence is declared"),
+        ("domain City = {p3, c1}\npredicate C(City)\n", "told apart"),
+        ("forall x in Person: P(A(x)) - 2 P(A(x) | R(x,x)) <= 0.5\n", "one condition"),
     ],
 )
 def test_theories_that_tell_elements_apart_have_no_model_of_few(more, why):

@@ -23,6 +23,7 @@ from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.network.structure import Condition, Reading
 from credalog.numbers.budget import Budget
 from credalog.program.program import Floats
+from credalog.trusted.rounding import above
 from encoded import worst_miss
 from oracle import event, violations
 from random_networks import KINDS, random_case
@@ -261,6 +262,58 @@ def test_two_tables_of_a_tied_pair_rest_on_one_law_where_it_is_a_block_of_a_chai
     assert not any(len(key.left) > 1 for key in outer.keys)
 
 
+def test_what_is_said_of_one_of_a_tied_pair_is_a_ratio_beside_the_law_of_both() -> None:
+    """a and c are tied, so that c is a parent of a: P(a | b & c) is a family, and bounded as such."""
+    tied, of_a = says(A | C, 0, 0.9, given=B), says(A, 0.2, 0.3, given=B & C)
+    network = Network(tuple(x.variable for x in (A, B, C)), (tied, of_a, says(B, 0.7, 1), says(C, 0, 0.9)))
+    chain, _ = Engine(network).part(Query(C, B)).encode(Query(C, B), Reading.CHAIN)
+    assert any(key.left == (0, 2) for key in chain.keys)
+    number = chain.keys.index(RatioKey((0,), (1, 2), (1,), (1, 1)))
+    assert (chain.program.ratios.of == number).any()
+    assert chain.program.ratios.upper[number] == above(Fraction(3, 10))
+
+
+def test_a_ratio_of_which_nothing_is_said_is_a_probability() -> None:
+    network = Network((A.variable, B.variable), (says(A, 0.2, 0.4), says(B, 0.1, 0.6, given=A)))
+    encoding, _ = Engine(network).part(Query(A & B)).encode(Query(A & B), Reading.LITERAL)
+    unsaid = encoding.keys.index(RatioKey((1,), (0,), (1,), (0,)))
+    ratios = encoding.program.ratios
+    assert (ratios.lower[unsaid], ratios.upper[unsaid]) == (0, 1)
+
+
+def test_what_is_said_given_one_variable_bounds_nothing_given_another() -> None:
+    """Given c, b is declared to be independent of a; its bounds are those given d."""
+    network = Network(
+        tuple(x.variable for x in (A, B, C, D)),
+        tuple(says(B, 0.3, 0.4, given=d) for d in (D, ~D)),
+        (Independence((A.variable,), (B.variable,), (C.variable,)),),
+    )
+    asked = Query(A & B & C)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    b, c = (encoding.problem.variables.index(x.variable) for x in (B, C))
+    given_c = [i for i, key in enumerate(encoding.keys) if key.left == (b,) and key.given == (c,)]
+    assert given_c
+    assert not encoding.program.ratios.lower[given_c].any()
+    assert (encoding.program.ratios.upper[given_c] == 1).all()
+
+
+def test_of_several_variables_together_no_probability_is_bounded() -> None:
+    """P(a) is at least 0.3, and P(a and c) need not be: they are declared to be independent of d together."""
+    network = Network(
+        tuple(x.variable for x in (A, C, D)),
+        tuple(says(x, 0.3, 0.5) for x in (A, C, D)),
+        (Independence((A.variable, C.variable), (D.variable,)),),
+    )
+    asked = Query(A & C & D)
+    for markov, reading in ((Markov.NONE, Reading.FREE), (Markov.LOCAL, Reading.LITERAL)):
+        encoding, _ = Engine(network, markov).part(asked).encode(asked, reading)
+        both = [i for i, key in enumerate(encoding.keys) if len(key.left) == 2]
+        assert both
+        ratios = encoding.program.ratios
+        assert not ratios.lower[both].any() and (ratios.upper[both] == 1).all()
+        assert not ratios.at_vertex[both].any()
+
+
 @pytest.mark.parametrize("reading", [r for r in Reading if r not in (Reading.FREE, Reading.SLICED)])
 @pytest.mark.parametrize(
     ("kind", "seed"), [("cyclic", 16), ("extreme", 18), ("multivalued", 1), ("credal", 2)]
@@ -305,6 +358,10 @@ def test_a_sentence_under_a_condition_that_cannot_be_says_nothing(markov: Markov
     network = Network(
         tuple(x.variable for x in (A, B, C)), (says(A, 0.2, 0.4), says(A & B, 0.01, 0.3), *never)
     )
+    reading = Reading.FREE if markov is Markov.NONE else Reading.LITERAL
+    encoding, _ = Engine(network, markov).part(Query(A)).encode(Query(A), reading)
+    assert len(list(encoding.problem.all_statements)) >= 3
+    assert not encoding.program.inequalities[np.array(encoding.program.inequality_origin) == 2].nnz
     found = Engine(network, markov).query(Query(A), Options(method="factorized"))
     assert (found.lower, found.upper) == pytest.approx((0.2, 0.4), abs=1e-6)
 
@@ -342,6 +399,16 @@ def test_what_a_float_does_not_print_is_kept_beside_it() -> None:
         encoding, _ = Engine(network).part(Query(A & B)).encode(Query(A & B), Reading.LITERAL)
         assert encoding.program.ratios.exact is not None
         assert {-bound, 1 - bound} <= set(encoding.program.rationals.values())
+
+
+@pytest.mark.parametrize("ends", [(1 - Fraction(1, 10**20), 1), (0, 1 - Fraction(1, 10**20))])
+def test_what_no_sentence_says_is_not_taken_for_a_number_that_rounds_to_one(
+    ends: tuple[Fraction, int],
+) -> None:
+    """As a float 1 - 1e-20 is 1, which is what tables agree by: then no rational arithmetic is left."""
+    network = Network((A.variable, B.variable), (says(A, Fraction(1, 3), 1), says(A | B, *ends, tau=False)))
+    encoding, _ = Engine(network).part(Query(A & B)).encode(Query(A & B), Reading.LITERAL)
+    assert encoding.program.ratios.exact is None
 
 
 def test_the_least_likelihood_is_that_of_configurations_which_agree_with_what_is_observed() -> None:

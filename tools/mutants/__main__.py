@@ -5,7 +5,8 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on the tests that reach its lines, those about its module and the fastest first, until one fails. What ran is
+on the tests that reach its lines, those about its module first, and one case of each test before the next of
+any, until one fails. What ran is
 kept in `.mutants/`, so that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes
 the page of survivors.
 """
@@ -59,7 +60,8 @@ MODULES = {
     "network/markov": ("markov_condition", "verifier", "markov"),
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
-    "methods/cliques/encoding": ("rows", "encoding", "rational", "exact", "guards"),
+    "methods/cliques/encoding": ("rows", "encoding", "contexts", "rational", "exact", "guards"),
+    "methods/cliques/contexts": ("contexts", "guards"),
     "methods/cliques/factorization": ("factorization", "rows", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
     "methods/intervals/separation": ("separation", "guards"),
@@ -75,6 +77,9 @@ OWN_SECONDS = 12.0
 
 OTHER_SECONDS = 4.0
 """The processor time of the other tests that it is tried on."""
+
+REVIEWED_SECONDS = 2.0
+"""The processor time of the tests that a mutation with a reviewed reason is tried on."""
 
 START_SECONDS = 10.0
 """The processor time that importing the package and collecting tests anew may take."""
@@ -123,9 +128,11 @@ def _work(options: argparse.Namespace, suite: Suite) -> None:
     tests = _survey(suite, options)
     print(f"{len(tests)} tests, {sum(t.seconds for t in tests):.0f} s", flush=True)
     chosen = [m for m in MODULES if any(m.endswith(name) for name in options.module or MODULES)]
-    outcomes = _run(suite, chosen, tests, options)
-    total = sum(1 for module in chosen for _ in mutations(_path(module).read_text()))
-    page = _page(outcomes, total)
+    possible = {module: list(mutations(_path(module).read_text())) for module in chosen}
+    for line in _outdated(possible):
+        print(f"a reason for what there is no longer: {line}", flush=True)
+    outcomes = _run(suite, possible, tests, options)
+    page = _page(outcomes, sum(map(len, possible.values())))
     if options.write:
         PAGE.write_text(page)
     else:
@@ -209,14 +216,21 @@ def _each(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[str, str | None, f
 
 
 def _run(
-    suite: Suite, chosen: Sequence[str], tests: Sequence[Test], options: argparse.Namespace
+    suite: Suite,
+    possible: Mapping[str, Sequence[Mutation]],
+    tests: Sequence[Test],
+    options: argparse.Namespace,
 ) -> list[Outcome]:
     """Try the mutations that no earlier run has tried; return what is known of all of them."""
     version = f"{_hash(*(PROJECT / 'tests').glob('*.py'))} {' '.join(options.tests or ())}"
     if options.fresh:
         (KEPT / "outcomes.jsonl").unlink(missing_ok=True)
     known = _known(version)
-    asked = {m.fingerprint: (module, m) for module in chosen for m in _sampled(module, options)}
+    asked = {
+        m.fingerprint: (module, m)
+        for module, found in possible.items()
+        for m in _sampled(module, found, options)
+    }
     pending = {key: found for key, found in asked.items() if key not in known}
     end = time.monotonic() + 60.0 * options.minutes
     noticing: Counter[tuple[str, str, str]] = Counter()
@@ -242,9 +256,9 @@ def _known(version: str) -> dict[str, Outcome]:
     return {o.fingerprint: o for o in outcomes if o.noticed or o.version == version or _reason(o)}
 
 
-def _sampled(module: str, options: argparse.Namespace) -> Iterator[Mutation]:
+def _sampled(module: str, found: Sequence[Mutation], options: argparse.Namespace) -> Iterator[Mutation]:
     draws = random.Random(f"{options.seed} {module}")
-    for mutation in mutations(_path(module).read_text()):
+    for mutation in found:
         if draws.random() < options.sample and options.function in mutation.function:
             yield mutation
 
@@ -255,25 +269,38 @@ def _trials(
     tests: Sequence[Test],
     noticing: Counter[tuple[str, str, str]],
 ) -> Iterator[Task]:
-    for key, (module, mutation) in pending.items():
+    # In an order that is random, and always the same: what a run has no time for is missing everywhere alike.
+    for key, (module, mutation) in sorted(pending.items()):
         changed = Changed(f"credalog.{module.replace('/', '.')}", _path(module), mutation.source)
         lines = range(mutation.lines[0], mutation.lines[1] + 1) if changed.is_within_functions else None
         chosen = _reaching(module, lines, tests)
         # First what has noticed other mutations of the same function.
         chosen.sort(key=lambda t: -noticing[module, mutation.function, t.name])
+        if _why(module, mutation):
+            chosen = _within(REVIEWED_SECONDS, chosen)
         limit = START_SECONDS + 2.0 * sum(t.seconds for t in chosen)
         yield key, partial(trial, suite, changed, [(t.name, t.seconds) for t in chosen]), limit
 
 
 def _reaching(module: str, lines: Iterable[int] | None, tests: Sequence[Test]) -> list[Test]:
-    """Return tests that reach some lines, or the module: first its own, then others, the fastest first."""
+    """Return tests that reach some lines, or the module: its own first, and varied."""
     path, own = str(_path(module)), tuple(f"tests/test_{name}.py" for name in MODULES[module])
     found = [t for t in tests if (here := t.reached.get(path)) and not here.isdisjoint(lines or here)]
-    found.sort(key=lambda t: t.seconds)
     return [
-        *_within(OWN_SECONDS, [t for t in found if t.name.startswith(own)]),
-        *_within(OTHER_SECONDS, [t for t in found if not t.name.startswith(own)]),
+        *_within(OWN_SECONDS, _varied(t for t in found if t.name.startswith(own))),
+        *_within(OTHER_SECONDS, _varied(t for t in found if not t.name.startswith(own))),
     ]
+
+
+def _varied(tests: Iterable[Test]) -> list[Test]:
+    """Sort tests: of each function its fastest case, then of each the next; the fastest first."""
+    cases, round_of = Counter[str](), dict[str, int]()
+    by_time = sorted(tests, key=lambda t: t.seconds)
+    for test in by_time:
+        function = test.name.partition("[")[0]
+        cases[function] += 1
+        round_of[test.name] = cases[function]
+    return sorted(by_time, key=lambda t: round_of[t.name])
 
 
 def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
@@ -292,13 +319,33 @@ def _reviewed() -> tuple[dict[str, Any], ...]:
 
 
 def _reason(outcome: Outcome) -> str:
+    return _why(outcome.module, outcome)
+
+
+def _why(module: str, found: Outcome | Mutation) -> str:
     """Return why a mutation changes no answer: the reviewed list names a function, or lines of it."""
+    return next((str(e["reason"]) for e in _reviewed() if _speaks_of(e, module, found)), "")
+
+
+def _speaks_of(entry: Mapping[str, Any], module: str, found: Outcome | Mutation) -> bool:
+    return (
+        (entry["module"], entry["function"]) == (module, found.function)
+        and found.before in entry.get("before", [found.before])
+        and found.after in entry.get("after", [found.after])
+    )
+
+
+def _outdated(possible: Mapping[str, Sequence[Mutation]]) -> Iterator[str]:
+    """Yield the lines of the reviewed list that speak of no mutation that there is."""
     for entry in _reviewed():
-        if (outcome.module, outcome.function) == (entry["module"], entry["function"]):
-            befores, afters = entry.get("before", [outcome.before]), entry.get("after", [outcome.after])
-            if outcome.before in befores and outcome.after in afters:
-                return str(entry["reason"])
-    return ""
+        module = entry["module"]
+        if module not in possible:
+            continue
+        found = [m for m in possible[module] if _speaks_of(entry, module, m)]
+        befores, afters = {m.before for m in found}, {m.after for m in found}
+        missing = [*({*entry.get("before", ())} - befores), *({*entry.get("after", ())} - afters)]
+        for line in missing or ([] if found else ["(any line)"]):
+            yield f"{module} {entry['function']}: {line}"
 
 
 def _page(outcomes: Sequence[Outcome], total: int) -> str:
@@ -309,8 +356,11 @@ def _page(outcomes: Sequence[Outcome], total: int) -> str:
         "",
         f"Written by `make mutants`, which tried {len(outcomes)} of {total} mutations, by a fixed seed.",
         "Each mutation is one small change to a trusted module; it is noticed if a test fails, or if tests",
-        "run for far too long. Mutations are tried on the fastest tests that reach their lines. A survivor",
-        "is equivalent, as the reason beside it says, or a gap in the tests.",
+        "run for far too long. It is tried on the fastest tests that reach its lines, for "
+        f"{OWN_SECONDS:.0f} s on those",
+        f"about its module and {OTHER_SECONDS:.0f} s on others; for {REVIEWED_SECONDS:.0f} s in all if it "
+        "was reviewed before. A survivor is equivalent,",
+        "as the reason beside it says, or a gap in the tests.",
         "",
         "| module | mutations | noticed | equivalent | unexplained |",
         "|---|---:|---:|---:|---:|",

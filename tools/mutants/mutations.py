@@ -82,14 +82,34 @@ class Mutation:
 
 def mutations(source: str) -> Iterator[Mutation]:
     """Yield every mutation of a module, in the order of its text, each mutated module once."""
-    seen = {ast.dump(ast.parse(source))}
-    for function, node in _places(ast.parse(source), ""):
+    tree = ast.parse(source)
+    units = [*_outermost(tree), (1, source.count("\n"))]
+    seen = {_meaning(source, unit) for unit in units}
+    for function, node in _places(tree, ""):
         for changed in _changes(node):
             mutation = _replaced(source, function, node, changed)
-            tree = ast.dump(ast.parse(mutation.source))
-            if tree not in seen:
-                seen.add(tree)
+            first, last = next(u for u in units if u[0] <= mutation.lines[0] and mutation.lines[1] <= u[1])
+            grown = mutation.source.count("\n") - source.count("\n")
+            meaning = _meaning(mutation.source, (first, last + grown))
+            if meaning not in seen:
+                seen.add(meaning)
                 yield mutation
+
+
+def _outermost(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """Yield the lines of functions and methods: to read one of them again is faster than the whole module."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node.lineno, node.end_lineno or 0
+        elif isinstance(node, ast.ClassDef):
+            yield from _outermost(node)
+
+
+def _meaning(source: str, lines: tuple[int, int]) -> tuple[int, str]:
+    """Write down what some lines say, however they say it."""
+    first, last = lines
+    text = "\n".join(source.split("\n")[first - 1 : last])
+    return first, ast.dump(ast.parse(f"if True:\n{text}" if text.startswith(" ") else text))
 
 
 def _places(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
