@@ -53,7 +53,7 @@ LEAST = 2e-14
 MOST_ROUNDS = 100
 """So often faces may be added to the messages of one group."""
 
-WIDEST = 1 << 8
+WIDEST = 1 << 10
 """Claims about several variables with more states than this are not proved by cases."""
 
 MOST_NUMBERS, MOST_VALUES = 1 << 18, 8
