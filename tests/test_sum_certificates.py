@@ -71,6 +71,7 @@ CASES = [
     (LOOP, "P(b | !d)"),
     (LOOP, "P(a and !b and c | d)"),
     (LOOP, "P(b xor c | !d)"),
+    (LOOP + "0.2 <= P(e | d) <= 0.3\n0.4 <= P(e | !d) <= 0.6", "P(a and !b and c | d and e)"),
     (COLOURS, "P(C = red | e)"),
     (COLOURS, "P(D = two | !e)"),
 ]

@@ -197,11 +197,14 @@ class _Summing:
         if not {*worth} <= {0, 1}:
             return None
         laws = np.array([[1 - w, w] for w in worth], dtype=float).reshape(*shape, 1, 2)
-        tables = {x: self._table(x) for x in self.above} | {gate: Table(gate, tuple(targets), laws, ())}
-        tree = Tree.of(tables, sizes, self.known, self.budget)
-        order = self._order(self.above, ())
+        parents = [sorted(self.meaning.above(x)) for x in range(gate)]
+        families = relevance([*parents, targets], [gate], self.known).families
+        tables = {x: self._table(x) for x in families if x != gate}
+        tables[gate] = Table(gate, tuple(targets), laws, ())
+        order, tree = self._order(self.above, ()), Tree.of(tables, sizes, self.known, self.budget)
         root = Root(tree, gate, frozenset(tables), has_loops=True)
-        nodes = self._cases(root, [gate, *order], [Fraction(0), Fraction(1)])
+        met = [gate, *(x for x in order if x in tables)]
+        nodes = self._cases(root, met, [Fraction(0), Fraction(1)])
         return self._tried([Group(None, (), order, order, ())], nodes, LITTLE)
 
     def _tried(self, groups: Sequence[Group], nodes: list[Any], less: Fraction) -> Summed | None:
