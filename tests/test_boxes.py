@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -15,7 +17,7 @@ from credalog.methods.vertices import sets
 from credalog.methods.vertices.ascent import Climber, climb
 from credalog.methods.vertices.boxes import Closing, _parts
 from credalog.methods.vertices.elimination import clusters
-from credalog.methods.vertices.interval_slopes import Layout, slopes, upward
+from credalog.methods.vertices.interval_slopes import Layout, slopes, slopes_on_the_way, upward
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
@@ -113,9 +115,43 @@ def test_impossible_certain_and_rare_causes_do_not_lead_it_astray(seed: int) -> 
 def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = _draw_extreme(rng)
-    credal, asked = _asked(network, _random_query(rng, network, 4))
-    if asked.target in asked.observed:
-        return
+    query = _random_query(rng, network, 4)
+    credal, asked = _asked(network, query)
+    if asked.target not in asked.observed:
+        _require_slopes(rng, credal, asked)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_slopes_that_nearly_cancel_lie_above_what_is_said_of_them(seed: int) -> None:
+    """In a widened network with loops, contexts of either sign are added up around a centre (proof 33)."""
+    rng = np.random.default_rng(seed)
+    network = _draw_widened(rng)
+    variables = network.variables
+    first, *others = (variables[i] for i in rng.permutation(len(variables))[:3])
+    query = Query(first.is_("s0"), conjunction(x.is_("s1") for x in others))
+    _require_slopes(rng, *_asked(network, query))
+
+
+def _draw_widened(rng: np.random.Generator) -> Network:
+    """Draw six variables of two or three values with up to three parents, every probability widened."""
+    sizes = [int(n) for n in rng.integers(2, 4, size=6)]
+    variables = tuple(Variable(f"X{i}", tuple(f"s{k}" for k in range(n))) for i, n in enumerate(sizes))
+    parents = [sorted(int(p) for p in rng.permutation(i)[: rng.integers(1, 4)]) for i in range(6)]
+    by = Fraction(1, int(rng.choice([10, 50, 1000])))
+    sentences = []
+    for x, size in enumerate(sizes):
+        for states in np.ndindex(*(sizes[p] for p in parents[x])):
+            given = conjunction(variables[p].is_(f"s{s}") for p, s in zip(parents[x], states, strict=True))
+            weights = [Fraction(int(n)) for n in rng.integers(1, 9, size=size)]
+            for k, weight in enumerate(weights):
+                p = weight / sum(weights)
+                low, high = max(p - by, Fraction(0)), min(p + by, Fraction(1))
+                sentences.append(Sentence.of(variables[x].is_(f"s{k}"), low, high, given=given))
+    return Network(variables, tuple(sentences))
+
+
+def _require_slopes(rng: np.random.Generator, credal: CredalNetwork, asked: Question) -> None:
+    """Compare what is said of slopes with the differences of G at models, world by world."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     order = clusters(relevant.parents, asked.observed, credal.sizes)
     layout = Layout.of(asked.target, relevant.parents, asked.observed, credal.sizes, order)
@@ -123,7 +159,10 @@ def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None
     # Two nodes at once: all models, and one alone.
     points = {x: _inside(rng, *box) for x, box in whole.items()}
     boxes = {x: (np.stack([low, points[x]]), np.stack([high, points[x]])) for x, (low, high) in whole.items()}
-    trial, event = float(rng.random()), np.array(asked.event, dtype=np.float64)
+    event = np.array(asked.event, dtype=np.float64)
+    # At the posterior of a model what speaks for the event and against it is as much.
+    mass = _score(layout, points, np.ones_like(event), 0.0)
+    trial = _score(layout, points, event, 0.0) / mass if mass > 0.0 else float(rng.random())
     passed = upward(layout, boxes, event, trial, Budget.of())
     least = slopes(layout, boxes, passed, Budget.of()).advantage
     for node, theta in [
@@ -160,6 +199,82 @@ def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, tria
         factors = (t[(*(world[p] for p in layout.parents[x]), world[x])] for x, t in theta.items())
         total += prod(factors) * (event[world[layout.target]] - trial)
     return total
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_slopes_of_families_that_move_one_after_the_other_hold_on_the_way(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = _draw_widened(rng)
+    first, *others = (network.variables[i] for i in rng.permutation(6)[:3])
+    credal, asked = _asked(network, Query(first.is_("s0"), conjunction(x.is_("s1") for x in others)))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    event, trial = np.array(asked.event, dtype=np.float64), float(rng.random())
+    boxes = _one_node(credal, asked, layout)
+    model = {x: filled(low, high, rng.normal(size=low.shape)) for x, (low, high) in boxes.items()}
+    stays = {x: rng.random(low.shape[:-1])[..., None] < 0.8 for x, (low, _) in boxes.items()}
+    tables = {
+        x: (np.where(stays[x], model[x], low), np.where(stays[x], model[x], high))
+        for x, (low, high) in boxes.items()
+    }
+    passed, staying = (upward(layout, b, event, trial, Budget.of()) for b in (boxes, tables))
+    least = slopes_on_the_way(layout, tables, staying, passed, Budget.of())
+    for _ in range(6):
+        theta = {
+            x: filled(low[0], high[0], rng.normal(size=low[0].shape)) for x, (low, high) in boxes.items()
+        }
+        now = {x: np.where(stays[x][0], model[x][0], theta[x]) for x in theta}
+        for x in _moving(layout, layout.steps[-1].variable):
+            differences = _differences(layout, now, x, event=event, trial=trial)
+            assert (differences >= least[x][0] - 1e-12).all()
+            now[x] = theta[x]
+
+
+def _moving(layout: Layout, x: int) -> Iterator[int]:
+    """Yield the families below a message, in the order in which they move, and its own."""
+    for step in layout.steps:
+        for m in step.entering if step.variable == x else ():
+            yield from _moving(layout, m)
+    yield x
+
+
+def _differences(
+    layout: Layout, theta: dict[int, np.ndarray], x: int, *, event: np.ndarray, trial: float
+) -> np.ndarray:
+    """Return by how much more G grows with one value of a family than with another, world by world."""
+    true = np.empty(theta[x].shape)
+    for place in np.ndindex(true.shape):
+        unit = np.zeros(true.shape)
+        unit[place] = 1.0
+        true[place] = _score(layout, {**theta, x: unit}, event, trial)
+    return np.asarray(true[..., :, None] - true[..., None, :])
+
+
+def _one_node(
+    credal: CredalNetwork, asked: Question, layout: Layout
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Return all models as the only node."""
+    ranges = {x: credal.ranges(x, asked.observed) for x in layout.parents}
+    return {x: (low[None], high[None]) for x, (low, high) in ranges.items()}
+
+
+def test_a_chain_of_weak_links_decides_what_its_last_one_does() -> None:
+    """Each makes the next likelier: P(a | e) grows with P(e | d), falls with P(e | not d) (proof 33)."""
+    links = "".join(
+        f"0.55 <= P({y} | {x}) <= 0.65\n0.35 <= P({y} | !{x}) <= 0.45\n" for x, y in pairwise("abcde")
+    )
+    network = parse(f"P(a) = 0.5\n{links}").ground()
+    credal, asked = _asked(network, Query(Is(Variable("a")), Is(Variable("e"))))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    boxes = _one_node(credal, asked, layout)
+    event = np.array(asked.event, dtype=np.float64)
+    passed = upward(layout, boxes, event, 0.5, Budget.of())
+    least = slopes(layout, boxes, passed, Budget.of()).advantage
+    (last,) = asked.observed
+    state = asked.observed[last]
+    grows = least[last][0, :, state, 1 - state] > 0.0
+    falls = least[last][0, :, 1 - state, state] > 0.0
+    # Of the two values of d one is likelier given a.
+    assert sorted(zip(grows, falls, strict=True)) == [(False, True), (True, False)]
 
 
 def _proved_from_afar(network: Network, query: Query, end: End, tolerance: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 import pytest
@@ -14,11 +14,12 @@ from credalog.methods.automatic import Engine
 from credalog.methods.compiled import Compiled
 from credalog.methods.vertices.demands import scores_of
 from credalog.methods.vertices.expectations import Function, Slots, Sums
-from credalog.methods.vertices.stated import intervals
+from credalog.methods.vertices.lagrange import Proving, _Box
+from credalog.methods.vertices.stated import _proving, intervals
 from credalog.network.formulas import TRUE, Is, Variable, conjunction
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.budget import Budget
-from credalog.numbers.interval import VACUOUS, Interval, Status
+from credalog.numbers.budget import Budget, OutOfTime
+from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.tables.credal import credal_part
 
 A, B, C = (Is(Variable(name)) for name in "abc")
@@ -174,3 +175,34 @@ def test_demands_are_not_negative_in_a_model() -> None:
         law = np.array([1.0 - (0.3 + 0.6 * chance), 0.3 + 0.6 * chance])
         least = min(float(law @ demand.values) for demand in scores.demands)
         assert (least >= 0.0) is is_model
+
+
+@pytest.mark.parametrize(("seed", "end"), [(2, End.LOWER), (23, End.UPPER)])
+def test_a_proof_that_is_stopped_at_every_third_part_ends_and_is_true(
+    monkeypatch: pytest.MonkeyPatch, seed: int, end: End
+) -> None:
+    network, asked = drawn(np.random.default_rng([5, seed]))
+    part = Compiled(network).credal_part
+    assert part is not None
+    proving, refuted, looks = _proving(*part, asked, VACUOUS, end, Budget.of()), Proving._refuted, count(1)
+
+    def stopped(self: Proving, box: _Box) -> object:
+        if next(looks) % 3 == 0:
+            raise OutOfTime
+        return refuted(self, box)
+
+    monkeypatch.setattr(Proving, "_refuted", stopped)
+    runs = 0
+    while proving.value is None or proving.bound > proving.value + 1e-3:
+        proving.run(1e-3)
+        runs += 1
+        assert runs < 30, "what was proved is proved again and again"
+    assert runs > 1
+    exact = Engine(network).query(asked, Options(1e-4, 2.0, "joint"))
+    # The search for a lower end is for the upper one of the complement.
+    low, high = exact.upper_witnessed, exact.upper
+    if end is End.LOWER:
+        assert exact.lower_witnessed is not None
+        low, high = 1.0 - exact.lower_witnessed, 1.0 - exact.lower
+    assert low is not None
+    assert low - 1e-7 <= proving.bound and proving.value <= high + 1e-6

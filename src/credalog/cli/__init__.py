@@ -5,6 +5,7 @@ Input: words. Output: answers on standard output, troubles on standard error, an
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Sequence
@@ -19,8 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         code = app.main(arguments)
         if arguments is None:
-            # All that is left is Python's own end, which nobody needs to interrupt.
+            # All that is left is Python's own end, which nobody needs to interrupt; to look for garbage in a
+            # large network then takes a while and frees what is freed anyway.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            gc.freeze()
         return code
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)

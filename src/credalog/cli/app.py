@@ -21,7 +21,7 @@ from credalog.cli.ask import ASKING
 from credalog.cli.batch import BATCHING
 from credalog.cli.certify import CERTIFYING
 from credalog.cli.check import CHECKING
-from credalog.cli.clock import Clock
+from credalog.cli.clock import Clock, never_lost
 from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain
 from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
@@ -63,14 +63,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.parser.refuse(unknown)
     before = times_written()
     try:
-        clock.limit(chosen.timeout)
-        code: int = chosen.run(chosen)
+        with never_lost():
+            return _carried_out(chosen)
+    except KeyboardInterrupt:
+        return _stopped(chosen, has_written=times_written() > before)
+    finally:
         clock.silence()
+
+
+def _carried_out(chosen: Namespace) -> int:
+    """Run a command within its limit, and say what went wrong with it."""
+    try:
+        chosen.clock.limit(chosen.timeout)
+        code: int = chosen.run(chosen)
+        chosen.clock.silence()
         sys.stdout.flush()
     except CredalogError as error:
         return complain(error)
-    except KeyboardInterrupt:
-        return _stopped(chosen, has_written=times_written() > before)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out: give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,8 +90,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed("out of memory\n  Try a smaller domain, or another --method.", BAD_INPUT)
     except RecursionError:
         return _failed("a formula is nested too deeply\n  Give its parts names of their own.", BAD_INPUT)
-    finally:
-        clock.silence()
     return code
 
 

@@ -76,6 +76,9 @@ REASON_SECONDS = 4.0
 PROPAGATION_PART = 8
 """Under a limit for all marginals, one part in so many of the time goes into bounding all of them first."""
 
+TELLING = 6e-5
+"""The seconds that it takes to put one answer down."""
+
 STREAMED = 20_000
 """Answers about more variables are written one by one, and not collected first."""
 
@@ -210,13 +213,15 @@ def _asked(
     jobs = 1 if getattr(arguments, "cluster", None) else jobs
     if jobs <= 1:
         for done, asked in enumerate(queries):
-            watch.begin(str(asked), _nothing_known(asked))
+            text = str(asked)
             found: Answer | CredalogError | None = None
-            if not done or time_left(arguments) > 0.0:
+            # The alarm rings once: nothing would end a question that is begun after it.
+            if not arguments.clock.is_over and (not done or time_left(arguments) > 0.0):
+                watch.begin(text, _nothing_known(asked))
                 limits = effort(arguments, "method", left=len(queries) - done) | _helpers(arguments)
                 with arguments.clock.giving_up():
                     found = _tried(model, asked, limits, watch)
-            yield str(asked), _settled(found, asked, arguments, watch)
+            yield text, _settled(found, asked, arguments, watch, text=text)
     else:
         limits = effort(arguments, "method", left=-(-len(queries) // jobs))
         from joblib import Parallel, delayed
@@ -230,7 +235,9 @@ def _asked(
             for answer in answers:
                 yield str(left[0]), answer
                 del left[0]
-        yield from ((str(asked), _settled(None, asked, arguments, watch)) for asked in left)
+        for asked in left:
+            text = str(asked)
+            yield text, _settled(None, asked, arguments, watch, text=text)
 
 
 def _helpers(arguments: Namespace) -> dict[str, Any]:
@@ -243,7 +250,7 @@ def _helpers(arguments: Namespace) -> dict[str, Any]:
 
 
 def _settled(
-    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch
+    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch, *, text: str
 ) -> Answer | CredalogError:
     """Return an answer that was found, or what is known of a question for which there was no time."""
     if isinstance(found, CredalogError):
@@ -253,7 +260,7 @@ def _settled(
         return answer
     from credalog.methods.answer import Answer
 
-    nothing, is_under_way = _nothing_known(asked), watch.question == str(asked)
+    nothing, is_under_way = _nothing_known(asked), watch.question == text
     interval = watch.bounds if is_under_way else nothing
     status = Status.UNDECIDED if interval == nothing else Status.BOUNDED
     return Answer(asked, interval, status, "time was up", watch.seconds if is_under_way else 0.0)
@@ -275,13 +282,16 @@ def _all_asked(
     Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
     """
     watch.begin("all marginals")
+    if arguments.timeout is not None:
+        arguments.clock.reserved += min(TELLING * len(queries), arguments.timeout / 4)
     known: Mapping[Query, Answer] = {}
     bounds: Mapping[Query, Answer] = {}
     with arguments.clock.giving_up():
         known = model.marginals_at_once(**effort(arguments, "method", left=max(2 * len(queries), 1)))
     left = [asked for asked in queries if asked not in known]
-    with arguments.clock.giving_up():
-        bounds = _bounded_at_once(model, left, arguments) if left and arguments.timeout else {}
+    if left and arguments.timeout and not arguments.clock.is_over:
+        with arguments.clock.giving_up():
+            bounds = _bounded_at_once(model, left, arguments)
     others = _asked(model, left, arguments, watch)
     for asked in queries:
         question, answer = (str(asked), known[asked]) if asked in known else next(others)
@@ -462,7 +472,7 @@ def _answer(
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         with arguments.clock.giving_up():
             _explain_vacuous(model, answers, arguments)
-        _tell_of_open_ends(answers)
+            _tell_of_open_ends(answers)
     if answers and not watch.is_interrupted:
         write_certificate(model, answers, arguments)
     if arguments.command != "decide":

@@ -61,15 +61,15 @@ def check(arguments: Namespace) -> int:
         _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_wanted(model), *_ties(tying)))
         sys.stdout.flush()
     diagnosis = _diagnosis(model, arguments)
-    arguments.clock.silence()
-    if arguments.json:
-        diagnosed = None if diagnosis is None else diagnosis.to_dict()
-        counted = {"file": arguments.file, **asdict(found), "queries": queries, "wanted": model.wanted}
-        tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in tying]
-        write_json({**counted, "ties": tied, "diagnosis": diagnosed})
-    else:
-        _write_lines(_verdict(diagnosis))
-        write("".join(f"{line}\n" for line in _findings(diagnosis)))
+    with arguments.clock.silenced():
+        if arguments.json:
+            diagnosed = None if diagnosis is None else diagnosis.to_dict()
+            counted = {"file": arguments.file, **asdict(found), "queries": queries, "wanted": model.wanted}
+            tied = [{**s.to_dict(), "ties": _names(s.claim_scope)} for s in tying]
+            write_json({**counted, "ties": tied, "diagnosis": diagnosed})
+        else:
+            _write_lines(_verdict(diagnosis))
+            write("".join(f"{line}\n" for line in _findings(diagnosis)))
     write_certificate(model, (), arguments)
     return _code(diagnosis)
 

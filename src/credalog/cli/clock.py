@@ -2,12 +2,15 @@
 
 Input: the seconds that the user allows. Output: `Clock`. Every loop asks a `Budget` made from it. The alarm
 is for what asks too late, such as reading a long text: it ends what is under way as Ctrl-C does, so that
-what was found by then is written.
+what was found by then is written. `never_lost` is for both: an exception that comes while Python tidies up,
+in a finalizer or the callback of a weak reference, is printed and forgotten, and the command would go on.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import time
 from _thread import interrupt_main
 from collections.abc import Iterator
@@ -15,11 +18,11 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from math import inf
 from pathlib import Path
-from threading import Lock, Timer
+from threading import RLock, Timer
 from time import monotonic, process_time
 from typing import Any, TypeVar
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "never_lost"]
 
 Result = TypeVar("Result")
 
@@ -31,6 +34,12 @@ STARTING = 0.4
 
 LATE, LATER = 0.2, 0.05
 """After so many seconds more, and such a share of the limit, the alarm rings."""
+
+SOONEST = 0.01
+"""The seconds after which an alarm rings that is late already."""
+
+IMPORTING = 0.3
+"""So many seconds longer the alarm waits for an import to end."""
 
 
 def process_began() -> float:
@@ -52,7 +61,7 @@ class Clock:
         self.reserved = 0.0
         self.is_over = False
         self._timer: Timer | None = None
-        self._lock = Lock()
+        self._lock = RLock()
 
     @property
     def left(self) -> float:
@@ -65,9 +74,7 @@ class Clock:
         """Set the limit, and an alarm that rings a little after it."""
         self.seconds = seconds
         if seconds is not None:
-            self._timer = Timer(max(self.left, 0.0) + LATE + LATER * seconds, self._ring)
-            self._timer.daemon = True
-            self._timer.start()
+            self._ring_after(self._until_alarm)
 
     @contextmanager
     def giving_up(self) -> Iterator[None]:
@@ -89,9 +96,11 @@ class Clock:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Write something without being disturbed by the alarm."""
+        """Write something without being disturbed by the alarm; where that took too long, it is the end."""
         self.silence()
         yield
+        if self.seconds is not None and self._until_alarm <= 0.0:
+            self.is_over = True
         if not self.is_over:
             self.limit(self.seconds)
 
@@ -102,8 +111,53 @@ class Clock:
                 self._timer.cancel()
             self._timer = None
 
+    @property
+    def _until_alarm(self) -> float:
+        """Return after how many seconds the alarm rings; what is reserved is no part of it."""
+        seconds = self.seconds or 0.0
+        return seconds + STARTING + LATE + LATER * seconds - (monotonic() - self.began)
+
+    def _ring_after(self, seconds: float) -> None:
+        self._timer = Timer(max(seconds, SOONEST), self._ring)
+        self._timer.daemon = True
+        self._timer.start()
+
     def _ring(self) -> None:
         with self._lock:
-            if self._timer is not None:
-                self.is_over = True
-                interrupt_main()
+            if self._timer is None:
+                return
+            # A library whose import is broken off cannot be imported again: it has registered its types.
+            if self._until_alarm > -IMPORTING and _is_importing():
+                self._ring_after(IMPORTING / 10)
+                return
+            self.is_over = True
+            interrupt_main()
+
+
+def _is_importing() -> bool:
+    """Tell whether the main thread is importing something."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
+
+
+@contextmanager
+def never_lost() -> Iterator[None]:
+    """Raise an interrupt once more that came where exceptions are not raised, but printed and forgotten."""
+    usual = sys.unraisablehook
+
+    def unraisable(met: sys.UnraisableHookArgs) -> None:
+        if met.exc_type is not KeyboardInterrupt:
+            usual(met)
+            return
+        # Raised here it would be lost again.
+        again = Timer(SOONEST, interrupt_main)
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = unraisable
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual

@@ -15,6 +15,7 @@ from credalog.errors import require
 from credalog.grounding.rule_atoms import atom_of
 from credalog.network.formulas import Variable, literals_of
 from credalog.network.sentences import Network
+from credalog.numbers.budget import require_time
 from credalog.theory import (
     Comparison,
     Constant,
@@ -79,6 +80,7 @@ def _parts(value: Any) -> Iterator[Any]:
     """Yield all that a statement is made of; where it was written is no part of it."""
     waiting = [value]
     while waiting:
+        require_time()
         part = waiting.pop()
         yield part
         if isinstance(part, Mapping):

@@ -79,9 +79,12 @@ class Ratios:
 
     def values(self, point: Floats) -> Floats:
         """Return each ratio on average over its contexts, inside its bounds where it has no mass."""
+        return self.averages(self.numerator @ point, self.denominator @ point)
+
+    def averages(self, parts: Floats, wholes: Floats) -> Floats:
+        """Return the same from the numerators and denominators of all contexts."""
         count = len(self.lower)
-        part = np.bincount(self.of, self.numerator @ point, count)
-        whole = np.bincount(self.of, self.denominator @ point, count)
+        part, whole = np.bincount(self.of, parts, count), np.bincount(self.of, wholes, count)
         middle = (self.lower + self.upper) / 2.0
         return np.divide(part, whole, out=middle, where=whole > 1e-300)
 

@@ -429,7 +429,7 @@ def _without_each(
         sentences[number] = silenced(sentences[number])
         without = Engine(replace(engine.network, sentences=tuple(sentences)), engine.markov)
         share = budget.share(1.0 / (len(numbers) - tried))
-        yield number, _finished(ask(without, asked, _within(options, share)))
+        yield number, finished(ask(without, asked, _within(options, share)))
 
 
 def moved(answer: Answer, without: Answer, end: End, tolerance: float) -> float:
@@ -448,7 +448,7 @@ def _narrowed(answer: Answer, wider: Iterable[Answer], tolerance: float) -> Answ
     return replace(answer, interval=interval, status=interval.status(tolerance))
 
 
-def _finished(answer: Answer) -> Answer:
+def finished(answer: Answer) -> Answer:
     """Return an answer, unless the user stopped the search for it: then its ends say nothing of others."""
     if answer.interrupted:
         raise KeyboardInterrupt
@@ -469,8 +469,8 @@ def measure(
         raise CredalogError("a measurement needs a precision of at least 0 and at least two positions")
     budget = Budget.of(options.timeout)
     engine = Engine(network, options.markov)
-    before = _finished(ask(engine, asked, _within(options, budget.share(FIRST_SHARE))))
-    known = _finished(engine.query(measured, _within(options, budget.share(FIRST_SHARE))))
+    before = finished(ask(engine, asked, _within(options, budget.share(FIRST_SHARE))))
+    known = finished(engine.query(measured, _within(options, budget.share(FIRST_SHARE))))
     imagined = _Imagined(network, before, known, within, options)
     places = [imagined.place(i, positions) for i in range(positions)]
     # A window around two neighbouring places holds every window between them.
@@ -519,7 +519,7 @@ class _Imagined:
             answer = ask(self._engine(least, most), self.before.query, _within(self.options, budget))
         except (InconsistentNetwork, ImpossibleEvidence):
             return None
-        return self._narrowed(_finished(answer))
+        return self._narrowed(finished(answer))
 
     def _narrowed(self, answer: Answer) -> Answer | None:
         joined = _narrowed(answer, [self.before], self.options.tolerance)

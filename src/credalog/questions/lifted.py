@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
-from credalog.methods.answer import Answer, Options
+from credalog.methods.answer import Answer, Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.answering import Lifted, Stage
 from credalog.methods.progress import Telling, bounds_alone, values_alone
@@ -26,7 +26,7 @@ from credalog.numbers.interval import VACUOUS, End, Status
 from credalog.questions import decide as decisions
 from credalog.questions.combined import ask
 from credalog.questions.decide import Decision, Relation, Verdict
-from credalog.questions.influence import MOST, Explanation, Influence, moved
+from credalog.questions.influence import MOST, Explanation, Influence, finished, moved
 from credalog.questions.widening import silenced
 
 __all__ = ["decide", "explain", "query"]
@@ -48,7 +48,7 @@ def _asked(lifted: Lifted, asked: Question, options: Options, whole: Callable[[]
         return lifted.query(asked, options, ask)
     budget = Budget.of(options.timeout)
     first = lifted.query(asked, replace(options, timeout=budget.share(FIRST_SHARE).remaining), ask)
-    if first.status is Status.EXACT or options.method == "lifted":
+    if first.status is Status.EXACT or first.interrupted or options.method == "lifted":
         return first
     found = ask(whole(), asked, replace(options, timeout=budget.for_solver))
     interval = first.interval.joined(found.interval)
@@ -83,6 +83,9 @@ def decide(
             verdict = found.verdict
         elif not is_slice and found.verdict is Verdict.UNDETERMINED:
             verdict, name = found.verdict, "models in which the rest is certain"
+        if verdict is Verdict.UNDECIDED and found.stage == decisions.INTERRUPTED:
+            name, whole = decisions.INTERRUPTED, None
+            break
         if verdict is not Verdict.UNDECIDED or share.is_spent:
             break
     if verdict is Verdict.UNDECIDED and whole is not None:
@@ -120,20 +123,29 @@ def explain(lifted: Lifted, asked: Query, options: Options, *, most: int = MOST)
     """Find the sentences of a slice that hold the ends: without them some model of the rest passes."""
     budget = Budget.of(options.timeout)
     answer = lifted.query(asked, _within(options, budget.share(FIRST_SHARE)))
-    stages = tuple(_until(lifted, asked, answer, budget))
+    stages = () if answer.interrupted else tuple(_until(lifted, asked, answer, budget))
     if not stages:
-        return Explanation(answer, (), (), ())
-    stage = stages[-1]
-    sentences = stage.slice.network.sentences
-    influences: list[Influence] = []
+        return Explanation(answer, (), (), (), answer.interrupted)
+    sentences = stages[-1].slice.network.sentences
+    left = replace(options, timeout=budget.remaining)
+    influences, is_interrupted = last_of(_influences(lifted, stages[-1], answer, left, most), ())
+    return Explanation(answer, influences, (), tuple(sentences[len(influences) :]), is_interrupted)
+
+
+def _influences(
+    lifted: Lifted, stage: Stage, answer: Answer, options: Options, most: int
+) -> Iterator[tuple[Influence, ...]]:
+    """Yield what becomes of an answer without sentences of a slice, ever more of them."""
+    budget, sentences = Budget.of(options.timeout), stage.slice.network.sentences
+    found = tuple[Influence, ...]()
     for tried, sentence in enumerate(sentences[:most]):
         if budget.is_spent:
-            break
+            return
         share = budget.share(1.0 / (min(most, len(sentences)) - tried))
         without = _without(lifted, stage, sentence, answer, _within(options, share))
         moves = (moved(answer, without, end, options.tolerance) for end in End)
-        influences.append(Influence(sentence, without, *moves))
-    return Explanation(answer, tuple(influences), (), tuple(sentences[len(influences) :]))
+        found += (Influence(sentence, without, *moves),)
+        yield found
 
 
 def _until(lifted: Lifted, query: Query, answer: Answer, budget: Budget) -> Iterator[Stage]:
@@ -152,11 +164,11 @@ def _without(lifted: Lifted, stage: Stage, sentence: Sentence, answer: Answer, o
     spared = replace(stage.slice, network=_silent(stage.slice.network, sentence))
     frame = stage.slice.frame or stage.slice.network
     bounding = Engine(spared.network, lifted.engine(stage.slice).markov, frame)
-    interval = bounds_alone(bounding.query(asked, _within(options, budget.share(0.5))).interval)
+    interval = bounds_alone(finished(bounding.query(asked, _within(options, budget.share(0.5)))).interval)
     for residue in lifted.residues(stage, asked, budget):
         with suppress(InconsistentNetwork, ImpossibleEvidence, ProblemTooLarge):
             engine = Engine(_silent(residue.network, sentence), lifted.markov, residue.frame)
-            found = engine.query(asked, _within(options, budget.share(0.5)))
+            found = finished(engine.query(asked, _within(options, budget.share(0.5))))
             interval = interval.joined(values_alone(found.interval))
         if interval.status(options.tolerance) is Status.EXACT:
             break

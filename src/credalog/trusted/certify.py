@@ -55,10 +55,14 @@ class Checker:
         self._program = program
         ratios = program.ratios
         rows = (program.inequalities, program.equalities, ratios.numerator, ratios.denominator)
-        self._columns = sp.csr_array(sp.vstack(rows, format="csr").T)
-        self._sizes = abs(self._columns)
+        columns = sp.csr_array(sp.vstack(rows, format="csr").T)
+        # Plain arrays: of small programs, a product with a sparse matrix costs more in calls than in sums.
+        self._numbers, self._sizes, self._rows = columns.data, np.abs(columns.data), columns.indices
+        terms = np.diff(columns.indptr)
+        self._filled = np.flatnonzero(terms)
+        self._firsts = columns.indptr[self._filled]
         # Twice the ratios' terms, which stand in a lower and an upper row; a few more for the rest.
-        self._terms = 8.0 + 2.0 * np.diff(self._columns.indptr)
+        self._terms = 8.0 + 2.0 * terms
         self._ends = np.cumsum([program.inequalities.shape[0], len(ratios.of), len(ratios.of)]).tolist()
         starts, stops = np.array(program.tables).T
         self._order = np.argsort(starts)
@@ -91,8 +95,12 @@ class Checker:
         lower, upper = box.lower[self._program.ratios.of], box.upper[self._program.ratios.of]
         weights = np.concatenate([stated, equal, low - high, upper * high - lower * low])
         sizes = np.concatenate([stated, np.abs(equal), low + high, upper * high + lower * low])
-        reduced = cost - shift * objective.denominator - self._columns @ weights
-        size = np.abs(cost) + abs(shift) * objective.denominator + self._sizes @ sizes
+        reduced = cost - shift * objective.denominator
+        size = np.abs(cost) + abs(shift) * objective.denominator
+        # Multipliers that overflow are seen below. Columns that are in no row have nothing to add up.
+        with np.errstate(over="ignore", invalid="ignore"):
+            reduced[self._filled] -= np.add.reduceat(self._numbers * weights[self._rows], self._firsts)
+            size[self._filled] += np.add.reduceat(self._sizes * sizes[self._rows], self._firsts)
         # terms * UNIT bounds the relative error of a sum of products; 4 covers the coefficients' rounding.
         safe = reduced - 4.0 * self._terms * UNIT * size
         if not np.isfinite(safe).all():

@@ -457,7 +457,13 @@ class Search:
         weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
         if weakest is not None and not self._suffices(weakest.bound):
             self._look_into(weakest)
-        return Explored(tuple((child.bound, child.leaf) for child in best))
+        return Explored(tuple((child.bound, self._ready(child)) for child in best))
+
+    def _ready(self, child: _Child) -> Leaf:
+        """Return a new leaf with what may be cut in it: of all parts that were tried, few come so far."""
+        if child.point is None or self._suffices(child.bound):
+            return child.leaf
+        return child.leaf._replace(open=self._candidates(child.leaf.box, child.point))
 
     def _look_into(self, child: _Child) -> None:
         """Look for a witness in a new leaf; a part of the program has no point of the whole."""
@@ -542,9 +548,8 @@ class Search:
         bound = self._proved(self.here, claim, box, known)
         if claim.outcome is not Outcome.OPTIMAL:
             return _Child(bound, Leaf(box, None if leaf.rows else leaf.basis, leaf.inside), None)
-        candidates = () if self._suffices(bound) else self._candidates(box, claim.point)
         point = None if leaf.rows is None else claim.point
-        return _Child(bound, Leaf(box, basis, leaf.inside, candidates, leaf.rows, point), claim.point)
+        return _Child(bound, Leaf(box, basis, leaf.inside, (), leaf.rows, point), claim.point)
 
     def _score(self, children: tuple[_Child, ...], bound: float) -> float:
         """Weigh the worse part most: it decides the bound. What is inside has not been bounded yet."""
@@ -556,8 +561,9 @@ class Search:
 def disagreement(program: Program, point: Floats) -> tuple[Floats, Floats]:
     """Return each ratio on average over its contexts, and how far apart these are."""
     ratios = program.ratios
-    values = ratios.values(point)
-    apart = np.abs(ratios.numerator @ point - values[ratios.of] * (ratios.denominator @ point))
+    part, whole = ratios.numerator @ point, ratios.denominator @ point
+    values = ratios.averages(part, whole)
+    apart = np.abs(part - values[ratios.of] * whole)
     return values, np.bincount(ratios.of, apart, len(values)).astype(np.float64)
 
 

@@ -43,18 +43,25 @@ SMALLEST_RADIUS = 1e-7
 """A search whose steps have become smaller than this has converged."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
     """A distribution of the factorization, its tables as a point, its value and what it violates.
 
-    `violation` is the worst of any row or ratio, `shortfall` the sum over all of them.
+    `violation` is the worst of any row or ratio, `shortfall` the sum over all of them. The distribution is
+    made when somebody looks: of the many candidates of a walk, few are offered.
     """
 
-    distribution: Distribution
+    reader: Reader
+    theta: Floats
     point: Floats
     value: float
     violation: float
     shortfall: float
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        """Return the product of all tables: one and the same whenever it is asked for."""
+        return self.reader.distribution(self.theta)
 
     @property
     def is_feasible(self) -> bool:
@@ -174,8 +181,8 @@ class WitnessSearch:
             return None
         value = float(self.objective.numerator @ tables) / mass
         missed = _missed(self.encoding, tables)
-        distribution = self._reader.distribution(theta)
-        return Candidate(distribution, tables / mass, value, missed.max(initial=0.0), missed.sum())
+        worst, shortfall = float(missed.max(initial=0.0)), float(missed.sum())
+        return Candidate(self._reader, theta, tables / mass, value, worst, shortfall)
 
 
 def _merit(candidate: Candidate, sign: float) -> float:
@@ -185,8 +192,9 @@ def _merit(candidate: Candidate, sign: float) -> float:
 def _missed(encoding: Encoding, tables: Floats) -> Floats:
     """Return by how much tables of total mass one miss each row and each ratio."""
     program, ratios = encoding.program, encoding.program.ratios
-    values = ratio_values(encoding, tables)
-    apart = ratios.numerator @ tables - values[ratios.of] * (ratios.denominator @ tables)
+    part, whole = ratios.numerator @ tables, ratios.denominator @ tables
+    values = ratios.averages(part, whole)
+    apart = part - values[ratios.of] * whole
     outside = np.maximum(ratios.lower - values, values - ratios.upper)
     short = -(program.inequalities @ tables)
     return np.concatenate(

@@ -77,6 +77,19 @@ def ask_probability(engine: Engine, asked: Question, options: Options) -> Answer
     return engine.query(asked, options)
 
 
+class _Heard:
+    """Ask, and remember whether the user stopped the work: what is joined here does not tell."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.is_interrupted = False
+
+    def __call__(self, engine: Engine, asked: Question, options: Options) -> Answer:
+        found = self._ask(engine, asked, options)
+        self.is_interrupted |= found.interrupted
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A slice, and what is said of its atoms where the rest is certain."""
@@ -114,25 +127,26 @@ class Lifted:
         """Bound a question over all models of the whole grounding: a probability, or what `ask` can."""
         budget, tried = Budget.of(options.timeout), dict[str, None]()
         interval = VACUOUS if isinstance(asked, Query) else vacuous(scale_of(asked))
-        telling = options.telling(asked, interval.scale)
+        telling, heard = options.telling(asked, interval.scale), _Heard(ask)
         options = replace(options, report=telling)
-        for what, found in self._findings(asked, options, budget, ask):
+        for what, found in self._findings(asked, options, budget, heard):
             tried[what] = None
             interval = interval.joined(found)
             if what == COUNTED:
                 telling.tell_both(interval, stage=COUNTED)
-            if interval.status(options.tolerance) is Status.EXACT:
+            if heard.is_interrupted or interval.status(options.tolerance) is Status.EXACT:
                 break
         has_model = interval.lower.witnessed is not None or interval.upper.witnessed is not None
         tried[DECIDED if has_model else UNDECIDED] = None
         status = interval.status(options.tolerance)
-        return Answer(asked, interval, status, "lifted", budget.elapsed, tried=tuple(tried))
+        seconds, tried_all = budget.elapsed, tuple(tried)
+        return Answer(asked, interval, status, "lifted", seconds, heard.is_interrupted, tried_all)
 
     def _findings(
         self, asked: Question, options: Options, budget: Budget, ask: Ask
     ) -> Iterator[tuple[str, Interval]]:
         """Yield what is found, and how: quick bounds, then slices and models one after the other."""
-        for found in self._far_away(asked, options, budget.share(BOUND_SHARE)):
+        for found in self._far_away(asked, options, budget.share(BOUND_SHARE), ask):
             yield "a slice without the evidence far away", found
         ancestral = self._of_ancestors(asked, options, budget, ask)
         yield from islice(ancestral, 1)
@@ -150,13 +164,13 @@ class Lifted:
                 yield from ancestral
             is_first = False
 
-    def _far_away(self, asked: Question, options: Options, budget: Budget) -> Iterator[Interval]:
+    def _far_away(self, asked: Question, options: Options, budget: Budget, ask: Ask) -> Iterator[Interval]:
         """Yield bounds of a probability that hold whatever evidence far away does."""
         if self.markov is Markov.NONE or not isinstance(asked, Query):
             return
         near = nearby(self.around, self.schema, asked, budget)
         if near is not None:
-            yield self._bounded(near[0], near[1], options, budget, ask_probability)
+            yield self._bounded(near[0], near[1], options, budget, ask)
 
     def _of_ancestors(
         self, asked: Question, options: Options, budget: Budget, ask: Ask

@@ -9,7 +9,7 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, the block that may gain most and whose contexts differ most is split: one of its
+neither bound suffices, the block that adds most to them is split: one of its
 values is at an end of its interval, or it is the only one that is not.
 """
 
@@ -31,8 +31,10 @@ from credalog.methods.vertices.interval_slopes import (
     Layout,
     Nodes,
     Slopes,
+    Upward,
     at_nodes,
     slopes,
+    slopes_on_the_way,
     upward,
 )
 from credalog.numbers.budget import Budget, OutOfTime
@@ -63,6 +65,12 @@ WORTH_TRYING = 2.0
 
 STAYING = 2.0
 """A block stays at the model where it may gain less than so many times what it loses otherwise."""
+
+NEARLY = 0.25
+"""Blocks move one after the other where so great a share of what they may gain would be little enough."""
+
+SELDOM = 0.01
+"""The share of what a block may gain that counts where it does not stay: only what contexts lose does."""
 
 NARROW = 1e-10
 """An interval that is not wider is not split."""
@@ -250,7 +258,7 @@ class _Search:
         narrowed = _narrowed(boxes, found)
         low, high = (self._places.rows({x: b[end] for x, b in narrowed.boxes.items()}) for end in (0, 1))
         kept = list[_Node]()
-        before, left, splits = self.value, self._left(narrowed, trial), _chosen(narrowed, found)
+        before, left, splits = self.value, self._left(narrowed, passed, trial), _chosen(narrowed, found)
         for i in left if self.value == before else ():
             rounds = nodes[open_[i]].rounds + 1
             node = _Node(low[i], high[i], rounds)
@@ -260,18 +268,19 @@ class _Search:
                 kept += self._halves(node, splits[i])
         return kept
 
-    def _left(self, found: _Narrowed, trial: float) -> Nodes:
+    def _left(self, found: _Narrowed, passed: Upward, trial: float) -> Nodes:
         """Return the nodes that no mean value closes.
 
         That takes a model at which G is not positive, nor with all that its blocks may gain; or that the
-        relaxation in which some blocks stay at the model is not positive with what these may gain. The tables
-        of a model are known up to what a knapsack is off by.
+        relaxation in which some blocks stay at the model is not positive with what these may gain, all at
+        once or one family after the other (proof 33). The tables of a model are known up to what a knapsack
+        is off by.
         """
         is_left = np.ones(len(found.cost), dtype=np.bool_)
         (tried,) = np.nonzero(found.cost < WORTH_TRYING * self._lacking)
         if not len(tried):
             return np.flatnonzero(is_left)
-        most = self._greatest(found, tried, trial)
+        most = self._passed(found, tried, trial).total(self._layout)[1]
         best = int(most.argmax())
         if most[best] > 0.0:
             self._meet({x: table[tried[best]] for x, table in found.model.items()})
@@ -279,19 +288,34 @@ class _Search:
         is_left[tried] = ~(most + found.gain[tried] * (1.0 + SUMMING) <= 0.0)
         tried = tried[is_left[tried] & (most + found.cost[tried] < 0.0)]
         if len(tried):
-            most = self._greatest(found, tried, trial, found.stays)
+            staying = self._passed(found, tried, trial, found.stays)
+            most = staying.total(self._layout)[1]
             is_left[tried] = ~(most + found.cost[tried] * (1.0 + SUMMING) <= 0.0)
+            (near,) = np.nonzero(is_left[tried] & (most + NEARLY * found.cost[tried] < 0.0))
+            if len(near):
+                cost = self._cost_on_the_way(found, tried[near], passed, staying.at(near))
+                is_left[tried[near]] = ~(most[near] + cost * (1.0 + SUMMING) <= 0.0)
         return np.flatnonzero(is_left)
 
-    def _greatest(
+    def _cost_on_the_way(self, found: _Narrowed, nodes: Nodes, passed: Upward, staying: Upward) -> Array:
+        """Add up what the blocks that stay may gain where their families move one after the other."""
+        tables, boxes = self._tables(found, nodes, found.stays), at_nodes(found.boxes, nodes)
+        advantage = slopes_on_the_way(self._layout, tables, staying, passed.at(nodes), self._budget)
+        gains = {x: _gains(found.model[x][nodes], boxes[x], advantage[x]).sum(axis=-1) for x in boxes}
+        return _sums({x: np.where(found.stays[x][nodes], gains[x], 0.0) for x in boxes})
+
+    def _passed(
         self, found: _Narrowed, nodes: Nodes, trial: float, stays: Mapping[int, Array] | None = None
-    ) -> Array:
-        """Bound G where the blocks that stay are at the model; all of them, unless told otherwise."""
+    ) -> Upward:
+        """Sum out where the blocks that stay are at the model; all of them, unless told otherwise."""
+        tables = self._tables(found, nodes, stays)
+        return upward(self._layout, tables, self._climber.event, trial, self._budget)
+
+    def _tables(self, found: _Narrowed, nodes: Nodes, stays: Mapping[int, Array] | None) -> Boxes:
         tables = {x: _around(found.model[x], found.boxes[x]) for x in found.model}
         if stays is not None:
             tables = {x: _where(stays[x], tables[x], found.boxes[x]) for x in tables}
-        passed = upward(self._layout, at_nodes(tables, nodes), self._climber.event, trial, self._budget)
-        return passed.total(self._layout)[1]
+        return at_nodes(tables, nodes)
 
     def _meet(self, model: Mapping[int, Array]) -> None:
         """Keep a model if it attains more than the best so far."""
@@ -346,7 +370,7 @@ def _sums(tables: Mapping[int, Array]) -> Array:
 
 
 def _chosen(narrowed: _Narrowed, found: Slopes) -> list[_Split | None]:
-    """Choose at each node the block that may gain most and whose contexts differ most, the two added up.
+    """Choose at each node the block that may gain most if it stays, or whose contexts differ most if not.
 
     Of its values it is the one that may give most; None where nothing is left to choose.
     """
@@ -354,7 +378,8 @@ def _chosen(narrowed: _Narrowed, found: Slopes) -> list[_Split | None]:
     is_open = {x: high - low > NARROW for x, (low, high) in narrowed.boxes.items()}
     for x in families:
         may = np.where(is_open[x].sum(axis=-1) > 1, narrowed.gains[x].sum(axis=-1), 0.0)
-        both = np.where(may > 0.0, may + np.maximum(found.loss[x], 0.0), 0.0)
+        lost = np.where(narrowed.stays[x], may, np.maximum(found.loss[x], 0.0))
+        both = np.where(may > 0.0, lost + SELDOM * may, 0.0)
         worth.append(both.reshape(len(both), -1))
     best = np.array([part.max(axis=1) for part in worth])
     splits = list[_Split | None]()

@@ -33,7 +33,19 @@ from credalog.tables.elimination import Potential, combined
 from credalog.tables.interval_sets import greatest_sum
 from credalog.trusted.rounding import relative_error
 
-__all__ = ["NODES", "Boxes", "Ends", "Layout", "Nodes", "Slopes", "Upward", "at_nodes", "slopes", "upward"]
+__all__ = [
+    "NODES",
+    "Boxes",
+    "Ends",
+    "Layout",
+    "Nodes",
+    "Slopes",
+    "Upward",
+    "at_nodes",
+    "slopes",
+    "slopes_on_the_way",
+    "upward",
+]
 
 Ends: TypeAlias = tuple[Array, Array]
 """The least and the greatest values of a table."""
@@ -70,6 +82,8 @@ class Layout:
     sizes: Sequence[int]
     steps: tuple[Step, ...]
     scopes: Mapping[int, tuple[int, ...]]
+    sums: Mapping[int, tuple[tuple[int, ...], ...]]
+    """Of each message which axes are kept where slopes are summed over the others."""
 
     @classmethod
     def of(
@@ -88,7 +102,8 @@ class Layout:
             met = dict.fromkeys([*parents[x], *(y for m in entering for y in waiting.pop(m) if y != x)])
             steps.append(Step(x, (*met, x), entering))
             waiting[x] = scopes[x] = tuple(met)
-        return cls(target, parents, observed, sizes, tuple(steps), scopes)
+        sums = _sums(parents, observed, steps, scopes)
+        return cls(target, parents, observed, sizes, tuple(steps), scopes, sums)
 
     @property
     def cells(self) -> int:
@@ -114,6 +129,21 @@ class Layout:
     def family(self, x: int) -> tuple[int, ...]:
         """Return the axes of a table."""
         return (NODES, *self.parents[x], x)
+
+
+def _sums(
+    parents: Mapping[int, tuple[int, ...]],
+    observed: Mapping[int, int],
+    steps: Iterable[Step],
+    scopes: Mapping[int, tuple[int, ...]],
+) -> dict[int, tuple[tuple[int, ...], ...]]:
+    """Find which sums over a message's slopes are of use: those that the messages entering before it want."""
+    sums: dict[int, tuple[tuple[int, ...], ...]] = {x: (scopes[x],) for x in scopes if x in observed}
+    for step in steps:
+        mine = scopes[step.variable]
+        wanted = [mine, parents[step.variable], *(kept for m in step.entering for kept in sums[m])]
+        sums[step.variable] = tuple(dict.fromkeys(tuple(y for y in mine if y in kept) for kept in wanted))
+    return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +247,35 @@ class Slopes:
 
 def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> Slopes:
     """Find how G depends on every block, at every node."""
-    weights = _Weights(layout, boxes, passed, budget).found
+    weights = _Weights(layout, boxes, passed, budget)
     advantage, loss = dict[int, Array](), dict[int, Array]()
     for x in layout.parents:
         budget.require_time()
         if x in layout.observed:
-            advantage[x] = _of_observed(weights[x], boxes[x][0].shape[-1], layout.observed[x])
-            loss[x] = _lost_by_observed(weights[x], passed.messages[x])
+            advantage[x] = _of_observed(weights.of(x), boxes[x][0].shape[-1], layout.observed[x])
+            loss[x] = _lost_by_observed(weights.of(x), passed.messages[x])
     for step in layout.steps:
         budget.require_time()
         x = step.variable
-        advantage[x] = _compared(layout, step, weights[x], passed)
-        loss[x] = _lost(layout, step, boxes[x], weights[x], passed)
+        advantage[x] = _compared(layout, step, weights, passed)
+        loss[x] = _lost(layout, step, boxes[x], weights.of(x), passed)
     return Slopes(advantage, loss)
+
+
+def slopes_on_the_way(
+    layout: Layout, boxes: Boxes, passed: Upward, before: Upward, budget: Budget
+) -> dict[int, Array]:
+    """Compare values where the families that go before theirs are as in `before`, others as in `passed`.
+
+    Before a family go those whose messages reach it, and those of messages that enter a step ahead of its own
+    (proof 33). `boxes` are the tables of `passed`.
+    """
+    weights = _Weights(layout, boxes, passed, budget, before)
+    found = {x: _compared(layout, step, weights, before) for step in layout.steps for x in [step.variable]}
+    for x, state in layout.observed.items():
+        if x in layout.parents:
+            found[x] = _of_observed(weights.of(x), boxes[x][0].shape[-1], state)
+    return found
 
 
 def _of_observed(weight: Ends, size: int, state: int) -> Array:
@@ -248,35 +294,19 @@ def _lost_by_observed(weight: Ends, message: Ends) -> Array:
     return np.asarray(apart - np.maximum(*((most + least) * end for end in message)))
 
 
-def _compared(layout: Layout, step: Step, weight: Ends, passed: Upward) -> Array:
+def _compared(layout: Layout, step: Step, weights: _Weights, passed: Upward) -> Array:
     """Compare the values of a variable in all contexts, and add these up."""
-    x, shape, context = step.variable, (len(weight[0]), *layout.shape(step)), layout.context(step)
-    low, high = (np.broadcast_to(ends, shape) for ends in passed.products[x])
-    size, terms = shape[-1], prod(shape[i] for i in context)
-    magnitude = (_magnitude(weight)[..., None] * _magnitude((low, high))).sum(axis=context)
-    lows, highs = ([ends[..., a].copy() for a in range(size)] for ends in (low, high))
-    found = np.zeros((*magnitude.shape, size))
+    x, size = step.variable, layout.sizes[step.variable]
+    low, high = (np.broadcast_to(ends, (*ends.shape[:-1], size)) for ends in passed.products[x])
+    error = relative_error(OPERATIONS + 2 * len(step.entering))
+    kept = (*layout.parents[x], x)
+    found = np.zeros((*(len(weights.of(x)[0]), *(layout.sizes[y] for y in kept)), size))
     for a, b in combinations(range(size), 2):
-        worst = _worst(weight, lows[a] - highs[b], lows[b] - highs[a], is_signed=x in passed.asking)
-        slack = relative_error(OPERATIONS + terms) * (magnitude[..., a] + magnitude[..., b]) + VANISHING
-        found[..., a, b], found[..., b, a] = (each.sum(axis=context) - slack for each in worst)
-    return layout.by_parents(step, found)
-
-
-def _worst(weight: Ends, ahead: Array, behind: Array, *, is_signed: bool) -> tuple[Array, Array]:
-    """Bound from below what one value adds beyond another, and the other beyond it, for these weights.
-
-    Before weighing, the first has the advantage of at least `ahead`, the second of at least `behind`: so the
-    first has at most minus that. Weights of messages that involve the query are not negative.
-    """
-    (least, most), (first, second) = weight, (ahead, behind)
-    one, other = (least * first, most * first), (least * second, most * second)
-    if is_signed:
-        return np.minimum(*one), np.minimum(*other)
-    return (
-        np.minimum(np.minimum(*one), -np.maximum(*other)),
-        np.minimum(np.minimum(*other), -np.maximum(*one)),
-    )
+        (least, most), (less, more) = ((low[..., i, None], high[..., i, None]) for i in (a, b))
+        slack = error * (_magnitude((least, most)) + _magnitude((less, more))) + VANISHING
+        behind, ahead = weights.weighed(step, kept, _Factor(least - more - slack, most - less + slack, error))
+        found[..., a, b], found[..., b, a] = behind[..., 0], -ahead[..., 0]
+    return found
 
 
 def _lost(layout: Layout, step: Step, box: Ends, weight: Ends, passed: Upward) -> Array:
@@ -289,52 +319,149 @@ def _lost(layout: Layout, step: Step, box: Ends, weight: Ends, passed: Upward) -
     return np.asarray(apart - greatest_sum(*box, layout.by_parents(step, score.sum(axis=context))))
 
 
-class _Weights:
-    """The slope of G in every message, from the last to the first."""
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """What slopes are multiplied by, and the share of its magnitude that roundings may amount to."""
 
-    def __init__(self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> None:
+    low: Array
+    high: Array
+    error: float
+
+    @property
+    def ends(self) -> Ends:
+        """Return both ends."""
+        return self.low, self.high
+
+
+class _Weights:
+    """The slope of G in every message, and sums of these over some of its axes, from the last to the first.
+
+    A slope is a sum over contexts of numbers of either sign that nearly cancel: interval by interval that is
+    wide. But their sum is known closely, so that of what they are multiplied by only the distance from a
+    centre counts (proof 33).
+    """
+
+    def __init__(
+        self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget, before: Upward | None = None
+    ) -> None:
         self._layout, self._boxes, self._passed = layout, boxes, passed
+        self._before = before or passed
         last = layout.steps[-1].variable
         ones = np.ones(len(passed.messages[last][0]))
-        self.found: dict[int, Ends] = {last: (ones, ones)}
+        self._sums: dict[int, dict[tuple[int, ...], Ends]] = {last: {(): (ones, ones)}}
         for step in reversed(layout.steps):
             budget.require_time()
-            self._back(step)
+            for m in step.entering:
+                self._sums[m] = self._back(step, m)
 
-    def _back(self, step: Step) -> None:
-        """Find the weights of the messages that enter a step."""
-        layout, passed, x = self._layout, self._passed, step.variable
-        least, most = self.found[x]
-        inner = _times_plain((least[..., None], most[..., None]), _box(layout, x, self._boxes[x], step.scope))
-        for m in step.entering:
-            product = inner
-            for other in step.entering:
-                if other != m and other not in passed.asking:
-                    product = _times_plain(product, _stretched(layout, other, passed.messages, step.scope))
-            if m not in passed.asking and x in passed.asking:
-                product = _times(product, self._signed(step))
-            self.found[m] = self._gathered(step, m, product)
+    def of(self, x: int) -> Ends:
+        """Return the slope of G in the message of a variable."""
+        return self._sums[x][self._layout.scopes[x]]
 
-    def _signed(self, step: Step) -> Ends:
-        """Return what brings the query into a step."""
+    def _back(self, step: Step, m: int) -> dict[tuple[int, ...], Ends]:
+        """Find the slopes of a message that enters a step, and their sums."""
+        layout, x = self._layout, step.variable
+        met, box = self._others(step, m), _box(layout, x, self._boxes[x], step.scope)
+        error = relative_error(OPERATIONS * layout.sizes[x] + 2 * len(step.entering))
+        whole = _Factor(*_times_plain(met, box), error)
+        first, *rest = layout.sums[m]
+        found = {first: self.weighed(step, first, whole)}
+        mixed = whole if all(x in kept for kept in rest) else _mixed(box, met, error)
+        for kept in rest:
+            around = self._around_centre(step, kept, whole if x in kept else mixed)
+            found[kept] = _common(around, _summed_over(found[first], first, kept))
+        if m in self._passed.asking:
+            return {kept: (np.maximum(low, 0.0), high) for kept, (low, high) in found.items()}
+        return found
+
+    def _others(self, step: Step, m: int) -> Ends:
+        """Multiply all that meets a message at a step but the step's own table."""
         passed = self._passed
-        signed = next((m for m in step.entering if m in passed.asking), None)
-        if signed is None:
-            return passed.score
-        return _stretched(self._layout, signed, passed.messages, step.scope)
+        met = {o: self._stretched(step, o, m) for o in step.entering if o != m}
+        plain = [ends for o, ends in met.items() if o not in passed.asking]
+        product = reduce(_times_plain, plain, (np.ones([1] * (len(step.scope) + 1)),) * 2)
+        if m in passed.asking or step.variable not in passed.asking:
+            return product
+        # What brings the query into a step.
+        signed = next((ends for o, ends in met.items() if o in passed.asking), passed.score)
+        return _times_plain(signed, product)
 
-    def _gathered(self, step: Step, m: int, product: Ends) -> Ends:
-        """Sum over what a message does not mention, and give it back its own axes."""
-        layout, scope = self._layout, self._layout.scopes[m]
-        shape = (len(product[0]), *layout.shape(step))
-        missing = tuple(i for i, y in enumerate(step.scope, start=1) if y not in scope)
-        kept = [y for y in step.scope if y in scope]
-        order = (0, *(kept.index(y) + 1 for y in scope))
-        low, high, magnitude = (
-            np.broadcast_to(ends, shape).sum(axis=missing).transpose(order)
-            for ends in (*product, _magnitude(product))
-        )
-        terms = prod(shape[i] for i in missing)
-        slack = relative_error(OPERATIONS + 2 * len(step.entering) + terms) * magnitude + VANISHING
-        low = low - slack
-        return (np.maximum(low, 0.0) if m in self._passed.asking else low), high + slack
+    def _stretched(self, step: Step, other: int, m: int) -> Ends:
+        """Return a message that enters a step beside another, as it is before that one or after it."""
+        is_ahead = step.entering.index(other) < step.entering.index(m)
+        messages = (self._before if is_ahead else self._passed).messages
+        return _stretched(self._layout, other, messages, step.scope)
+
+    def weighed(self, step: Step, kept: tuple[int, ...], factor: _Factor) -> Ends:
+        """Sum slopes times a factor over all axes of a step's message that are not kept, and order the rest.
+
+        The last axis of the factor stays where the step's variable is kept, and has length one otherwise.
+        """
+        least, most = (ends[..., None] for ends in self.of(step.variable))
+        gone = _gone(step, kept)
+        product = _times((least, most), factor.ends)
+        error = factor.error + relative_error(OPERATIONS + prod(least.shape[i] for i in gone))
+        found = _ordered(step, kept, _added(product, gone, error, _magnitude(product)))
+        return _common(found, self._around_centre(step, kept, factor)) if gone else found
+
+    def _around_centre(self, step: Step, kept: tuple[int, ...], factor: _Factor) -> Ends:
+        """Sum slopes times what a factor is away from a centre, and add the centre times their sum."""
+        least, most = (ends[..., None] for ends in self.of(step.variable))
+        gone = _gone(step, kept)
+        centre = _centre(most - least, (factor.low + factor.high) / 2.0, gone)
+        whole = np.expand_dims(centre, gone)
+        apart = _times((least, most), (factor.low - whole, factor.high - whole))
+        magnitude = _magnitude((least, most)) * (_magnitude(factor.ends) + np.abs(whole))
+        error = factor.error + relative_error(OPERATIONS + prod(least.shape[i] for i in gone))
+        low, high = _added(apart, gone, error, magnitude)
+        total = self._sums[step.variable][tuple(y for y in step.scope[:-1] if y in kept)]
+        more = _times((total[0][..., None], total[1][..., None]), (centre, centre))
+        slack = error * (_magnitude(more) + _magnitude((low, high))) + VANISHING
+        return _ordered(step, kept, (low + more[0] - slack, high + more[1] + slack))
+
+
+def _gone(step: Step, kept: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes of a step's message that are not kept; the first is that of the nodes."""
+    return tuple(i for i, y in enumerate(step.scope[:-1], start=1) if y not in kept)
+
+
+def _ordered(step: Step, kept: tuple[int, ...], ends: Ends) -> Ends:
+    """Put the axes that are left of a step into an order; the last one goes if it is not kept."""
+    if step.variable not in kept:
+        ends = ends[0][..., 0], ends[1][..., 0]
+    here = [y for y in step.scope if y in kept]
+    order = (0, *(here.index(y) + 1 for y in kept))
+    return ends[0].transpose(order), ends[1].transpose(order)
+
+
+def _summed_over(ends: Ends, scope: tuple[int, ...], kept: tuple[int, ...]) -> Ends:
+    """Sum over the axes of a scope that are not kept."""
+    gone = tuple(i for i, y in enumerate(scope, start=1) if y not in kept)
+    terms = prod(ends[0].shape[i] for i in gone)
+    return _added(ends, gone, relative_error(OPERATIONS + terms), _magnitude(ends))
+
+
+def _mixed(box: Ends, met: Ends, error: float) -> _Factor:
+    """Sum a step's variable out of what meets a message: the least and the greatest in each context."""
+    (low, high), magnitude = box, _magnitude(met)
+    drift = (np.minimum(DRIFT * high.shape[-1], high - low) * magnitude).sum(axis=-1)
+    slack = error * (high * magnitude).sum(axis=-1) + drift + VANISHING
+    least, most = -greatest_sum(low, high, -met[0]) - slack, greatest_sum(low, high, met[1]) + slack
+    return _Factor(least[..., None], most[..., None], error)
+
+
+def _added(terms: Ends, gone: tuple[int, ...], error: float, magnitude: Array) -> Ends:
+    """Add intervals up over some axes, and move the sums outwards."""
+    slack = error * magnitude.sum(axis=gone) + VANISHING
+    return terms[0].sum(axis=gone) - slack, terms[1].sum(axis=gone) + slack
+
+
+def _centre(weights: Array, values: Array, gone: tuple[int, ...]) -> Array:
+    """Return the mean of values over some axes."""
+    found, total = (weights * values).sum(axis=gone), weights.sum(axis=gone)
+    return np.asarray(np.divide(found, total, out=np.zeros_like(found), where=total > 0.0))
+
+
+def _common(one: Ends, other: Ends) -> Ends:
+    """Return what two intervals share that hold the same number."""
+    return np.maximum(one[0], other[0]), np.minimum(one[1], other[1])

@@ -14,7 +14,7 @@ has weights of its own (docs/proofs.md, proof 27).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -97,9 +97,13 @@ Tables = Mapping[int, Array]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A model of the credal part: its tables, P(event, evidence), P(evidence), and the statements' terms."""
+    """A model of the credal part: its tables, P(event, evidence), P(evidence), and the statements' terms.
+
+    `entries` are those of all tables, one after the other: boxes are many, and each looks at all columns.
+    """
 
     tables: Tables
+    entries: Floats
     inside: float
     mass: float
     demands: Floats
@@ -116,6 +120,18 @@ class _Weights:
     of_statements: Floats
     of_columns: Floats
     margin: float
+
+
+@dataclass(slots=True)
+class _Left:
+    """What is left to prove of a value: the parts on which it is not, and how many tolerances away it is.
+
+    On all other parts the trial value, or a smaller one, is proved.
+    """
+
+    far: float
+    parts: list[Tables]
+    trial: float = -inf
 
 
 class Proving:
@@ -139,12 +155,15 @@ class Proving:
         self._order: Sequence[int] | None = None
         self._columns: list[Column] = []
         self._cuts = 0
+        self._has_walked = False
+        self._left: _Left | None = None
         self.value, self.bound, self.budget = value, bound, budget
         self.best: Model | None = None
 
     def run(self, tolerance: float) -> None:
         """Prove bounds closer and closer to what is attained, while the time lasts."""
-        if self.best is None:
+        if not self._has_walked:
+            self._has_walked = True
             self._meet({x: mine.mean(axis=-2) for x, mine in self._vertices.items()})
             for _ in range(WALKS):
                 self._meet({x: self._drawn(mine) for x, mine in self._vertices.items()})
@@ -154,26 +173,31 @@ class Proving:
                     return
                 gap = far * CLOSE * allowed_gap(tolerance, self.value)
                 if self.value + gap < self.bound:
-                    self.bound = min(self.bound, self._proved(gap))
+                    if self._left is None or self._left.far != far:
+                        self._left = _Left(far, [self._vertices])
+                    self.bound = min(self.bound, self._proved(self._left, gap))
+                    self._left = None
 
-    def _proved(self, gap: float) -> float:
+    def _proved(self, left: _Left, gap: float) -> float:
         """Return a value that is proved, so much above the best one that is met on the way.
 
         What was proved of a smaller trial value holds for a greater one. Where nothing is left to cut, one.
+        A part stays on the list until it is proved or cut, so that nothing is lost when the time is up.
         """
-        waiting, trial = [self._vertices], -inf
-        while waiting:
+        while left.parts:
             assert self.value is not None
-            trial = max(trial, self.value + gap)
-            box = _Box(self._credal, self._scores, trial, waiting.pop(), self._order)
+            left.trial = max(left.trial, self.value + gap)
+            box = _Box(self._credal, self._scores, left.trial, left.parts[-1], self._order)
             found = self._refuted(box)
-            if found is not None:
-                self._walk_from(*found)
-                halved = list(_cut(box, *found, self.budget))
-                if not halved:
-                    return 1.0
-                waiting += halved
-        return trial
+            if found is None:
+                left.parts.pop()
+                continue
+            self._walk_from(*found)
+            halved = list(_cut(box, *found, self.budget))
+            if not halved:
+                return 1.0
+            left.parts[-1:] = halved
+        return left.trial
 
     def _walk_from(self, weights: _Weights, columns: Sequence[Column]) -> None:
         """Look for a better model where no weights prove that there is none; seldom, as that takes time."""
@@ -199,7 +223,7 @@ class Proving:
 
     def _refuted(self, box: _Box) -> tuple[_Weights, list[Column]] | None:
         """Try weights until some prove the trial value in a box; return the last ones where none do."""
-        columns = [column for column in self._columns if box.holds(column)]
+        columns = box.held(self._columns)
         if len(columns) < STARTS:
             columns += self._kept(box.columns(box.random_rows(STARTS, self._luck), self.budget))
         while True:
@@ -235,6 +259,11 @@ class Proving:
         if claim is None:
             raise OutOfTime
         return _Weights(np.maximum(claim.multipliers[:-1], 0.0), claim.weights, claim.value)
+
+
+def _flat(tables: Iterable[Array]) -> Floats:
+    """Return the entries of all tables, one after the other."""
+    return np.concatenate([table.reshape(-1) for table in tables])
 
 
 class _Box:
@@ -294,13 +323,14 @@ class _Box:
             self.slots, {x: parents[x] for x in needed}, self._credal.sizes, functions, weights, self.order
         )
 
-    def holds(self, column: Column) -> bool:
-        """Tell whether a model is in the box."""
-        return all(
-            bool((column.tables[x] >= mine.min(axis=-2) - NARROW).all())
-            and bool((column.tables[x] <= mine.max(axis=-2) + NARROW).all())
-            for x, mine in self.vertices.items()
-        )
+    def held(self, columns: Sequence[Column]) -> list[Column]:
+        """Return the models that are in the box."""
+        if not columns:
+            return []
+        entries = np.array([column.entries for column in columns])
+        least, most = (_flat(f(mine, axis=-2) for mine in self.vertices.values()) for f in (np.min, np.max))
+        is_held = ((entries >= least - NARROW) & (entries <= most + NARROW)).all(axis=1)
+        return [columns[i] for i in np.flatnonzero(is_held).tolist()]
 
     def nearest_row(self, tables: Tables) -> Bools:
         """Return the vertices that are nearest to a model."""
@@ -318,10 +348,14 @@ class _Box:
         functions = (self._scores.inside, self._scores.mass, *self._scores.demands)
         each = self._laid_out(functions, np.repeat(np.eye(len(functions)), count, axis=1))
         found = each.passage(np.tile(rows, (len(functions), 1)), budget).total.reshape(-1, count)
+        tables = [self.slots.tables(row) for row in rows]
         return [
-            Column(self.slots.tables(row), float(found[0, i]), float(found[1, i]), found[2:, i])
-            for i, row in enumerate(rows)
+            Column(mine, self._entries(mine), float(found[0, i]), float(found[1, i]), found[2:, i])
+            for i, mine in enumerate(tables)
         ]
+
+    def _entries(self, tables: Tables) -> Floats:
+        return _flat(tables[x] for x in self.vertices)
 
     def effects(self, rows: Bools, weights: Floats, budget: Budget) -> Array:
         """Return by how much each term changes in each block between its ends, added up, row by row."""

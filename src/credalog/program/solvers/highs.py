@@ -100,15 +100,27 @@ class _Scaling:
         return matrix._replace(data=matrix.data * self.columns[matrix.indices] * by_row)
 
 
+FREE, LEAST, EQUAL = 0, 1, 2
+"""What a row may be: free, at least 0, or equal to 0; and its bounds, by these numbers."""
+_LOWER, _UPPER = np.array([-np.inf, 0.0, 0.0]), np.array([np.inf, np.inf, 0.0])
+
+
+class _Kinds(NamedTuple):
+    """What the lower and the upper rows of each ratio are."""
+
+    low: NDArray[np.int8]
+    high: NDArray[np.int8]
+
+
 @dataclass(slots=True)
 class _Loaded:
-    """What the solver's model holds: a question, the ratios' bounds in its coefficients, its rows' bounds."""
+    """What the solver's model holds: a question, the ratios' bounds in its coefficients, what rows are."""
 
     end: End
     objective: Objective
     scaling: _Scaling
     box: Box
-    row_bounds: tuple[Floats, Floats]
+    kinds: _Kinds
 
     def serves(self, end: End, objective: Objective) -> bool:
         """Tell whether another box of the same question is a few changes away."""
@@ -218,7 +230,8 @@ class Relaxation:
         self._unscaled = _Scaling(np.ones(program.columns), np.ones(self._matrix.shape[0] + 1))
         self._highs = quiet_highs(tolerance)
         self._loaded: _Loaded | None = None
-        self._read: tuple[Basis, list[Any]] | None = None
+        self._read: tuple[Basis, list[Any], list[Any]] | None = None
+        self._options: dict[str, str] = {}
 
     def minimize(
         self, objective: Objective, box: Box, *, basis: Basis = None, timeout: float = float("inf")
@@ -252,8 +265,8 @@ class Relaxation:
         highs = self._highs
         loaded = self._load(end, objective, box)
         is_large = basis is None and self.program.columns > INTERIOR
-        highs.setOptionValue("solver", "ipm" if is_large else "simplex")
-        highs.setOptionValue("presolve", "choose" if basis is None else "off")
+        self._set("solver", "ipm" if is_large else "simplex")
+        self._set("presolve", "choose" if basis is None else "off")
         if basis is not None:
             highs.setBasis(self._swapped(basis, loaded, box))
         budget = Budget.of(timeout)
@@ -267,11 +280,17 @@ class Relaxation:
         solution = highs.getSolution()
         claim = Claim(
             Outcome.OPTIMAL,
-            highs.getInfo().objective_function_value,
+            highs.getObjectiveValue(),
             np.array(solution.col_value) * loaded.scaling.columns,
             self._multipliers(np.array(solution.row_dual) * loaded.scaling.rows, box),
         )
         return claim, highs.getBasis()
+
+    def _set(self, option: str, value: str) -> None:
+        """Set an option of the solver, unless it is set."""
+        if self._options.get(option) != value:
+            self._highs.setOptionValue(option, value)
+            self._options[option] = value
 
     def _multipliers(self, duals: Floats, box: Box) -> Floats:
         """Return the multipliers of a box's rows, given those of the model's.
@@ -299,7 +318,7 @@ class Relaxation:
             return basis
         at_low = (box.lower == loaded.box.lower)[of[fixed]]
         low, high = first + fixed, first + len(of) + fixed
-        rows, basic = self._row_status(basis), highspy.HighsBasisStatus.kBasic
+        (columns, rows), basic = self._statuses(basis), highspy.HighsBasisStatus.kBasic
         pairs = zip(np.where(at_low, low, high).tolist(), np.where(at_low, high, low).tolist(), strict=True)
         wrong = [(equal, other) for equal, other in pairs if rows[equal] == basic and rows[other] != basic]
         if not wrong:
@@ -309,14 +328,14 @@ class Relaxation:
             rows[equal], rows[other] = highspy.HighsBasisStatus.kLower, basic
         swapped = highspy.HighsBasis()
         swapped.valid, swapped.alien = True, False
-        swapped.col_status, swapped.row_status = basis.col_status, rows
+        swapped.col_status, swapped.row_status = columns, rows
         return swapped
 
-    def _row_status(self, basis: Basis) -> list[Any]:
-        """Return a basis by rows; reading is slow, and all parts of one leaf start from the same basis."""
+    def _statuses(self, basis: Basis) -> tuple[list[Any], list[Any]]:
+        """Return a basis by columns and rows; reading is slow, and all parts of one leaf start from one."""
         if self._read is None or self._read[0] is not basis:
-            self._read = basis, basis.row_status
-        return self._read[1]
+            self._read = basis, basis.col_status, basis.row_status
+        return self._read[1], self._read[2]
 
     # ---- the solver's model ---------------------------------------------------------------------------
 
@@ -326,9 +345,9 @@ class Relaxation:
         if loaded is not None and loaded.serves(end, objective) and self._recoefficient(loaded, box):
             self._rebound(loaded, box)
             return loaded
-        model, scaling, rows = self._model(end.sign * objective.numerator, objective, box)
+        model, scaling, kinds = self._model(end.sign * objective.numerator, objective, box)
         self._highs.passModel(model)
-        self._loaded = _Loaded(end, objective, scaling, Box(box.lower.copy(), box.upper.copy()), rows)
+        self._loaded = _Loaded(end, objective, scaling, Box(box.lower.copy(), box.upper.copy()), kinds)
         return self._loaded
 
     def _recoefficient(self, loaded: _Loaded, box: Box) -> bool:
@@ -338,6 +357,8 @@ class Relaxation:
         is_high = (box.upper == loaded.box.upper) | (~fixed & (box.upper >= 1.0))
         at_end = fixed & ((box.lower == loaded.box.lower) | (box.upper == loaded.box.upper))
         stale = np.flatnonzero(~at_end & ~(is_low & is_high))
+        if not len(stale):
+            return True
         if len(stale) > MOST_CHANGED:
             return False
         places = np.concatenate([self._places[self._starts[r] : self._starts[r + 1]] for r in (*stale, -2)])
@@ -362,19 +383,20 @@ class Relaxation:
 
     def _rebound(self, loaded: _Loaded, box: Box) -> None:
         """Change the bounds of those rows of the model that differ."""
-        rows = self._row_bounds(box, loaded.box)
-        changed = np.flatnonzero((rows[0] != loaded.row_bounds[0]) | (rows[1] != loaded.row_bounds[1]))
-        self._highs.changeRowsBounds(
-            len(changed), changed.astype(np.int32), rows[0][changed], rows[1][changed]
-        )
-        loaded.row_bounds = rows
+        kinds, before, of = _kinds(box, loaded.box), loaded.kinds, self.program.ratios.of
+        contexts = np.flatnonzero(((kinds.low != before.low) | (kinds.high != before.high))[of])
+        first, ratios = self.program.inequalities.shape[0], of[contexts]
+        rows = np.concatenate([first + contexts, first + len(of) + contexts]).astype(np.int32)
+        kind = np.concatenate([kinds.low[ratios], kinds.high[ratios]])
+        self._highs.changeRowsBounds(len(rows), rows, _LOWER[kind], _UPPER[kind])
+        loaded.kinds = kinds
 
     def _run_primal(self, budget: Budget) -> None:
         """Start anew with the primal simplex method: on narrow boxes the dual one may end with no verdict."""
         highs = self._highs
         highs.clearSolver()
-        highs.setOptionValue("solver", "simplex")
-        highs.setOptionValue("presolve", "off")
+        self._set("solver", "simplex")
+        self._set("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
         run_for(highs, budget.for_solver)
         highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
@@ -385,8 +407,8 @@ class Relaxation:
         _, exists = highs.getDualRayExist()
         if not exists:
             highs.clearSolver()
-            highs.setOptionValue("solver", "simplex")
-            highs.setOptionValue("presolve", "off")
+            self._set("solver", "simplex")
+            self._set("presolve", "off")
             # A proof is worth a little more than what is left.
             proving = Budget.of(max(budget.remaining, RAY_SECONDS))
             run_for(highs, proving.remaining)
@@ -400,15 +422,16 @@ class Relaxation:
 
     def _model(
         self, cost: Floats, objective: Objective, box: Box
-    ) -> tuple[highspy.HighsLp, _Scaling, tuple[Floats, Floats]]:
-        matrix, rows = self._rows(objective, box), self._row_bounds(box, box)
+    ) -> tuple[highspy.HighsLp, _Scaling, _Kinds]:
+        matrix, kinds = self._rows(objective, box), _kinds(box, box)
+        rows = self._row_bounds(kinds)
         columns = np.zeros(self.program.columns), np.full(self.program.columns, np.inf)
         if objective.column_bounds is None:
-            return linear_model(cost, columns, matrix, rows), self._unscaled, rows
+            return linear_model(cost, columns, matrix, rows), self._unscaled, kinds
         scaling = _Scaling.of(matrix, objective.column_bounds)
         scaled = rows[0] * scaling.rows, rows[1] * scaling.rows
         model = linear_model(cost * scaling.columns, columns, scaling.applied(matrix), scaled)
-        return model, scaling, rows
+        return model, scaling, kinds
 
     def _rows(self, objective: Objective, box: Box) -> _Rows:
         """Fill in the box rows, whose nonzeros are always in the same places, and add the normalization."""
@@ -420,33 +443,31 @@ class Relaxation:
         indices = np.concatenate([self._matrix.indices, norm])
         return _Rows(data, indices, np.append(self._matrix.indptr, len(data)))
 
-    def _row_bounds(self, box: Box, written: Box) -> tuple[Floats, Floats]:
-        """Bound the rows for a box, of whose ratios other bounds may be written in the coefficients.
+    def _row_bounds(self, kinds: _Kinds) -> tuple[Floats, Floats]:
+        """Bound the rows, given what the two rows of each ratio's contexts are."""
+        of, equal = self.program.ratios.of, self.program.equalities.shape[0]
+        stated = np.full(self.program.inequalities.shape[0], LEAST, dtype=np.int8)
+        rest = np.full(equal + 1, EQUAL, dtype=np.int8)
+        kind = np.concatenate([stated, kinds.low[of], kinds.high[of], rest])
+        lower, upper = _LOWER[kind], _UPPER[kind]
+        lower[-1] = upper[-1] = 1.0
+        return lower, upper
 
-        A fixed ratio has the one of its rows as an equality in which its value is written.
-        """
-        of, fixed = self.program.ratios.of, box.lower == box.upper
-        stated, equal = self.program.inequalities.shape[0], self.program.equalities.shape[0]
-        at_low = fixed & (box.lower == written.lower)
-        at_high = fixed & ~at_low
-        # A box row at 0 or 1 follows from x >= 0: left free, it costs the simplex method nothing.
-        is_low = at_low | (np.where(fixed, written.lower, box.lower) > 0.0)
-        is_high = at_high | (np.where(fixed, written.upper, box.upper) < 1.0)
-        lower = [
-            np.zeros(stated),
-            np.where(is_low, 0.0, -np.inf)[of],
-            np.where(is_high, 0.0, -np.inf)[of],
-            np.zeros(equal),
-            np.ones(1),
-        ]
-        upper = [
-            np.full(stated, np.inf),
-            np.where(at_low, 0.0, np.inf)[of],
-            np.where(at_high, 0.0, np.inf)[of],
-            np.zeros(equal),
-            np.ones(1),
-        ]
-        return np.concatenate(lower), np.concatenate(upper)
+
+def _kinds(box: Box, written: Box) -> _Kinds:
+    """Say what the rows of each ratio are in a box, if other bounds may be written in the coefficients.
+
+    A fixed ratio has the one of its rows as an equality in which its value is written.
+    """
+    fixed = box.lower == box.upper
+    at_low = fixed & (box.lower == written.lower)
+    at_high = fixed & ~at_low
+    # A box row at 0 or 1 follows from x >= 0: left free, it costs the simplex method nothing.
+    low = (np.where(fixed, written.lower, box.lower) > 0.0).astype(np.int8)
+    high = (np.where(fixed, written.upper, box.upper) < 1.0).astype(np.int8)
+    low[at_low] = EQUAL
+    high[at_high] = EQUAL
+    return _Kinds(low, high)
 
 
 def run_for(highs: highspy.Highs, seconds: float) -> None:

@@ -23,7 +23,7 @@ from credalog.network.expressions import Question
 from credalog.network.formulas import Is, conjunction
 from credalog.network.meaning import Meaning
 from credalog.network.sentences import Query
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.questions.certificates.few import few_for, models_of_few
 from credalog.questions.certificates.writing import Certificate, Wanted, Writing, model_line, wanted
 from credalog.questions.decide import Decision
@@ -77,8 +77,9 @@ def _of_few(
     lifted: Lifted, head: dict[str, Any], asked: Question, options: Options
 ) -> Iterator[tuple[float, dict[str, Any]]]:
     theory = lifted.around.theory
-    few = few_for(theory, asked)
-    with suppress(CredalogError):
+    with suppress(CredalogError, OutOfTime):
+        with spending(Budget.of(options.timeout)):
+            few = few_for(theory, asked)
         for network, model in models_of_few(lifted, few, asked, options):
             line = model_line(Meaning(network, lifted.markov), asked, model)
             if line is not None:

@@ -24,7 +24,7 @@ from credalog.methods.lifted.answering import Lifted
 from credalog.network.expressions import Question
 from credalog.network.formulas import Variable
 from credalog.network.sentences import Network
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, spending
 from credalog.questions.certificates.models import completed
 from credalog.questions.combined import ask
 from credalog.tables.distribution import Distribution, Factor
@@ -60,8 +60,9 @@ def models_of_few(
     """Yield models of the theory with few elements, near both ends of a question."""
     if sum(len(special) + len(alike) for special, alike in few.values()) > MOST_ELEMENTS:
         return
-    theory = fewer(lifted.around.theory, few)
-    network = ground(theory)
+    with spending(Budget.of(options.timeout)):
+        theory = fewer(lifted.around.theory, few)
+        network = ground(theory)
     if len(network.sentences) > MOST_SENTENCES:
         return
     alike = frozenset(e for _, others in few.values() for e in others)
