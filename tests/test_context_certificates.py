@@ -39,7 +39,7 @@ def whole(text: str, question: str) -> tuple[Line, ...]:
     assert answer.status.name == "EXACT"
     found = answer.certificate()
     assert found.missing == ()
-    return found.lines
+    return tuple(found.lines)
 
 
 def contexts_in(lines: Iterable[Line]) -> list[Any]:

@@ -69,6 +69,9 @@ CASES = [
     (SHARED_PARENT, "P(s | !y and r)"),
     (LOOP, "P(a | d)"),
     (LOOP, "P(b | !d)"),
+    (LOOP, "P(a and !b and c | d)"),
+    (LOOP, "P(b xor c | !d)"),
+    (LOOP + "0.2 <= P(e | d) <= 0.3\n0.4 <= P(e | !d) <= 0.6", "P(a and !b and c | d and e)"),
     (COLOURS, "P(C = red | e)"),
     (COLOURS, "P(D = two | !e)"),
 ]
@@ -245,3 +248,13 @@ def test_every_row_of_a_message_has_a_whole_number_for_each_state(rows):
     sums = Sums(Meaning(parse(ABC).ground(), Markov.LOCAL), parse(ABC).question("P(b)"))
     with pytest.raises(Refused, match="has rows"):
         sums.add(Group(0, rows, [0], [0], []))
+
+
+@pytest.mark.parametrize("criterion", ["maximax", "maximin"])
+def test_an_explanation_of_what_was_seen_is_proved_to_be_the_best(criterion):
+    """All that is not observed is assigned, so no claim of a proof is about one variable alone."""
+    lcn = parse(LOOP)
+    certificate = lcn.certificate(lcn.map(["a", "b", "c"], given="d", criterion=criterion))
+    assert certificate.missing == ()
+    *_, last = verify(lcn.ground(), certificate.text.splitlines())
+    assert last.startswith("no assignment but that of P(a and b and c | d) scores over")

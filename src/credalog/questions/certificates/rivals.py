@@ -25,6 +25,9 @@ __all__ = ["write_best"]
 MOST_RIVALS = 500
 """More partial assignments than this are not bounded."""
 
+ROUNDING = 1e-5
+"""A rival is bounded by so much less than would be enough, since bounds are rounded outwards."""
+
 TOTAL = 20
 """So many times the seconds of one proof may be spent on all rivals."""
 
@@ -92,12 +95,21 @@ class _Rivals:
         least = 1.0 if answer.lower_witnessed is None else answer.lower_witnessed
         return self.alpha * Fraction(answer.upper) + (1 - self.alpha) * Fraction(least)
 
+    def _target(self, answer: Answer) -> float:
+        """Return an upper bound that is enough: one far above the upper end is proved sooner."""
+        if not self.alpha:
+            return 1.0
+        least = 1.0 if answer.lower_witnessed is None else answer.lower_witnessed
+        room = (self.enough - (1 - self.alpha) * Fraction(least)) / self.alpha
+        return max(answer.upper, float(room) - ROUNDING)
+
     def _written(self, answer: Answer) -> Fraction | None:
         """Write down what bounds the score of a rival; return it, None where that fails."""
         assert isinstance(answer.query, Query), "a rival is one probability"
         most = least = Fraction(1)
-        if self.alpha > 0 and answer.upper < 1.0:
-            if not self.writing.write_bound(answer.query, End.UPPER, answer.upper):
+        target = self._target(answer)
+        if target < 1.0:
+            if not self.writing.write_bound(answer.query, End.UPPER, target):
                 return None
             most = Fraction(self._last["bound"])
         if self.alpha < 1:

@@ -53,6 +53,9 @@ LEAST = 2e-14
 MOST_ROUNDS = 100
 """So often faces may be added to the messages of one group."""
 
+WIDEST = 1 << 10
+"""Claims about several variables with more states than this are not proved by cases."""
+
 MOST_NUMBERS, MOST_VALUES = 1 << 18, 8
 """Laws with more entries than this are not summed out, nor variables with more values."""
 
@@ -151,7 +154,7 @@ class _Summing:
             return self._tried(*at_once, Fraction(0)) or found
         targets = self.meaning.numbers(self.asked.scope).difference(self.known)
         if len(targets) != 1:
-            return None
+            return self._by_gate(sorted(targets))
         (target,) = targets
         root = Root.of(self._tree(target), target)
         self._receive(root)
@@ -169,12 +172,40 @@ class _Summing:
             self.groups[m] = self.groups[m]._replace(rows=[self._moved(m, face) for face in self.faces[m]])
         if not all(self._settled(n, less) for n in reversed(range(len(self.groups) - 1))):
             return None
-        claimed = self.claimed(less) if self.end is End.UPPER else 1 - self.claimed(less)
         states = range(self.meaning.sizes[root.target])
         worth = [self.meaning.weight(self.asked, {**self.known, root.target: s}) for s in states]
-        event = np.array(worth, dtype=float) if self.end is End.UPPER else 1.0 - np.array(worth, dtype=float)
         order = [x for x in last.order if x in root.tree.tables]
-        return self._tried(self.groups, nodes_of(root, order, event, float(claimed), self.budget), less)
+        return self._tried(self.groups, self._cases(root, order, worth), less)
+
+    def _cases(self, root: Root, order: Sequence[int], worth: Sequence[Fraction]) -> list[Any]:
+        """Return the cases in which the target of a root, whose states have some worth, is bounded."""
+        is_upper, claimed = self.end is End.UPPER, self.claimed(LITTLE)
+        event = np.array(worth if is_upper else [1 - w for w in worth], dtype=float)
+        return nodes_of(root, order, event, float(claimed if is_upper else 1 - claimed), self.budget)
+
+    def _by_gate(self, targets: list[int]) -> Summed | None:
+        """Write down cases for a claim about several variables: a gate that follows them stands for it.
+
+        The gate is there for choosing cases alone; the verifier knows nothing of it.
+        """
+        sizes, gate = (*self.meaning.sizes, 2), len(self.meaning.sizes)
+        shape = tuple(sizes[x] for x in targets)
+        if prod(shape) > WIDEST:
+            return None
+        worlds = self.meaning.worlds(targets, {})
+        worth = [self.meaning.weight(self.asked, {**self.known, **world}) for world in worlds]
+        if not {*worth} <= {0, 1}:
+            return None
+        laws = np.array([[1 - w, w] for w in worth], dtype=float).reshape(*shape, 1, 2)
+        parents = [sorted(self.meaning.above(x)) for x in range(gate)]
+        families = relevance([*parents, targets], [gate], self.known).families
+        tables = {x: self._table(x) for x in families if x != gate}
+        tables[gate] = Table(gate, tuple(targets), laws, ())
+        order, tree = self._order(self.above, ()), Tree.of(tables, sizes, self.known, self.budget)
+        root = Root(tree, gate, frozenset(tables), has_loops=True)
+        met = [gate, *(x for x in order if x in tables)]
+        nodes = self._cases(root, met, [Fraction(0), Fraction(1)])
+        return self._tried([Group(None, (), order, order, ())], nodes, LITTLE)
 
     def _tried(self, groups: Sequence[Group], nodes: list[Any], less: Fraction) -> Summed | None:
         """Ask the verifier whether a proof holds."""
