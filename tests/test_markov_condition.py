@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from itertools import combinations
+
 import networkx
 import pytest
 
@@ -73,3 +76,32 @@ def test_nobody_can_tell_where_ties_form_a_ring_without_chords() -> None:
     anything = {x: frozenset(range(x)) for x in range(4)}
     condition = MarkovCondition(parse(ring).ground(), Markov.GLOBAL)
     assert condition.left_open(anything, [numbers(0, 2)]) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_arrows_that_conform_keep_the_conditions_of_all_in_no_cycle(seed: int) -> None:
+    """What is not looked at is compared with what a walk over the graph says of it."""
+    luck = random.Random(seed)
+    text = [f"0.1 <= P(v{x}) <= 0.9" for x in range(7)]
+    text += [f"0.1 <= P(v{y} | v{x}) <= 0.9" for x, y in combinations(range(7), 2) if luck.random() < 0.4]
+    text += ["0.1 <= P(v0 xor v1) <= 0.9"] if seed % 2 else []
+    condition = MarkovCondition(parse("\n".join(text)).ground(), Markov.LOCAL)
+    order = [x for c in condition.graph.components() for x in c]
+    order = sorted(order, key=lambda x: len(condition.ancestors([x])))
+    arrows = {
+        x: frozenset(p for p in condition.parents[x] if p in order[:place] and luck.random() < 0.7)
+        for place, x in enumerate(order)
+    }
+    own = Graph.directed(arrows)
+    alone = [x for x in arrows if not any(x in c for c in condition.components)]
+    for x in alone:
+        assert not list(_not_separated(own, numbers(x), condition.ndnp(x), condition.parents[x]))
+
+
+def test_an_arrow_that_does_not_conform_leaves_conditions_to_be_shown() -> None:
+    network = parse("0.1 <= P(b | a) <= 0.9\n0.1 <= P(c | b) <= 0.9").ground()
+    condition = MarkovCondition(network, Markov.LOCAL)
+    a, b, c = (condition.number[v] for v in sorted(network.variables, key=lambda v: v.name))
+    conforming = {a: numbers(), b: numbers(a), c: numbers(b)}
+    assert condition.left_open(conforming, []) == []
+    assert condition.left_open({**conforming, c: numbers(a, b)}, []) == [(numbers(c), numbers(a), numbers(b))]

@@ -177,7 +177,8 @@ class MarkovCondition:
 
         It may stand for a model with the same probabilities of all that is demanded (docs/proofs.md, proof
         9): the components concerned are then laws of their own, and their conditions are not looked at.
-        Of those spared nothing is demanded: they follow the others by their tables (proof 21).
+        Of those spared nothing is demanded: they follow the others by their tables (proof 21). Where all
+        arrows conform, the local condition of a variable in no cycle holds by them.
         """
         excused = self._excused(arrows, demanded)
         along = self._along_ties(arrows, excused)
@@ -187,7 +188,8 @@ class MarkovCondition:
         inside = frozenset(x for component in excused for x in component)
         conditions = [*self.declared, *along]
         if self.markov is not Markov.NONE:
-            of = (x for x in arrows if x not in inside)
+            conforms = self._conforms(arrows)
+            of = (x for x in arrows if x not in inside and not (conforms and len(self._home[x]) == 1))
             conditions += [(frozenset((x,)), self.ndnp(x), self.parents[x]) for x in of]
         found = [open_ for condition in conditions for open_ in _not_separated(own, *condition)]
         # The numbers of a component that stands for another law, and of what follows it, are not the model's.
