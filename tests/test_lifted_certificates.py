@@ -76,6 +76,30 @@ def test_bounds_of_a_theory_of_many_people_are_proved_on_a_slice(tmp_path, capsy
     assert "another network" in capsys.readouterr().err
 
 
+SPREAD = """domain Host = 1..{count}
+predicate Bad(Host), Alert(Host)
+relation Link(Host, Host) = {{{links}}}
+forall h in Host: 0.01 <= P(Bad(h)) <= 0.05
+forall h in Host: 0.8 <= P(Alert(h) | Bad(h)) <= 0.95
+forall h in Host: P(Alert(h) | !Bad(h)) <= 0.3
+forall h, g in Host, Link(h, g): 0.1 <= P(Bad(g) | Bad(h)) <= 0.6
+"""
+
+
+def test_an_answer_around_its_question_is_proved_there_long_before_a_theory_is_too_large(tmp_path):
+    """P(Bad | Alert) is least at 0.01 * 0.8 / (0.01 * 0.8 + 0.99 * 0.3), whatever host 18 does."""
+    text = SPREAD.format(count=400, links=", ".join(f"({i}, {i + 1})" for i in range(1, 400, 2)))
+    lcn = credalog.parse(text)
+    answer = lcn.query("P(Bad(17) | Alert(17))")
+    assert not lcn.is_large
+    found = lcn.certificate(answer)
+    assert set(found.missing) <= {NO_MODEL}
+    found.write(tmp_path / "bad.cert")
+    least, *_ = lcn.verify(tmp_path / "bad.cert")
+    expected = 0.01 * 0.8 / (0.01 * 0.8 + 0.99 * 0.3)
+    assert float(least.rsplit(" ", 1)[1]) == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_slice_says_the_same_whatever_else_there_is():
     lcn = credalog.parse(people(60))
     lines = list(lcn.query("P(Ca(p0))").certificate().lines)

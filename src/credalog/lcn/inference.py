@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 PROPAGATION_TOLERANCE = 1e-7
 """Messages that change by less than this have converged."""
 
+PROVED_WHOLE = 1_000
+"""Answers around a question are proved about the whole grounding if rules have at most so many instances."""
+
 
 class Inference(Wording):
     """A network that bounds probabilities.
@@ -180,7 +183,7 @@ class Inference(Wording):
 
         options = options_of(timeout, TOLERANCE, markov)
         _require_answers(*results)
-        if self._is_large and results:
+        if results and (self._is_large or (self._is_proved_around and _are_lifted(results))):
             from credalog.questions.certificates.around import certify_around
 
             ends = [result for result in results if not isinstance(result, BestAssignments)]
@@ -209,7 +212,12 @@ class Inference(Wording):
     @property
     def verified(self) -> Theory | Network:
         """Return what certificates are about: the ground network, or a theory that is too large for it."""
-        return self._grounder.theory if self._is_large else self.ground()
+        return self._grounder.theory if self._is_proved_around else self.ground()
+
+    @property
+    def _is_proved_around(self) -> bool:
+        """Tell whether what was answered around a question is proved there, too."""
+        return isinstance(self.stated, Theory) and self._instances > PROVED_WHOLE
 
     def marginals(
         self,
@@ -373,6 +381,11 @@ def _require_answers(*results: object) -> None:
     kinds = (Answer, Decision, BestAssignments)
     for result in results:
         require(result, kinds, "answer", "Give one of lcn.query(...), lcn.decide(...) or lcn.map(...).")
+
+
+def _are_lifted(results: Iterable[object]) -> bool:
+    """Tell whether all results are answers that were found around the question."""
+    return all(getattr(result, "method", "") == "lifted" for result in results)
 
 
 def _shared_out(network: Network, asked: list[Query], options: Options, jobs: int) -> tuple[Answer, ...]:
