@@ -9,7 +9,7 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, the block that adds most to them is split: one of its
+neither bound suffices, the block that may gain most and whose contexts differ most is split: one of its
 values is at an end of its interval, or it is the only one that is not.
 """
 
@@ -38,7 +38,7 @@ from credalog.methods.vertices.interval_slopes import (
     upward,
 )
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.tolerances import allowed_gap
+from credalog.numbers.tolerances import absolute_gap, allowed_gap
 from credalog.tables.cones import Array
 from credalog.tables.interval_sets import filled
 from credalog.trusted.rounding import relative_error
@@ -51,8 +51,9 @@ MOST_COMPARED = 1 << 22
 CLOSE = 0.95
 """The share of the tolerance to which a search is driven; the rest is for roundings."""
 
-STAGES = (32.0, 8.0, 1.0)
-"""How many times the tolerance lie between the values proved one after the other and what is attained."""
+STAGES = ((32.0, allowed_gap), (8.0, allowed_gap), (1.0, absolute_gap), (1.0, allowed_gap))
+"""How many times the tolerance lie between the values proved one after the other and what is attained; the
+tolerance of a rare event is finer, and it is proved within the usual one before that."""
 
 ROUNDS = 10
 """How often intervals are narrowed at one node at most."""
@@ -68,9 +69,6 @@ STAYING = 2.0
 
 NEARLY = 0.25
 """Blocks move one after the other where so great a share of what they may gain would be little enough."""
-
-SELDOM = 0.01
-"""The share of what a block may gain that counts where it does not stay: only what contexts lose does."""
 
 NARROW = 1e-10
 """An interval that is not wider is not split."""
@@ -127,7 +125,8 @@ class Closing:
         search = self._search
         if self._gap is None:
             # A better model that is met moves the goal: what was proved of a smaller value holds for it.
-            gap = self._stages[0] * CLOSE * allowed_gap(self._tolerance, max(search.value, 0.0))
+            times, tolerance_at = self._stages[0]
+            gap = times * CLOSE * tolerance_at(self._tolerance, max(search.value, 0.0))
             if search.value < 0.0 or search.value + gap >= self.bound:
                 return
             self._gap = gap
@@ -370,7 +369,7 @@ def _sums(tables: Mapping[int, Array]) -> Array:
 
 
 def _chosen(narrowed: _Narrowed, found: Slopes) -> list[_Split | None]:
-    """Choose at each node the block that may gain most if it stays, or whose contexts differ most if not.
+    """Choose at each node the block that may gain most and whose contexts differ most, the two added up.
 
     Of its values it is the one that may give most; None where nothing is left to choose.
     """
@@ -378,8 +377,7 @@ def _chosen(narrowed: _Narrowed, found: Slopes) -> list[_Split | None]:
     is_open = {x: high - low > NARROW for x, (low, high) in narrowed.boxes.items()}
     for x in families:
         may = np.where(is_open[x].sum(axis=-1) > 1, narrowed.gains[x].sum(axis=-1), 0.0)
-        lost = np.where(narrowed.stays[x], may, np.maximum(found.loss[x], 0.0))
-        both = np.where(may > 0.0, lost + SELDOM * may, 0.0)
+        both = np.where(may > 0.0, may + np.maximum(found.loss[x], 0.0), 0.0)
         worth.append(both.reshape(len(both), -1))
     best = np.array([part.max(axis=1) for part in worth])
     splits = list[_Split | None]()
