@@ -379,7 +379,7 @@ def test_the_limit_on_grounding_holds_for_questions_too(ask, smokers: str):
 
 def test_advice_is_given_in_commands(ask, smokers: str):
     err = ask("query", smokers, "P(Ca(Tim)) >= 0.3")[2]
-    assert "ask `credalog decide FILE 'P(Ca(Tim)) >= 0.3'`." in err
+    assert f"ask `credalog decide {smokers} 'P(Ca(Tim)) >= 0.3'`." in err
     err = ask("ground", smokers, "--limit", "3")[2]
     assert "raise the limit: --limit 30." in err
 

@@ -79,7 +79,7 @@ def _carried_out(chosen: Namespace) -> int:
         chosen.clock.silence()
         sys.stdout.flush()
     except CredalogError as error:
-        return complain(error)
+        return complain(error, chosen)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out: give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

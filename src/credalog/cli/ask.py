@@ -477,7 +477,7 @@ def _answer(
         write_certificate(model, answers, arguments)
     if arguments.command != "decide":
         plot_answers(model, [one for one in answers if not isinstance(one, Decision)], watch, arguments)
-    codes = [complain(error) for error in failed]
+    codes = [complain(error, arguments) for error in failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
 
 

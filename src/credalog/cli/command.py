@@ -6,6 +6,8 @@ more of them than this.
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
@@ -203,7 +205,13 @@ def note(message: str) -> None:
     print(f"note: {message}", file=sys.stderr)
 
 
-def complain(error: CredalogError) -> int:
-    """Tell the user what went wrong, and return the exit code that it deserves."""
-    print(f"error: {error.on_the_command_line}", file=sys.stderr)
+def complain(error: CredalogError, arguments: Namespace) -> int:
+    """Tell the user what went wrong, and return the exit code that it deserves.
+
+    A command that is advised names the file that was asked about.
+    """
+    file = shlex.quote(str(getattr(arguments, "file", "FILE")))
+    advised = error.on_the_command_line
+    told = re.sub(r"(?<=`credalog )(\w+) FILE\b", lambda found: f"{found[1]} {file}", advised)
+    print(f"error: {told}", file=sys.stderr)
     return error.exit_code
