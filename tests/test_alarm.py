@@ -200,6 +200,19 @@ def test_time_reserved_for_proofs_does_not_bring_the_alarm_forward(monkeypatch: 
     assert set_for[0] == set_for[1] > 18.0
 
 
+def test_time_for_writing_answers_down_brings_the_alarm_forward(monkeypatch: pytest.MonkeyPatch):
+    set_for = list[float]()
+    monkeypatch.setattr(clocks, "monotonic", lambda: 2.0)
+    monkeypatch.setattr(Clock, "_ring_after", lambda _, seconds: set_for.append(seconds))
+    clock = Clock(began=0.0)
+    clock.limit(20.0)
+    before = clock.left
+    clock.keep_for_telling(3.0)
+    assert (before - clock.left, set_for[0] - set_for[1]) == (pytest.approx(3.0), pytest.approx(3.0))
+    clock.keep_for_telling(100.0)
+    assert set_for[0] - set_for[2] == pytest.approx(5.0)
+
+
 def test_what_was_written_too_late_is_the_end_of_a_command(monkeypatch: pytest.MonkeyPatch, rung: list[str]):
     now = [0.0]
     monkeypatch.setattr(clocks, "monotonic", lambda: now[0])

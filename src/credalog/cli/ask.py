@@ -282,8 +282,7 @@ def _all_asked(
     Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
     """
     watch.begin("all marginals")
-    if arguments.timeout is not None:
-        arguments.clock.reserved += min(TELLING * len(queries), arguments.timeout / 4)
+    arguments.clock.keep_for_telling(TELLING * len(queries))
     known: Mapping[Query, Answer] = {}
     bounds: Mapping[Query, Answer] = {}
     with arguments.clock.giving_up():

@@ -59,6 +59,7 @@ class Clock:
         self.began = process_began() if began is None else began
         self.seconds: float | None = None
         self.reserved = 0.0
+        self._telling = 0.0
         self.is_over = False
         self._timer: Timer | None = None
         self._lock = RLock()
@@ -75,6 +76,15 @@ class Clock:
         self.seconds = seconds
         if seconds is not None:
             self._ring_after(self._until_alarm)
+
+    def keep_for_telling(self, seconds: float) -> None:
+        """Keep time for writing down what is found: neither the work nor the alarm may take it."""
+        if self.seconds is None or self.is_over:
+            return
+        self._telling = min(seconds, self.seconds / 4)
+        self.reserved += self._telling
+        self.silence()
+        self.limit(self.seconds)
 
     @contextmanager
     def giving_up(self) -> Iterator[None]:
@@ -113,9 +123,9 @@ class Clock:
 
     @property
     def _until_alarm(self) -> float:
-        """Return after how many seconds the alarm rings; what is reserved is no part of it."""
+        """Return after how many seconds the alarm rings; what is reserved for more work is no part of it."""
         seconds = self.seconds or 0.0
-        return seconds + STARTING + LATE + LATER * seconds - (monotonic() - self.began)
+        return seconds + STARTING + LATE + LATER * seconds - self._telling - (monotonic() - self.began)
 
     def _ring_after(self, seconds: float) -> None:
         self._timer = Timer(max(seconds, SOONEST), self._ring)
