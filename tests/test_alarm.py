@@ -225,15 +225,21 @@ def test_what_was_written_too_late_is_the_end_of_a_command(monkeypatch: pytest.M
     assert rung == []
 
 
-@pytest.mark.parametrize("command", ["check", "query"])
-def test_no_proof_is_begun_after_the_alarm(ask, facts: Path, tmp_path: Path, monkeypatch, command: str):
+def ring_in(monkeypatch: pytest.MonkeyPatch, called: str) -> None:
+    """Let the alarm of the next command ring where something is called, and never by the clock."""
+    clock_of = list[Clock]()
+
     def late(*_: object, **__: object) -> NoReturn:
         clock_of[0].is_over = True
         raise KeyboardInterrupt
 
-    clock_of = list[Clock]()
     monkeypatch.setattr(Clock, "limit", lambda self, seconds: clock_of.append(self))
-    monkeypatch.setattr("credalog.network.problem.problem_of", late)
+    monkeypatch.setattr(called, late)
+
+
+@pytest.mark.parametrize("command", ["check", "query"])
+def test_no_proof_is_begun_after_the_alarm(ask, facts: Path, tmp_path: Path, monkeypatch, command: str):
+    ring_in(monkeypatch, "credalog.network.problem.problem_of")
     monkeypatch.setattr("credalog.lcn.LCN.certificate", lambda *_, **__: pytest.fail("a proof is begun"))
     asked = ["P(Cough(1))"] if command == "query" else []
     words = [command, str(facts), *asked, "--certificate", str(tmp_path / "proof"), "--timeout", "9"]
@@ -252,13 +258,7 @@ def test_a_walk_over_all_facts_ends_where_the_time_is_up(facts: Path):
 
 
 def test_no_question_is_begun_after_the_alarm_and_each_has_its_line(ask, facts: Path, monkeypatch):
-    def late(*_: object, **__: object) -> NoReturn:
-        clock_of[0].is_over = True
-        raise KeyboardInterrupt
-
-    clock_of = list[Clock]()
-    monkeypatch.setattr(Clock, "limit", lambda self, seconds: clock_of.append(self))
-    monkeypatch.setattr("credalog.lcn.LCN.marginals_at_once", late)
+    ring_in(monkeypatch, "credalog.lcn.LCN.marginals_at_once")
     for begun in ("query", "propagate"):
         monkeypatch.setattr(f"credalog.lcn.LCN.{begun}", lambda *_, **__: pytest.fail("it is begun"))
     code, out, err = ask("marginals", str(facts), "--timeout", "9", "--json")
