@@ -3,7 +3,7 @@
 # make test    everything a change must pass
 # make docs    the documentation site, build/docs/index.html; notebooks are run, warnings are errors
 # make coverage which lines the fast tier reaches
-# make mutants change the trusted code and see whether a test notices: a sample, under an hour on two cores
+# make mutants change the trusted code and see whether a test notices: under an hour on two cores
 # make dist    what would be released, built and tried in a fresh environment
 # Each sets up what it needs of .venv by itself, once.
 
@@ -49,7 +49,7 @@ dist: $(READY)
 	$(BIN)/python -m tools.wheel dist --install
 
 mutants: $(READY)
-	$(BIN)/python -m tools.mutants --fresh --sample 0.5 --minutes 45 --write
+	$(BIN)/python -m tools.mutants --fresh --minutes 45 --write
 
 check: $(READY)
 	$(BIN)/ruff check .

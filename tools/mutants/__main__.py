@@ -5,10 +5,9 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on the tests that reach its lines, those about its module first, and one case of each test before the next of
-any, until one fails. What ran is
-kept in `.mutants/`, so that a run can be stopped and taken up again; `--fresh` forgets it. `--write` writes
-the page of survivors.
+on tests that reach its lines, cheap ones that have noticed others of its function first, and one case of each
+test before the next of any, until one fails. What ran is kept in `.mutants/`, so that a run can be stopped
+and taken up again; `--fresh` forgets it. `--write` writes the page of survivors.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from hashlib import sha256
+from importlib import import_module
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,6 +84,12 @@ REVIEWED_SECONDS = 2.0
 START_SECONDS = 10.0
 """The processor time that importing the package and collecting tests anew may take."""
 
+UNTRIED = 0.05
+"""How many mutations of a function a test that has noticed none of them is taken to have noticed."""
+
+CALL_SECONDS = 0.005
+"""What calling a test costs beside its own time."""
+
 Task = tuple[str, Callable[[], str], float]
 """A name, what a child is to do, and the processor time it has for that."""
 
@@ -117,6 +123,8 @@ def main() -> None:
     os.chdir(PROJECT)
     sys.path.insert(0, str(SOURCE))
     KEPT.mkdir(exist_ok=True)
+    for module in MODULES:
+        import_module(_name(module))  # what is imported later would be imported as it is
     files = [str(path.relative_to(PROJECT)) for path in _files(options.tests)]
     with TemporaryDirectory() as temporary:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary
@@ -146,6 +154,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--function", default="", help="only functions whose name contains this")
     parser.add_argument("--sample", type=float, default=1.0, help="the share of the mutations to try")
     parser.add_argument("--seed", type=int, default=1, help="which sample")
+    parser.add_argument("--new", action="store_true", help="only mutations without a reviewed reason")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no trial after so long")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs")
@@ -155,6 +164,10 @@ def _options() -> argparse.Namespace:
 
 def _path(module: str) -> Path:
     return SOURCE / "credalog" / f"{module}.py"
+
+
+def _name(module: str) -> str:
+    return f"credalog.{module.replace('/', '.')}"
 
 
 def _hash(*paths: Path) -> str:
@@ -198,21 +211,21 @@ def _tests(found: Path) -> Iterator[Test]:
 
 
 def _each(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[str, str | None, float]]:
-    """Run tasks in children, some at a time; yield each one's name, result (None if it died) and time."""
-    running: dict[int, tuple[str, int, float]] = {}
+    """Run tasks in children, some at a time; yield each one's name, result (None if it died) and cost."""
+    running: dict[int, tuple[str, int]] = {}
     while True:
         for name, task, seconds in islice(tasks, jobs - len(running)):
             child, reader = fork(task, seconds=seconds)
-            running[child] = name, reader, time.monotonic()
+            running[child] = name, reader
         if not running:
             return
-        child, _ = os.wait()
-        name, reader, started = running.pop(child)
+        child, _, usage = os.wait4(-1, 0)
+        name, reader = running.pop(child)
         with os.fdopen(reader) as stream:
             text = stream.read()
         if text.startswith("error:"):
             raise RuntimeError(f"{name}\n{text}")
-        yield name, text.removeprefix("result:") if text else None, time.monotonic() - started
+        yield name, text.removeprefix("result:") if text else None, usage.ru_utime + usage.ru_stime
 
 
 def _run(
@@ -233,7 +246,7 @@ def _run(
     }
     pending = {key: found for key, found in asked.items() if key not in known}
     end = time.monotonic() + 60.0 * options.minutes
-    noticing: Counter[tuple[str, str, str]] = Counter()
+    noticing = Counter((o.module, o.function, o.noticed) for o in known.values())
     trials = takewhile(lambda _: time.monotonic() < end, _trials(suite, pending, tests, noticing))
     with (KEPT / "outcomes.jsonl").open("a", buffering=1) as output:
         for key, noticed, seconds in _each(trials, options.jobs):
@@ -259,7 +272,8 @@ def _known(version: str) -> dict[str, Outcome]:
 def _sampled(module: str, found: Sequence[Mutation], options: argparse.Namespace) -> Iterator[Mutation]:
     draws = random.Random(f"{options.seed} {module}")
     for mutation in found:
-        if draws.random() < options.sample and options.function in mutation.function:
+        is_drawn = draws.random() < options.sample and options.function in mutation.function
+        if is_drawn and not (options.new and _why(module, mutation)):
             yield mutation
 
 
@@ -271,11 +285,11 @@ def _trials(
 ) -> Iterator[Task]:
     # In an order that is random, and always the same: what a run has no time for is missing everywhere alike.
     for key, (module, mutation) in sorted(pending.items()):
-        changed = Changed(f"credalog.{module.replace('/', '.')}", _path(module), mutation.source)
-        lines = range(mutation.lines[0], mutation.lines[1] + 1) if changed.is_within_functions else None
+        is_within = mutation.is_within_function
+        changed = Changed(_name(module), _path(module), mutation.source, is_within)
+        lines = range(mutation.lines[0], mutation.lines[1] + 1) if is_within else None
         chosen = _reaching(module, lines, tests)
-        # First what has noticed other mutations of the same function.
-        chosen.sort(key=lambda t: -noticing[module, mutation.function, t.name])
+        chosen = _promising(chosen, {t.name: noticing[module, mutation.function, t.name] for t in chosen})
         if _why(module, mutation):
             chosen = _within(REVIEWED_SECONDS, chosen)
         limit = START_SECONDS + 2.0 * sum(t.seconds for t in chosen)
@@ -294,13 +308,29 @@ def _reaching(module: str, lines: Iterable[int] | None, tests: Sequence[Test]) -
 
 def _varied(tests: Iterable[Test]) -> list[Test]:
     """Sort tests: of each function its fastest case, then of each the next; the fastest first."""
-    cases, round_of = Counter[str](), dict[str, int]()
     by_time = sorted(tests, key=lambda t: t.seconds)
-    for test in by_time:
+    rounds = _rounds(by_time)
+    return sorted(by_time, key=lambda t: rounds[t.name])
+
+
+def _rounds(tests: Iterable[Test]) -> dict[str, int]:
+    """Return the number of each case of a function of tests."""
+    cases, found = Counter[str](), dict[str, int]()
+    for test in tests:
         function = test.name.partition("[")[0]
         cases[function] += 1
-        round_of[test.name] = cases[function]
-    return sorted(by_time, key=lambda t: round_of[t.name])
+        found[test.name] = cases[function]
+    return found
+
+
+def _promising(tests: Sequence[Test], noticed: Mapping[str, int]) -> list[Test]:
+    """Sort tests by how likely each is to notice for what it costs: later cases of a function less so."""
+    rounds = _rounds(tests)
+
+    def worth(test: Test) -> float:
+        return (noticed[test.name] + UNTRIED / rounds[test.name]) / (test.seconds + CALL_SECONDS)
+
+    return sorted(tests, key=worth, reverse=True)
 
 
 def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:

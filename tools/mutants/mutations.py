@@ -73,6 +73,8 @@ class Mutation:
     after: str
     lines: tuple[int, int]
     source: str
+    is_within_function: bool
+    """Whether nothing but the body of a function changes."""
 
     @property
     def fingerprint(self) -> str:
@@ -85,9 +87,9 @@ def mutations(source: str) -> Iterator[Mutation]:
     tree = ast.parse(source)
     units = [*_outermost(tree), (1, source.count("\n"))]
     seen = {_meaning(source, unit) for unit in units}
-    for function, node in _places(tree, ""):
-        for changed in _changes(node):
-            mutation = _replaced(source, function, node, changed)
+    for place in _places(tree, "", is_within=False):
+        for changed in _changes(place.node):
+            mutation = _replaced(source, place, changed)
             first, last = next(u for u in units if u[0] <= mutation.lines[0] and mutation.lines[1] <= u[1])
             grown = mutation.source.count("\n") - source.count("\n")
             meaning = _meaning(mutation.source, (first, last + grown))
@@ -112,7 +114,16 @@ def _meaning(source: str, lines: tuple[int, int]) -> tuple[int, str]:
     return first, ast.dump(ast.parse(f"if True:\n{text}" if text.startswith(" ") else text))
 
 
-def _places(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node that may change, the function it is in, and whether it is in its body."""
+
+    function: str
+    node: ast.AST
+    is_within: bool
+
+
+def _places(node: ast.AST, function: str, *, is_within: bool) -> Iterator[_Place]:
     """Yield the nodes that may change, with the function each is in; annotations and decorators may not."""
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "decorator_list"} or _is_declaration(value):
@@ -123,8 +134,9 @@ def _places(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
             inner = function
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 inner = f"{function}.{child.name}".lstrip(".")
-            yield inner, child
-            yield from _places(child, inner)
+            deep = is_within or (isinstance(node, ast.FunctionDef) and name == "body")
+            yield _Place(inner, child, deep)
+            yield from _places(child, inner, is_within=deep)
 
 
 def _is_declaration(node: object) -> bool:
@@ -208,8 +220,9 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
     return changed
 
 
-def _replaced(source: str, function: str, node: ast.AST, changed: ast.AST) -> Mutation:
+def _replaced(source: str, place: _Place, changed: ast.AST) -> Mutation:
     """Put a node in another's place, as text: all else keeps its lines."""
+    node = place.node
     rows = source.splitlines(keepends=True)
     first, start, last, stop = _extent(node)
     head, tail = rows[first - 1].encode()[:start].decode(), rows[last - 1].encode()[stop:].decode()
@@ -217,11 +230,12 @@ def _replaced(source: str, function: str, node: ast.AST, changed: ast.AST) -> Mu
     before = "".join(rows[first - 1 : last])
     after = head + text + tail
     return Mutation(
-        function or "module",
+        place.function or "module",
         " ".join(before.split()),
         " ".join(after.split()),
         (first, last),
         "".join(rows[: first - 1]) + after + "".join(rows[last:]),
+        place.is_within,
     )
 
 

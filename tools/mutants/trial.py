@@ -10,7 +10,6 @@ call a mutation noticed.
 
 from __future__ import annotations
 
-import ast
 import gc
 import importlib.util
 import json
@@ -20,9 +19,9 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -48,7 +47,7 @@ QUIET = [
 SLOWER = 4.0
 """A test that takes so many times as long as in the survey has noticed the mutation."""
 
-LEAST_SECONDS = 2.0
+LEAST_SECONDS = 1.0
 """The processor time that any test may take."""
 
 
@@ -59,12 +58,17 @@ class Suite:
         self._work = work
         self._failed = False
         self.items: dict[str, pytest.Item] = {}
+        self.functions: dict[str, list[FunctionType]] = defaultdict(list)
         if pytest.main([*QUIET, *files], plugins=[self]) != pytest.ExitCode.OK:
             raise RuntimeError("the tests cannot be collected")
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Do the work on the collected tests instead of running them."""
         self.items = {item.nodeid: item for item in session.items}
+        for thing in gc.get_objects():
+            if isinstance(thing, FunctionType):
+                self.functions[thing.__code__.co_filename].append(thing)
+        gc.freeze()  # or every child would look through, and so copy, all that has been imported
         self._work(self)
         return True
 
@@ -87,16 +91,12 @@ class Changed(MetaPathFinder):
     module: str
     path: Path
     source: str
+    is_within_function: bool
 
     @property
     def code(self) -> CodeType:
         """Return the module's changed code."""
         return compile(self.source, str(self.path), "exec", dont_inherit=True)
-
-    @property
-    def is_within_functions(self) -> bool:
-        """Tell whether nothing but the bodies of functions has changed."""
-        return _declarations(self.source) == _declarations(self.path.read_text())
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
         """Import the module from the changed source, as a part of Python's import system."""
@@ -106,12 +106,11 @@ class Changed(MetaPathFinder):
         loader.code = self.code
         return importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
 
-    def install(self) -> None:
+    def install(self, functions: Iterable[FunctionType]) -> None:
         """Give the functions of the imported module their changed code."""
         codes = {code.co_qualname: code for code in _codes(self.code)}
-        for thing in gc.get_objects():
-            if isinstance(thing, FunctionType) and thing.__code__.co_filename == str(self.path):
-                thing.__code__ = codes[thing.__code__.co_qualname]
+        for function in functions:
+            function.__code__ = codes[function.__code__.co_qualname]
 
 
 class _Loader(SourceFileLoader):
@@ -128,21 +127,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-@lru_cache(maxsize=4)
-def _declarations(source: str) -> str:
-    """Write a module down without the bodies of its functions."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            node.body = []
-    return ast.dump(tree)
-
-
 def trial(suite: Suite, changed: Changed, tests: Sequence[tuple[str, float]]) -> str:
     """Run tests, with what each has cost, against a mutated module; return what noticed it, or nothing."""
-    if not changed.is_within_functions:
+    if not changed.is_within_function:
         return _afresh(changed, [test for test, _ in tests])
-    changed.install()
+    changed.install(suite.functions[str(changed.path)])
     for test, seconds in tests:
         # Whoever runs out of it is ended by a signal.
         signal.setitimer(signal.ITIMER_PROF, LEAST_SECONDS + SLOWER * seconds)
