@@ -5,8 +5,8 @@
     python -m tools.mutants --sample 0.2            a fifth of the mutations, the same fifth every time
 
 First every test is run once, to learn what it costs and which lines it reaches. Then each mutation is tried
-on tests that reach its lines, cheap ones that have noticed others of its function first, and one case of each
-test before the next of any, until one fails. What ran is kept in `.mutants/`, so that a run can be stopped
+on tests that reach its lines until one fails, first on cheap ones that have noticed others of its function or
+reach little else. What ran is kept in `.mutants/`, so that a run can be stopped
 and taken up again; `--fresh` forgets it. `--write` writes the page of survivors.
 """
 
@@ -26,6 +26,7 @@ from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
 from itertools import accumulate, islice, takewhile
+from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -44,9 +45,9 @@ PAGE = PROJECT / "benchmarks" / "results" / "mutants.md"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 MODULES = {
-    "trusted/rounding": ("numerics", "kernel", "guards"),
+    "trusted/rounding": ("rounding", "numerics", "kernel", "guards"),
     "trusted/certify": ("kernel", "certify", "guards", "rational"),
-    "trusted/check": ("distribution", "global", "copies", "guards"),
+    "trusted/check": ("check", "distribution", "global", "copies", "guards"),
     "tables/distribution": ("distribution", "guards"),
     "verify": (
         "verifier",
@@ -62,7 +63,7 @@ MODULES = {
     "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("rows", "encoding", "contexts", "rational", "exact", "guards"),
     "methods/cliques/contexts": ("contexts", "guards"),
-    "methods/cliques/factorization": ("factorization", "rows", "exact", "guards"),
+    "methods/cliques/factorization": ("cliques_built", "factorization", "rows", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
     "methods/intervals/separation": ("separation", "guards"),
     "methods/intervals/kernels": ("local_programs", "guards"),
@@ -72,20 +73,17 @@ MODULES = {
 SURVEY_SECONDS = 300.0
 """The processor time of one file of tests in the survey; what has not run by then does not take part."""
 
-OWN_SECONDS = 12.0
-"""The processor time of the tests about its module that one mutation is tried on."""
+TRIAL_SECONDS = 6.0
+"""The processor time of the tests that one mutation is tried on."""
 
-OTHER_SECONDS = 4.0
-"""The processor time of the other tests that it is tried on."""
-
-REVIEWED_SECONDS = 2.0
-"""The processor time of the tests that a mutation with a reviewed reason is tried on."""
+REVIEWED_SECONDS = 1.0
+"""The same of a mutation with a reviewed reason."""
 
 START_SECONDS = 10.0
 """The processor time that importing the package and collecting tests anew may take."""
 
 UNTRIED = 0.05
-"""How many mutations of a function a test that has noticed none of them is taken to have noticed."""
+"""How many mutations of a function a test about it that has noticed none is taken to have noticed."""
 
 CALL_SECONDS = 0.005
 """What calling a test costs beside its own time."""
@@ -156,6 +154,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which sample")
     parser.add_argument("--new", action="store_true", help="only mutations without a reviewed reason")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=TRIAL_SECONDS, help="of tests, for one mutation")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no trial after so long")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(PROJECT)}")
@@ -247,7 +246,8 @@ def _run(
     pending = {key: found for key, found in asked.items() if key not in known}
     end = time.monotonic() + 60.0 * options.minutes
     noticing = Counter((o.module, o.function, o.noticed) for o in known.values())
-    trials = takewhile(lambda _: time.monotonic() < end, _trials(suite, pending, tests, noticing))
+    tasks = _trials(suite, pending, tests, noticing, options.seconds)
+    trials = takewhile(lambda _: time.monotonic() < end, tasks)
     with (KEPT / "outcomes.jsonl").open("a", buffering=1) as output:
         for key, noticed, seconds in _each(trials, options.jobs):
             module, mutation = pending[key]
@@ -282,60 +282,45 @@ def _trials(
     pending: Mapping[str, tuple[str, Mutation]],
     tests: Sequence[Test],
     noticing: Counter[tuple[str, str, str]],
+    trial_seconds: float,
 ) -> Iterator[Task]:
     # In an order that is random, and always the same: what a run has no time for is missing everywhere alike.
     for key, (module, mutation) in sorted(pending.items()):
-        is_within = mutation.is_within_function
+        is_within, path, here = mutation.is_within_function, str(_path(module)), [module, mutation.function]
         changed = Changed(_name(module), _path(module), mutation.source, is_within)
         lines = range(mutation.lines[0], mutation.lines[1] + 1) if is_within else None
-        chosen = _reaching(module, lines, tests)
-        chosen = _promising(chosen, {t.name: noticing[module, mutation.function, t.name] for t in chosen})
-        if _why(module, mutation):
-            chosen = _within(REVIEWED_SECONDS, chosen)
+        noticed = {name: count for (*where, name), count in noticing.items() if where == here}
+        seconds = REVIEWED_SECONDS if _why(module, mutation) else trial_seconds
+        chosen = _within(seconds, _promising(_reaching(path, lines, tests), path, noticed))
         limit = START_SECONDS + 2.0 * sum(t.seconds for t in chosen)
         yield key, partial(trial, suite, changed, [(t.name, t.seconds) for t in chosen]), limit
 
 
-def _reaching(module: str, lines: Iterable[int] | None, tests: Sequence[Test]) -> list[Test]:
-    """Return tests that reach some lines, or the module: its own first, and varied."""
-    path, own = str(_path(module)), tuple(f"tests/test_{name}.py" for name in MODULES[module])
-    found = [t for t in tests if (here := t.reached.get(path)) and not here.isdisjoint(lines or here)]
-    return [
-        *_within(OWN_SECONDS, _varied(t for t in found if t.name.startswith(own))),
-        *_within(OTHER_SECONDS, _varied(t for t in found if not t.name.startswith(own))),
-    ]
+def _reaching(path: str, lines: Iterable[int] | None, tests: Sequence[Test]) -> list[Test]:
+    """Return tests that reach some lines of a module, or any."""
+    return [t for t in tests if (here := t.reached.get(path)) and not here.isdisjoint(lines or here)]
 
 
-def _varied(tests: Iterable[Test]) -> list[Test]:
-    """Sort tests: of each function its fastest case, then of each the next; the fastest first."""
-    by_time = sorted(tests, key=lambda t: t.seconds)
-    rounds = _rounds(by_time)
-    return sorted(by_time, key=lambda t: rounds[t.name])
+def _promising(tests: Sequence[Test], path: str, noticed: Mapping[str, int]) -> list[Test]:
+    """Sort tests by how likely each is to notice for what it costs.
 
-
-def _rounds(tests: Iterable[Test]) -> dict[str, int]:
-    """Return the number of each case of a function of tests."""
-    cases, found = Counter[str](), dict[str, int]()
-    for test in tests:
+    Likely are those that have noticed other mutations of the function, and those that reach little else;
+    later cases of one test are less so than its first.
+    """
+    cases = Counter[str]()
+    worth = dict[str, float]()
+    for test in sorted(tests, key=lambda t: t.seconds):
         function = test.name.partition("[")[0]
         cases[function] += 1
-        found[test.name] = cases[function]
-    return found
-
-
-def _promising(tests: Sequence[Test], noticed: Mapping[str, int]) -> list[Test]:
-    """Sort tests by how likely each is to notice for what it costs: later cases of a function less so."""
-    rounds = _rounds(tests)
-
-    def worth(test: Test) -> float:
-        return (noticed[test.name] + UNTRIED / rounds[test.name]) / (test.seconds + CALL_SECONDS)
-
-    return sorted(tests, key=worth, reverse=True)
+        about = len(test.reached[path]) / sum(map(len, test.reached.values()))
+        likely = noticed.get(test.name, 0) + UNTRIED * about / sqrt(cases[function])
+        worth[test.name] = likely / (test.seconds + CALL_SECONDS)
+    return sorted(tests, key=lambda t: -worth[t.name])
 
 
 def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
     spent = accumulate(t.seconds for t in tests)
-    return [test for test, so_far in zip(tests, spent, strict=True) if so_far <= seconds]
+    return [test for test, so_far in zip(tests, spent, strict=True) if so_far <= seconds] or [*tests[:1]]
 
 
 def _shown(outcome: Outcome) -> str:
@@ -386,11 +371,9 @@ def _page(outcomes: Sequence[Outcome], total: int) -> str:
         "",
         f"Written by `make mutants`, which tried {len(outcomes)} of {total} mutations, by a fixed seed.",
         "Each mutation is one small change to a trusted module; it is noticed if a test fails, or if tests",
-        "run for far too long. It is tried on the fastest tests that reach its lines, for "
-        f"{OWN_SECONDS:.0f} s on those",
-        f"about its module and {OTHER_SECONDS:.0f} s on others; for {REVIEWED_SECONDS:.0f} s in all if it "
-        "was reviewed before. A survivor is equivalent,",
-        "as the reason beside it says, or a gap in the tests.",
+        f"run for far too long. It is tried for {TRIAL_SECONDS:.0f} s on tests that reach its lines, or for "
+        f"{REVIEWED_SECONDS:.0f} s if it was reviewed",
+        "before. A survivor is equivalent, as the reason beside it says, or a gap in the tests.",
         "",
         "| module | mutations | noticed | equivalent | unexplained |",
         "|---|---:|---:|---:|---:|",
