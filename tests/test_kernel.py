@@ -479,3 +479,10 @@ def lost(lengths: list[int], negative: list[float], bounds: list[float]) -> Frac
     program = Program(len(negative), tables, rows, rows, ratios, (), ())
     objective = Objective(columns, columns, np.full(len(lengths), np.inf), np.array(bounds))
     return Fraction(Checker(program)._loss(np.array(negative), objective))
+
+
+def test_a_coefficient_is_the_rational_that_it_was_rounded_from_or_the_decimal_that_it_prints_as() -> None:
+    row = sp.csr_array(np.array([[-1 / 3, 1.0, 0.1]]))
+    program = replace(share(), equalities=row, rationals={-1 / 3: Fraction(-1, 3)})
+    found = ExactChecker(program).row(2, program.ratios.box)
+    assert found == [(0, Fraction(-1, 3)), (1, Fraction(1)), (2, Fraction(1, 10))]

@@ -73,7 +73,7 @@ MODULES = {
 SURVEY_SECONDS = 300.0
 """The processor time of one file of tests in the survey; what has not run by then does not take part."""
 
-TRIAL_SECONDS = 6.0
+TRIAL_SECONDS = 12.0
 """The processor time of the tests that one mutation is tried on."""
 
 REVIEWED_SECONDS = 1.0
