@@ -267,3 +267,12 @@ def test_a_message_to_a_parent_spans_what_is_possible_and_ends_there(parents: in
         else:
             assert not allowed
     assert verdicts == {True, False}
+
+
+def test_the_range_over_corners_begins_at_the_first_corner() -> None:
+    """Without parents there is one world; with one, the ends are those of the two entries."""
+    none = np.empty(0)
+    assert kernels.corner_range(np.array([0.25]), np.array([0.5]), none, none) == (0.25, 0.5)
+    below, above, half = np.array([0.25, 0.75]), np.array([0.5, 1.0]), np.array([0.5])
+    assert kernels.corner_range(below, above, half, half) == (0.5, 0.75)
+    assert kernels.corner_range(below, above, np.zeros(1), np.ones(1)) == (0.25, 1.0)

@@ -762,3 +762,35 @@ def test_a_score_that_is_no_mixture_of_two_ends_is_refused(alpha):
     """Twice the upper end of 1/3, less a lower end of which nothing is known, would be below any score."""
     with pytest.raises(Refused, match="no other assignment"):
         claimed(THIRD, {**BEST, "alpha": alpha})
+
+
+COPIED = "P(b) = 0.5\nP(not a | b) = 0\nP(a | not b) = 0"
+NEVER = {
+    **MODEL,
+    "query": "P(not a | b)",
+    "value": "0",
+    "factors": [[[0], [], 2, [1, 1]], [[1], [0], 1, [1, 0, 0, 1]]],
+}
+
+
+@pytest.mark.parametrize("alpha", ["0", "1"])
+def test_what_is_known_under_another_condition_says_nothing_of_a_best_assignment(alpha):
+    """P(not a | b) is stated and attained to be 0, but P(not a) is 0.5."""
+    assert claimed(COPIED, NEVER)
+    with pytest.raises(Refused, match="no other assignment"):
+        claimed(COPIED, NEVER, {"claim": "best", "query": "P(a)", "alpha": alpha, "score": "0"})
+    assert claimed(COPIED, NEVER, {"claim": "best", "query": "P(a | b)", "alpha": alpha, "score": "0"})
+
+
+@pytest.mark.parametrize(("bound", "end"), [("0", "upper"), ("1", "lower")])
+def test_a_bound_of_zero_or_one_does_not_say_that_there_is_no_model(bound, end):
+    line = {
+        **BOUND,
+        "claim": end,
+        "query": "P(a)",
+        "bound": bound,
+        "rows": [["sentence", 0, end, 0, []]],
+        "nodes": [["leaf", "1", "0", [[0, "1"]]]],
+    }
+    (said,) = claimed(f"P(a) = {bound}", line)
+    assert said.startswith("every model has P(a)")

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
-from itertools import accumulate, islice, takewhile
+from itertools import islice, takewhile
 from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,7 +83,7 @@ START_SECONDS = 10.0
 """The processor time that importing the package and collecting tests anew may take."""
 
 UNTRIED = 0.05
-"""How many mutations of a function a test about it that has noticed none is taken to have noticed."""
+"""How likely a test that is about one module alone is taken to notice a mutation of it."""
 
 CALL_SECONDS = 0.005
 """What calling a test costs beside its own time."""
@@ -307,20 +307,25 @@ def _promising(tests: Sequence[Test], path: str, noticed: Mapping[str, int]) -> 
     Likely are those that have noticed other mutations of the function, and those that reach little else;
     later cases of one test are less so than its first.
     """
-    cases = Counter[str]()
+    cases, all_noticed = Counter[str](), sum(noticed.values()) or 1
     worth = dict[str, float]()
     for test in sorted(tests, key=lambda t: t.seconds):
         function = test.name.partition("[")[0]
         cases[function] += 1
         about = len(test.reached[path]) / sum(map(len, test.reached.values()))
-        likely = noticed.get(test.name, 0) + UNTRIED * about / sqrt(cases[function])
+        likely = noticed.get(test.name, 0) / all_noticed + UNTRIED * about / sqrt(cases[function])
         worth[test.name] = likely / (test.seconds + CALL_SECONDS)
     return sorted(tests, key=lambda t: -worth[t.name])
 
 
 def _within(seconds: float, tests: Sequence[Test]) -> list[Test]:
-    spent = accumulate(t.seconds for t in tests)
-    return [test for test, so_far in zip(tests, spent, strict=True) if so_far <= seconds] or [*tests[:1]]
+    """Choose tests in their order, passing over those that are too long for the time that is left."""
+    chosen = list[Test]()
+    for test in tests:
+        if test.seconds <= seconds:
+            chosen.append(test)
+            seconds -= test.seconds
+    return chosen or [*tests[:1]]
 
 
 def _shown(outcome: Outcome) -> str:
