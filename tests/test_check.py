@@ -126,8 +126,15 @@ def test_nothing_is_excused_where_a_factor_leans_on_others_than_its_component() 
     network = Network((s0, s1, s2, s3, w), (*ties, says(W, 0, 1)))
     graph = dependency_graph(network)
     alone, leaning = Factor((w,), (), EVEN), Factor((w,), (s0,), np.array([EVEN, EVEN]))
-    assert violation(Distribution((*ring, alone)), network, graph) <= 1e-12
+    for markov in (Markov.LOCAL, Markov.GLOBAL):
+        assert violation(Distribution((*ring, alone)), network, graph, markov=markov) <= 1e-12
     assert violation(Distribution((*ring, leaning)), network, graph) == pytest.approx(0.0018)
+
+
+def test_a_variable_of_which_nothing_is_said_need_not_be_known() -> None:
+    network = Network((w, x), (says(W, 0, 1),))
+    model = Distribution((Factor((w,), (), EVEN),))
+    assert violation(model, network, dependency_graph(network), markov=Markov.GLOBAL) == 0.0
 
 
 def test_factors_are_equal_in_all_they_hold() -> None:

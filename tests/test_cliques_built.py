@@ -94,3 +94,28 @@ def test_no_member_of_a_component_is_eliminated_while_there_is_evidence(
     of_the_pair = [c for c in found.cliques if {0, 1}.intersection(c.block)]
     assert of_the_pair and not any(5 in c.scope for c in of_the_pair)
     assert any(c.fixed for c in found.cliques)
+
+
+@pytest.mark.parametrize("reading", [Reading.TIED, Reading.GLOBAL])
+def test_conditions_speak_of_what_their_clique_shows(reading: Reading) -> None:
+    """A chain of mutual ties, and a scope of both its ends: not all parents of all members are shown."""
+    structure = structure_of((1,), (0, 2), (1, 3), (2,))
+    found = factorize(structure, [(0, 1), (2, 3), (0, 3)], query=(0,), reading=reading)
+    stated = [(clique, condition) for clique in found.cliques for condition in clique.conditions]
+    assert stated or reading is Reading.TIED
+    for clique, condition in stated:
+        assert {*condition.left, *condition.right, *condition.given} <= set(clique.scope)
+
+
+def test_three_that_are_apart_given_one_have_a_condition_each() -> None:
+    """Only of two variables one condition is the mirror image of the other."""
+    star = structure_of((3,), (3,), (3,), (0, 1, 2))
+    found = in_one_clique(star, query=(0,), reading=Reading.LITERAL)
+    expected = [Condition((x,), tuple(y for y in range(3) if y != x), (3,)) for x in range(3)]
+    assert found.cliques[0].conditions == tuple(expected)
+
+
+@pytest.mark.parametrize("reading", [Reading.LITERAL, Reading.OUTER])
+def test_without_cycles_each_variable_is_a_block(reading: Reading) -> None:
+    found = factorize(structure_of((), (0,)), [(1,)], query=(1,), reading=reading)
+    assert found.blocks == ((0,), (1,))

@@ -83,6 +83,12 @@ def test_stamp_c_does_both():
     assert parents(graph) == {"x": "a b y", "y": "a b x", "a": "", "b": ""}
 
 
+def test_formulas_that_are_each_the_condition_of_the_other_have_all_their_atoms_as_parents():
+    x, y, a, b = propositions("x y a b")
+    graph = graph_of(says(x ^ y, a | b), says(a | b, x ^ y))
+    assert parents(graph) == {"x": "a b y", "y": "a b x", "a": "b x y", "b": "a x y"}
+
+
 def test_stamp_d_leaves_out_the_edges_from_atoms_to_their_claim():
     x, y, a, b = propositions("x y a b")
     graph = graph_of(says(x ^ y, a | b, tau=False))

@@ -105,3 +105,28 @@ def test_an_arrow_that_does_not_conform_leaves_conditions_to_be_shown() -> None:
     conforming = {a: numbers(), b: numbers(a), c: numbers(b)}
     assert condition.left_open(conforming, []) == []
     assert condition.left_open({**conforming, c: numbers(a, b)}, []) == [(numbers(c), numbers(a), numbers(b))]
+
+
+RING = "".join(f"0.1 <= P({x} xor {y}) <= 0.9\n" for x, y in ("ab", "bc", "cd", "da"))
+
+
+def test_a_ring_whose_scopes_are_closed_is_a_law_of_its_own_whatever_its_arrows() -> None:
+    """d leans on a and c, which are not tied to each other: inside the component that does not matter."""
+    condition = MarkovCondition(parse(RING).ground(), Markov.LOCAL)
+    arrows = {0: numbers(), 1: numbers(0), 2: numbers(1), 3: numbers(0, 2)}
+    ties = [numbers(0, 1), numbers(1, 2), numbers(2, 3), numbers(0, 3)]
+    assert condition.left_open(arrows, ties) == []
+    assert condition.left_open(arrows, [*ties, numbers(0, 2)])
+
+
+def test_nobody_can_tell_where_a_condition_is_open_about_a_component_that_is_a_law_of_its_own() -> None:
+    """a and b are one; c, d and e are not, since c and e are asked for, and e leans on c beside d.
+
+    Then a, which c leans on, is beside e as well, but its numbers may be those of another model.
+    """
+    text = "".join(f"0.1 <= P({x} xor {y}) <= 0.9\n" for x, y in ("ab", "cd", "de"))
+    condition = MarkovCondition(parse(f"{text}0.1 <= P(c | a) <= 0.9").ground(), Markov.LOCAL)
+    arrows = {0: numbers(), 1: numbers(0), 2: numbers(0), 3: numbers(2), 4: numbers(2, 3)}
+    scopes = [numbers(0, 1), numbers(2, 3), numbers(3, 4), numbers(2, 4)]
+    assert condition.left_open(arrows, scopes) is None
+    assert condition.left_open(arrows, [*scopes, numbers(0, 2)])
