@@ -401,3 +401,8 @@ def test_where_nothing_is_said_of_an_observation_it_is_certain_at_most() -> None
     assert said == {(0, 1), (Fraction(1, 100), Fraction(9, 100))}
     found = lcn.query("P(c | f & g)", method="factorized")
     assert (found.lower, found.upper) == pytest.approx((1 / 101, 1.0), abs=1e-5)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 0.25), (0.5, 0.5), (1.0, 0.75), (1.5, 0.75)])
+def test_a_share_of_a_range_is_one_of_its_width_and_ends_at_its_upper_end(share: float, expected: float):
+    assert likelihood._within((Fraction(1, 4), Fraction(3, 4)), share) == expected

@@ -130,3 +130,12 @@ def test_nobody_can_tell_where_a_condition_is_open_about_a_component_that_is_a_l
     scopes = [numbers(0, 1), numbers(2, 3), numbers(3, 4), numbers(2, 4)]
     assert condition.left_open(arrows, scopes) is None
     assert condition.left_open(arrows, [*scopes, numbers(0, 2)])
+
+
+def test_along_the_ties_of_a_chain_what_is_given_separates_its_ends() -> None:
+    """No local condition says it: those of a and e are given b and d."""
+    text = "".join(f"0.1 <= P({x} xor {y}) <= 0.9\n" for x, y in ("ab", "bc", "cd", "de"))
+    for markov, follows in ((Markov.GLOBAL, True), (Markov.LOCAL, False)):
+        condition = MarkovCondition(parse(text).ground(), markov)
+        assert condition.independent(numbers(0), numbers(4), numbers(2)) is follows
+        assert not condition.independent(numbers(0), numbers(4), numbers())

@@ -419,6 +419,20 @@ def test_the_least_likelihood_is_that_of_configurations_which_agree_with_what_is
     assert encoding.least_likelihood({}) == 1 / 8
 
 
+def test_what_is_observed_above_others_has_no_least_likelihood_beside_them() -> None:
+    """Given c, which leans on what is observed, P(b) may be anything; beside a, which does not, it is 1/2."""
+    chain = says(A, 1, 1), says(B, Fraction(1, 2), 1, given=A), says(B, Fraction(1, 2), 1, given=~A)
+    network = Network(
+        (A.variable, B.variable, C.variable), (*chain, says(C, 0, 1, given=B), says(C, 0, 1, given=~B))
+    )
+    asked = Query(A & C, B)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    a, b, c = (encoding.problem.variables.index(x.variable) for x in (A, B, C))
+    assert list(encoding.evidence) == [b]
+    assert encoding.least_likelihood({a: 1}) == 1 / 2
+    assert encoding.least_likelihood({c: 1}) == encoding.least_likelihood({a: 1, c: 1}) == 0.0
+
+
 @pytest.mark.parametrize("reading", [Reading.LITERAL, Reading.OUTER, Reading.CHAIN])
 def test_what_is_observed_below_a_variable_is_no_context_of_it(reading: Reading) -> None:
     """e is more likely under y, and observed: in a table of P(y, w, e), y is no longer as likely as P(y)."""

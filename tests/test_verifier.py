@@ -794,3 +794,28 @@ def test_a_bound_of_zero_or_one_does_not_say_that_there_is_no_model(bound, end):
     }
     (said,) = claimed(f"P(a) = {bound}", line)
     assert said.startswith("every model has P(a)")
+
+
+@pytest.mark.parametrize("row", [["ratio", "lower", [[0, 1]], [], [], 0, 0], ["sentence", 0, "lower", 0, []]])
+def test_an_inequality_is_not_used_the_wrong_way_round(row):
+    """P(a) >= 0.2, taken minus once, would say that P(a) <= 0.2."""
+    line = {**BOUND, "query": "P(a)", "bound": "0.2", "rows": [row]}
+    assert claimed("0.2 <= P(a) <= 0.4", {**line, "nodes": [["leaf", "1", "0", [[0, "1"]]]]})
+    with pytest.raises(Refused, match="the right way round"):
+        claimed("0.2 <= P(a) <= 0.4", {**line, "claim": "upper", "nodes": [["leaf", "1", "0", [[0, "-1"]]]]})
+
+
+def test_a_model_of_the_local_condition_is_none_of_the_global_one():
+    """y copies x, which leans on w: given y, x is known, but both depend on w given their parent v."""
+    text = "".join(f"0 <= P({of}) <= 1\n" for of in ("w", "v | w", "x xor y", "y | v"))
+    coins = [[0], [], 2, [1, 1]], [[1], [], 2, [1, 1]]
+    laws = [[2], [0], 10, [8, 2, 2, 8]], [[3], [2], 1, [1, 0, 0, 1]]
+    line = {**MODEL, "query": "P(x)", "value": "0.5", "factors": [*coins, *laws]}
+    assert claimed(text, line, markov="local")
+    with pytest.raises(Refused):
+        claimed(text, line, markov="global")
+
+
+def test_a_certificate_that_is_not_there_is_no_wrong_one(tmp_path):
+    (tmp_path / "m.lcn").write_text("P(a) = 0.5\n")
+    assert verify_alone([str(tmp_path / "m.lcn"), str(tmp_path / "none")]) == 2

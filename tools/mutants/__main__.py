@@ -123,6 +123,10 @@ def main() -> None:
     KEPT.mkdir(exist_ok=True)
     for module in MODULES:
         import_module(_name(module))  # what is imported later would be imported as it is
+    # Whoever parses first pays for the grammar: once here, and not in every child.
+    import_module("credalog").parse("P(warm) = 0.5\nP(warmer | warm) = 0.5").query(
+        "P(warmer)", method="sound"
+    )
     files = [str(path.relative_to(PROJECT)) for path in _files(options.tests)]
     with TemporaryDirectory() as temporary:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary
