@@ -3,7 +3,8 @@
 Input: the source of a module. Output: `Mutation`s, each with the whole changed source.
 
 The operators of the known libraries leave out what matters most here: augmented assignments, conditions of
-comprehensions, `min` for `max`, a lower end for an upper one, a conjunct or an operand that is gone.
+comprehensions, `min` for `max`, a lower end for an upper one, a conjunct or an operand that is gone, a number
+that is not rounded outwards, or only one of two that the smaller is taken of.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ TWINS = (
 """Names that stand for opposite things."""
 
 TWIN = {**dict(TWINS), **{b: a for a, b in TWINS}}
+
+ROUNDINGS = {"round_down", "round_up", "below", "above", "all_rounded_down", "abs"}
+"""Functions of one number that may be forgotten."""
+
+CHOICES = {"min", "max", "minimum", "maximum"}
+"""Functions of several numbers of which one may be forgotten."""
 
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub,),
@@ -172,6 +179,8 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
             for i in range(len(values)):
                 rest = [*values[:i], *values[i + 1 :]]
                 yield _with(node, values=rest) if len(rest) > 1 else rest[0]
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[_, *_] as args, keywords=[]):
+            yield from _forgotten(node, name, args)
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
             yield operand
         case ast.IfExp(body=body, orelse=orelse):
@@ -184,6 +193,16 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, attr=TWIN[name])
         case _:
             yield from _changed_statements(node)
+
+
+def _forgotten(call: ast.Call, name: str, args: list[ast.expr]) -> Iterator[ast.AST]:
+    """Yield a call without one of its numbers, or the number that it rounds."""
+    if name in ROUNDINGS and len(args) == 1:
+        yield args[0]
+    if name in CHOICES and len(args) > 1:
+        for i in range(len(args)):
+            rest = [*args[:i], *args[i + 1 :]]
+            yield _with(call, args=rest) if len(rest) > 1 else rest[0]
 
 
 def _changed_statements(node: ast.AST) -> Iterator[ast.AST]:
