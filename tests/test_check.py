@@ -9,7 +9,7 @@ import pytest
 
 from credalog.network.formulas import Is, Variable, propositions
 from credalog.network.graph import Markov, dependency_graph
-from credalog.network.sentences import Network, Sentence
+from credalog.network.sentences import Independence, Network, Sentence
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.check import (
@@ -135,6 +135,16 @@ def test_a_variable_of_which_nothing_is_said_need_not_be_known() -> None:
     network = Network((w, x), (says(W, 0, 1),))
     model = Distribution((Factor((w,), (), EVEN),))
     assert violation(model, network, dependency_graph(network), markov=Markov.GLOBAL) == 0.0
+    assert violation(model, network, None, markov=Markov.GLOBAL) == 0.0
+
+
+def test_a_dependence_counts_where_a_world_is_less_likely_as_well() -> None:
+    """Two dice of three sides: one world has 0.04 less than independence says, and no world 0.04 more."""
+    m, n = (Variable(name, ("1", "2", "3")) for name in "mn")
+    gap = np.array([[-0.04, 0.02, 0.02], [0.02, -0.01, -0.01], [0.02, -0.01, -0.01]])
+    model = Distribution((Factor((m, n), (), 1.0 / 9.0 + gap),))
+    network = Network((m, n), (), (Independence((m,), (n,)),))
+    assert violation(model, network, None) == pytest.approx(0.04)
 
 
 def test_factors_are_equal_in_all_they_hold() -> None:

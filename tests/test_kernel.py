@@ -486,3 +486,19 @@ def test_a_coefficient_is_the_rational_that_it_was_rounded_from_or_the_decimal_t
     program = replace(share(), equalities=row, rationals={-1 / 3: Fraction(-1, 3)})
     found = ExactChecker(program).row(2, program.ratios.box)
     assert found == [(0, Fraction(-1, 3)), (1, Fraction(1)), (2, Fraction(1, 10))]
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_what_the_shift_loses_against_a_row_leaves_its_error(shift: int) -> None:
+    """A row cancels all of the shift but the rounding errors of both."""
+    random = Random(4)
+    for _ in range(50):
+        a = Fraction(random.randint(1, 996), 997)
+        weight = shift * random.uniform(1e5, 1e6)
+        multipliers = [weight, -weight * float(a)]
+        costs = WIDTH * [ZERO]
+        case = Case([], [[a, *6 * [ZERO]]], [], [], [], [], costs, 3 * [1.0], multipliers)
+        bound = Checker(case.program).lower_bound(
+            case.objective, case.program.ratios.box, np.array(multipliers)
+        )
+        assert 0 <= case.proved(End.LOWER) - Fraction(bound) <= Fraction(1e-5)

@@ -276,3 +276,18 @@ def test_the_range_over_corners_begins_at_the_first_corner() -> None:
     below, above, half = np.array([0.25, 0.75]), np.array([0.5, 1.0]), np.array([0.5])
     assert kernels.corner_range(below, above, half, half) == (0.5, 0.75)
     assert kernels.corner_range(below, above, np.zeros(1), np.ones(1)) == (0.25, 1.0)
+
+
+def test_what_parents_say_of_their_child_is_rounded_outwards_inside_the_unit_interval() -> None:
+    below, above, half = np.array([0.25, 0.75]), np.array([0.5, 1.0]), np.array([0.5])
+    least, most = kernels.family_to_head(below, above, half, half)
+    assert 0.5 - 1e-12 < least < 0.5 and 0.75 < most < 0.75 + 1e-12
+    assert kernels.family_to_head(np.zeros(2), np.ones(2), half, half) == (0.0, 1.0)
+
+
+def test_a_box_that_is_a_point_is_not_cut() -> None:
+    table = kernels.table(np.array([2]), np.array([True]), np.empty((0, 2)))
+    boxes = np.full((2, 2, 1), 0.5)
+    assert not kernels._split(table, boxes, 0, 1, np.array([0.5]))
+    boxes[0, 1, 0] = 1.0
+    assert kernels._split(table, boxes, 0, 1, np.array([0.5]))

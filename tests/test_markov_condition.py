@@ -139,3 +139,17 @@ def test_along_the_ties_of_a_chain_what_is_given_separates_its_ends() -> None:
         condition = MarkovCondition(parse(text).ground(), markov)
         assert condition.independent(numbers(0), numbers(4), numbers(2)) is follows
         assert not condition.independent(numbers(0), numbers(4), numbers())
+
+
+def test_what_is_given_may_lie_on_a_cycle_with_all_that_leads_to_it() -> None:
+    """a leads to x and b to y, which are tied: the core is one block, in which all may depend on all."""
+    stated = "".join(f"0.1 <= P({of}) <= 0.9\n" for of in ("a", "b", "x | a", "y | b", "x xor y"))
+    condition = MarkovCondition(parse(stated).ground(), Markov.LOCAL)
+    assert condition.independent(numbers(0), numbers(1), numbers())
+    assert not condition.independent(numbers(0), numbers(1), numbers(2, 3))
+
+
+@pytest.mark.parametrize("markov", Markov)
+def test_anything_is_independent_of_nothing(markov: Markov) -> None:
+    condition = MarkovCondition(parse("0.3 <= P(b | a) <= 0.4\n0.1 <= P(a) <= 0.2").ground(), markov)
+    assert condition.independent(numbers(0), numbers(), numbers(1))

@@ -819,3 +819,21 @@ def test_a_model_of_the_local_condition_is_none_of_the_global_one():
 def test_a_certificate_that_is_not_there_is_no_wrong_one(tmp_path):
     (tmp_path / "m.lcn").write_text("P(a) = 0.5\n")
     assert verify_alone([str(tmp_path / "m.lcn"), str(tmp_path / "none")]) == 2
+
+
+def test_only_an_assignment_can_be_the_best():
+    with pytest.raises(Refused, match="an assignment"):
+        claimed("P(a) = 0.5\nP(b) = 0.5", {**BEST, "query": "P(a or b)", "score": "0"})
+
+
+def test_a_value_is_shown_within_no_less_than_it_was_rounded_by():
+    line = {**MODEL, "value": "2/3", "factors": [[[0], [], 3, [1, 2]]]}
+    assert claimed("0 <= P(a) <= 1", line) == ["a model attains P(a) = 0.666666667 within 4e-10"]
+
+
+def test_a_column_that_only_a_row_brings_in_begins_at_zero():
+    """Half of P(true) >= P(a), read off a second table, would say that P(a) <= 0.5."""
+    line = {**BOUND, "claim": "upper", "query": "P(a)", "bound": "0.5", "tables": [[[0], []], [[0], []]]}
+    forged = {**line, "rows": [["part", 0, [[0, 1]], 1, []]], "nodes": [["leaf", "1", "0", [[0, "0.5"]]]]}
+    with pytest.raises(Refused, match="leaves nothing negative"):
+        claimed("0 <= P(a) <= 1", forged)

@@ -293,7 +293,9 @@ def _of_few(known: Known, line: Mapping[str, Any]) -> Model:
 def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
     """Check that no other assignment of the same variables has a greater a * upper + (1 - a) * lower end."""
     meaning, given = known.meaning, asked.given
-    alpha, score, best = number(line["alpha"]), number(line["score"]), meaning.only_state(asked.claim) or {}
+    alpha, score, best = number(line["alpha"]), number(line["score"]), meaning.only_state(asked.claim)
+    if best is None:
+        raise Refused("only an assignment can be the best")
     said = [(s.claim, s.upper) for s in meaning.sentences if s.given == given and not s.is_linear]
     shown = [(q.claim, v) for q, v in known.attained if isinstance(q, Query) and q.given == given]
     for other in meaning.worlds(best, {}):
