@@ -24,7 +24,7 @@ from credalog.grounding.fewer import cell_of, fewer, require_short_paths
 from credalog.grounding.network import Grounder, ground
 from credalog.grounding.slices import sliced
 from credalog.network.copies import without_contrasts
-from credalog.network.explanations import Allowed, Explanations
+from credalog.network.explanations import Chosen, Explanations
 from credalog.network.expressions import Question, Quotient
 from credalog.network.graph import Markov
 from credalog.network.meaning import Asked, Box, Event, Meaning, Range, key
@@ -241,8 +241,9 @@ def _bounded(known: Known, question: Question, line: Mapping[str, Any]) -> str:
     claimed, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
     meaning, asked, bound = known.meaning.posed(question, claimed, is_strict="strict" in line)
     if "orders" in line and isinstance(asked, Query):
-        start = meaning.only_state(asked.claim), line["claim"], bound, {}
-        walk(line["nodes"], start, explanations(meaning, asked, line).step)
+        free, world = explanations(meaning, asked, line), meaning.only_state(asked.claim) or {}
+        is_bound = free.least(world) >= bound if sign > 0 else free.most(world, {}, "upper") <= bound
+        require(is_bound, "the laws that an assignment names bound it")
     elif "groups" in line:
         check_sums(meaning, asked, line, meaning.goal(asked, sign, bound))
     else:
@@ -308,26 +309,18 @@ class Best:
         self.free = explanations(self.meaning, asked, line) if "orders" in line else None
         self.are_models = self.free is not None and self.free.are_models and known.said is known.meaning
 
-    def step(self, name: str, node: Any, case: tuple[Event, Allowed, Allowed]) -> Iterable[tuple[int, Any]]:
-        """Check all assignments that agree with a part, or share them, or laws, between cases.
-
-        Laws are shared between cases for upper ends, and chosen for lower ends: any model bounds these.
-        """
-        part, left, chosen = case
+    def step(self, name: str, node: Any, case: tuple[Event, Chosen]) -> Iterable[tuple[int, Any]]:
+        """Check all assignments that agree with a part, or go through the values of one more variable."""
+        part, chosen = case
         match node:
             case ["value", x, *children]:
                 require(x in self.best and x not in part, f"{name} is about a variable that is assigned")
-                states = range(self.meaning.sizes[x])
-                return [
-                    (child, ({**part, x: s}, left, chosen)) for child, s in zip(children, states, strict=True)
-                ]
-            case ["split", row, count, *children] if self.free is not None:
-                halves = self.free.halves(left, row, count)
-                return [(child, (part, half, chosen)) for child, half in zip(children, halves, strict=True)]
+                found = zip(children, range(self.meaning.sizes[x]), strict=True)
+                return [(child, ({**part, x: s}, chosen)) for child, s in found]
             case ["choose", rows, child] if self.free is not None:
-                return [(child, (part, left, self.free.chosen(chosen, rows)))]
+                return [(child, (part, self.free.chosen(chosen, rows)))]
             case ["bound"] if self.free is not None:
-                most = self.free.most(part, left, "upper") if self.alpha or not self.are_models else ONE
+                most = self.free.most(part, {}, "upper") if self.alpha or not self.are_models else ONE
                 least = self.free.most(part, chosen, "lower") if self.alpha < 1 and self.are_models else most
             case ["claims"]:
                 most, least = (
@@ -350,11 +343,11 @@ def explanations(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> Exp
 
 
 def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
-    """Check that no other assignment of the same variables scores more."""
+    """Check that no other assignment of the same variables scores more (proof 34)."""
     if not isinstance(asked, Query):
         raise Refused("an assignment is one event")
     best = Best(known, asked, line)
-    walk(line["nodes"], ({}, {}, {}), best.step)
+    walk(line["nodes"], ({}, {}), best.step)
     score = Context(prec=9, rounding=ROUND_CEILING).divide(*map(Decimal, best.score.as_integer_ratio()))
     return f"no assignment but that of {asked} scores over {score} (alpha = {float(best.alpha):g})"
 

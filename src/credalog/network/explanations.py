@@ -1,8 +1,8 @@
 """How probable assignments of all ancestors are, where each law is free for itself (proofs 29 and 34).
 
 Input: what a network means, variables Y and evidence e that have all their ancestors among them. Output:
-`Explanations`: bounds of P(y | e) for one assignment y of Y, and for all that agree with a part of it, in whole
-numbers. The verifier of certificates stands on it, so it needs no arrays.
+`Explanations`: bounds of P(y | e) for one assignment y of Y, and for all that agree with a part of it, in
+whole numbers. The verifier of certificates stands on it, so it needs no arrays.
 
 An assignment with the evidence *names* one entry of one law P(x | parents) for each x; P(y, e) is their
 product. Where P(y | e) is greatest what is named is at its greatest, and P(e) as small as the other laws make
@@ -11,26 +11,26 @@ it; where it is least, the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Any, Literal, TypeAlias
 
-from credalog.errors import Refused, require
+from credalog.errors import require
 from credalog.network.graph import Markov
 from credalog.network.meaning import Event, Meaning
 from credalog.network.polytopes import single_value_bounds
 from credalog.network.tables import Bounds, Laws, States, eliminated, extreme_sum
 
-__all__ = ["Allowed", "End", "Explanations"]
+__all__ = ["Chosen", "End", "Explanations"]
 
 End: TypeAlias = Literal["lower", "upper"]
 
-Allowed: TypeAlias = dict[int, Laws]
-"""The laws that are left to some variables, or chosen for them, in some states of their unknown parents."""
+Chosen: TypeAlias = dict[int, Laws]
+"""The laws that are chosen for some variables in some states of their unknown parents."""
 
-EXTREME = {"lower": min, "upper": max}
+EXTREME: dict[End, Callable[[Iterable[int]], int]] = {"lower": min, "upper": max}
 
 
 class Explanations:
@@ -69,17 +69,7 @@ class Explanations:
         is_alone = not meaning.core and not meaning.declared and meaning.frame is None
         return is_alone and is_local and all(meaning.laws(x, {}) for x in range(len(meaning.sizes)))
 
-    def rows(self, x: int, allowed: Allowed) -> Laws:
-        """Return the laws of a variable that are left."""
-        return {**self.laws[x], **allowed.get(x, {})}
-
-    def halves(self, left: Allowed, row: Any, count: Any) -> list[Allowed]:
-        """Share the laws of one row, given by its variable and the states of unknown parents, between two."""
-        x, place = row[0], tuple(row[1])
-        laws = self.rows(x, left)[place]
-        return [{**left, x: {**left.get(x, {}), place: half}} for half in (laws[:count], laws[count:])]
-
-    def chosen(self, before: Allowed, rows: Any) -> Allowed:
+    def chosen(self, before: Chosen, rows: Any) -> Chosen:
         """Choose the law of each of some rows, by its number; with none, anything is left to it."""
         found = dict(before)
         for (x, states), number in rows:
@@ -87,47 +77,36 @@ class Explanations:
             found[x] = {**found.get(x, {}), tuple(states): laws if number is None else [laws[number]]}
         return found
 
-    def most(self, part: Event, allowed: Allowed, end: End) -> Fraction:
+    def most(self, part: Event, chosen: Chosen, end: End) -> Fraction:
         """Return what one end of P(y | e) is at most, whatever y agrees with a part.
 
-        The upper end is meant with all laws that are left, the lower one with some that were chosen.
+        Laws are chosen for lower ends: any model bounds these.
         """
-        greatest = self.greatest(part, allowed, end)
-        least, _ = self.mass(part, allowed, end)
+        greatest = self.greatest(part, chosen, end)
+        least, _ = self.mass(part, chosen, end)
         if not least:
             return Fraction(greatest > 0 or end == "lower")
         return min(greatest / least, Fraction(1))
 
-    def step(
-        self, name: str, node: Any, case: tuple[Event, End, Fraction, Allowed]
-    ) -> Iterable[tuple[int, Any]]:
-        """Check a bound of one assignment, or share the laws of one row between two cases."""
-        world, end, bound, left = case
-        match node:
-            case ["bound"]:
-                named, (least, most) = self.greatest(world, left, end), self.mass(world, left, end)
-                is_bound = named >= bound * most if end == "lower" else named <= bound * least
-                require(is_bound, f"nothing passes the bound in {name}")
-                return ()
-            case ["split", row, count, *children]:
-                cases = ((world, end, bound, half) for half in self.halves(left, row, count))
-                return list(zip(children, cases, strict=True))
-        raise Refused(f"{str(node)[:60]} is no node")
+    def least(self, world: Event) -> Fraction:
+        """Return what P(y | e) is at least for a whole assignment."""
+        named, (_, most) = self.greatest(world, {}, "lower"), self.mass(world, {}, "lower")
+        return named / most if most else named
 
-    def greatest(self, part: Event, allowed: Allowed, end: End) -> Fraction:
+    def greatest(self, part: Event, chosen: Chosen, end: End) -> Fraction:
         """Return the greatest product of least (or greatest) entries that an assignment names."""
-        changed = {x: self._table(x, end, allowed) for x in allowed}
+        changed = {x: self._table(x, end, chosen) for x in chosen}
         waiting = [*{**self.tables[end], **changed}.values()]
         axes = {x: (part[x],) if x in part else states for x, states in self.axes.items()}
         for x in self.order:
             waiting = eliminated(x, waiting, axes, join=max)
         return Fraction(prod(table[()] for _, table in waiting), self._whole(self.laws))
 
-    def mass(self, part: Event, allowed: Allowed, end: End) -> tuple[Fraction, Fraction]:
+    def mass(self, part: Event, chosen: Chosen, end: End) -> tuple[Fraction, Fraction]:
         """Return between which values P(e) is if what is named is at one end, whatever all else is."""
         waiting = list[Bounds]()
         for y in self.sums:
-            near, laws = [f for f in waiting if y in f.over], self._named(y, part, allowed, end)
+            near, laws = [f for f in waiting if y in f.over], self._named(y, part, chosen, end)
             made = extreme_sum(y, self.parents[y], laws, near, None, self.axes)
             waiting = [*(f for f in waiting if y not in f.over), made]
         require(all(not f.over for f in waiting), "children are summed out before their parents")
@@ -140,18 +119,18 @@ class Explanations:
         """Return what the laws of some variables add up to, multiplied."""
         return prod(sum(next(iter(self.laws[x].values()))[0]) for x in families)
 
-    def _named(self, x: int, part: Event, allowed: Allowed, end: End) -> Laws:
+    def _named(self, x: int, part: Event, chosen: Chosen, end: End) -> Laws:
         """Return the laws of a variable; where one entry is named, those that have it at one end."""
-        rows, world = self.rows(x, allowed), {**part, **self.known}
+        rows, world = {**self.laws[x], **chosen.get(x, {})}, {**part, **self.known}
         if not world.keys() >= {x, *self.parents[x]}:
             return rows
         row, state = tuple(world[p] for p in self.parents[x]), world[x]
         best = EXTREME[end](law[state] for law in rows[row])
         return {**rows, row: [law for law in rows[row] if law[state] == best]}
 
-    def _table(self, x: int, end: End, allowed: Allowed) -> States:
+    def _table(self, x: int, end: End, chosen: Chosen) -> States:
         """Return the least (or greatest) value of each entry of a law."""
         shown = () if x in self.known else (x,)
-        rows, states = self.rows(x, allowed).items(), self.axes[x]
+        rows, states = {**self.laws[x], **chosen.get(x, {})}.items(), self.axes[x]
         values = ((row, s, EXTREME[end](law[s] for law in laws)) for row, laws in rows for s in states)
         return (*self.parents[x], *shown), {(*row, s)[: len(row) + len(shown)]: p for row, s, p in values}

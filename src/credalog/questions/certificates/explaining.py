@@ -1,8 +1,8 @@
 """Why an assignment of many variables is the best, where each law is free for itself (proofs 29 and 34).
 
-Input: a certificate under way and best assignments whose ancestors are all assigned or observed. Output: lines
-about the ends of the first, models that attain them, and a tree of partial assignments each of which bounds
-all that agree with it.
+Input: a certificate under way and best assignments whose ancestors are all assigned or observed. Output:
+lines about the ends of the first, models that attain them, and a tree of partial assignments each of which
+bounds all that agree with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, log10, prod
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -94,17 +94,14 @@ class Explaining:
 
     def _write_end(self, end: End, budget: Budget) -> Fraction:
         """Write down one end; return what it is at most."""
-        attained, (bound, nodes) = self._write_model(end, budget), self._proved(end)
+        attained = self._write_model(end, budget)
+        is_upper = end is End.UPPER
+        found = self.free.most(self.best, {}, "upper") if is_upper else self.free.least(self.best)
+        bound = rounded(found, end)
         if bound != end.trivial:
-            line = {"claim": end.value, "query": str(self.query), "bound": str(bound)}
-            self.writing.lines.append({**line, "orders": self.orders, "nodes": nodes})
-        return bound if end is End.UPPER else Fraction(1) if attained is None else attained
-
-    def _proved(self, end: End) -> tuple[Fraction, list[Any]]:
-        named = self.free.greatest(self.best, {}, end.value)
-        least, most = self.free.mass(self.best, {}, end.value)
-        mass = most if end is End.LOWER else least
-        return rounded(min(named / mass, Fraction(1)) if mass else Fraction(end.trivial), end), [["bound"]]
+            line = {"claim": end.value, "query": str(self.query), "bound": str(bound), "orders": self.orders}
+            self.writing.lines.append(line)
+        return bound if is_upper else Fraction(1) if attained is None else attained
 
     def _write_model(self, end: End, budget: Budget) -> Fraction | None:
         """Write down a model that attains one end; return what it gives, None where there is none."""
@@ -125,7 +122,7 @@ class Explaining:
             "within": "0",
             "residual": "0",
         }
-        self.writing.lines.append({**line, "factors": factors})
+        self.writing.lines.append({**line, "residual": "0", "factors": factors})
         return value
 
     def _parents_first(self) -> list[int]:
@@ -136,16 +133,13 @@ class Explaining:
         parents, world = sorted(self.meaning.parents[x]), {**self.best, **self.known}
         rows, entries = self.meaning.whole_laws(x, {}), list[int]()
         for states, laws in rows.items():
-            place = tuple(s for p, s in zip(parents, states, strict=True) if p not in self.known)
-            is_like = all(s == self.known.get(p, s) for p, s in zip(parents, states, strict=True))
-            number = choices.get((x, place), 0) if is_like else 0
-            if (
-                x in world
-                and x not in self.inner
-                and all(world.get(p) == s for p, s in zip(parents, states, strict=True))
-            ):
-                extreme = min if end is End.LOWER else max
-                number = extreme(range(len(laws)), key=lambda n: laws[n][world[x]])
+            here = dict(zip(parents, states, strict=True))
+            place = tuple(s for p, s in here.items() if p not in self.known)
+            is_known = all(s == self.known.get(p, s) for p, s in here.items())
+            number = choices.get((x, place), 0) if is_known else 0
+            if x in world and x not in self.inner and here.items() <= world.items():
+                values = [law[world[x]] for law in laws]
+                number = values.index(min(values) if end is End.LOWER else max(values))
             entries += laws[number]
         return [[x], parents, sum(next(iter(rows.values()))[0]), entries]
 
