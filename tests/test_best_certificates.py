@@ -14,6 +14,7 @@ import pytest
 from certificate_mutations import judged, mutated
 from credalog import LCN, parse
 from credalog.errors import Refused
+from credalog.questions.map import Criterion
 from credalog.verify import verify
 
 ALPHA = {"maximax": Fraction(1), "maximin": Fraction(0), "hurwicz": Fraction(1, 2)}
@@ -83,7 +84,7 @@ def given(known: dict[int, int]) -> str:
 
 
 def certified(lcn: LCN, criterion: str, evidence: str) -> tuple[list[str], tuple[str, ...]]:
-    found = lcn.map(given=evidence or None, criterion=criterion, alpha=0.5)
+    found = lcn.map(given=evidence or None, criterion=Criterion(criterion), alpha=0.5)
     certificate = lcn.certificate(found)
     return certificate.text.splitlines(), certificate.missing
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import ceil, floor, log10, prod
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,11 +38,14 @@ __all__ = ["Explaining", "Tree", "explaining", "rounded"]
 MOST_NODES = 5_000
 """More partial assignments than this are not bounded."""
 
+WIDEST = 1 << 14
+"""Nothing is written down that takes the verifier through a larger table."""
+
 DIGITS = 30
 """So many digits of a score are kept."""
 
-Row = tuple[int, Column]
-Choices = dict[Row, int]
+Row: TypeAlias = tuple[int, Column]
+Choices: TypeAlias = dict[Row, int]
 """The numbers of the laws that are chosen, by variable and states of its unknown parents."""
 
 
@@ -75,10 +78,19 @@ class Explaining:
         self.known, self.inner = known, meaning.ancestors(known)
         everything = meaning.ancestors((*self.best, *known))
         scopes = {x: frozenset((x, *meaning.parents[x])).difference(known) for x in everything}
-        self.orders = _narrow(scopes.values()), _children_first(self.inner, scopes)
+        self.orders = self._in_order(_narrow(scopes)), self._in_order(_children_first(self.inner, scopes))
         self.free = Explanations(meaning, self.best, known, self.orders)
         self.are_models = self.free.are_models and writing.said is meaning
         self.vertices = {x: meaning.laws(x, known) for x in everything}
+
+    def _in_order(self, steps: Iterable[tuple[int, frozenset[int]]]) -> list[int]:
+        """Return the variables in the order of some steps, if none has too large a table."""
+        order = list[int]()
+        for x, scope in steps:
+            if prod(self.meaning.sizes[y] for y in scope) > WIDEST:
+                raise ProblemTooLarge(f"a table of {len(scope)} variables would be gone through")
+            order.append(x)
+        return order
 
     @cached_property
     def evidence(self) -> Evidence | None:
@@ -255,26 +267,28 @@ def rounded(value: Fraction, end: End) -> Fraction:
     return (ceil if end is End.UPPER else floor)(value * scale) / scale
 
 
-def _narrow(scopes: Iterable[frozenset[int]]) -> list[int]:
-    """Return an order of elimination: next what meets fewest others."""
-    left, order = [scope for scope in scopes if scope], list[int]()
+Steps: TypeAlias = Iterator[tuple[int, frozenset[int]]]
+"""Variables, each with all that stand in one table with it when its turn comes."""
+
+
+def _narrow(scopes: Mapping[int, frozenset[int]]) -> Steps:
+    """Yield an order of elimination: next what meets fewest others."""
+    left = [scope for scope in scopes.values() if scope]
     while left:
         around = {x: frozenset[int]().union(*(s for s in left if x in s)) for s in left for x in s}
         x = min(around, key=lambda y: (len(around[y]), y))
-        order.append(x)
+        yield x, around[x]
         left = [s for s in left if x not in s]
         left += [around[x] - {x}] if len(around[x]) > 1 else []
-    return order
 
 
-def _children_first(members: Iterable[int], scopes: Mapping[int, frozenset[int]]) -> list[int]:
-    """Return an order in which to sum out some variables: next, of those without children, the narrowest."""
-    left, tables, order = {x: scopes[x] - {x} for x in members}, list[frozenset[int]](), list[int]()
+def _children_first(members: Iterable[int], scopes: Mapping[int, frozenset[int]]) -> Steps:
+    """Yield an order in which to sum out some variables: next, of those without children, the narrowest."""
+    left, tables = {x: scopes[x] - {x} for x in members}, list[frozenset[int]]()
     while left:
         above = frozenset[int]().union(*left.values())
-        found = {x: left[x].union(*(t for t in tables if x in t)) - {x} for x in left if x not in above}
+        found = {x: left[x].union({x}, *(t for t in tables if x in t)) for x in left if x not in above}
         x = min(found, key=lambda y: (len(found[y]), y))
-        order.append(x)
+        yield x, found[x]
         del left[x]
-        tables = [t for t in tables if x not in t] + [found[x]]
-    return order
+        tables = [t for t in tables if x not in t] + [found[x] - {x}]
