@@ -748,7 +748,8 @@ def shown(proof: Proof, column: tuple[int, ...]) -> dict[int, int]:
 # ---- best assignments -------------------------------------------------------------------------------------
 
 THIRD = "0.6 <= P(a) <= 0.9\nP(not a) <= 1/3"
-BEST = {"claim": "best", "query": "P(a)", "alpha": "1", "score": "1/3"}
+NODES = [["value", 0, 1, 2], ["claims"], ["claims"]]
+BEST = {"claim": "best", "query": "P(a)", "alpha": "1", "score": "1/3", "nodes": NODES}
 
 
 def test_what_no_other_assignment_passes_is_rounded_up():
@@ -760,5 +761,5 @@ def test_what_no_other_assignment_passes_is_rounded_up():
 @pytest.mark.parametrize("alpha", ["2", "-1", "3/2"])
 def test_a_score_that_is_no_mixture_of_two_ends_is_refused(alpha):
     """Twice the upper end of 1/3, less a lower end of which nothing is known, would be below any score."""
-    with pytest.raises(Refused, match="no other assignment"):
+    with pytest.raises(Refused, match="alpha is between 0 and 1"):
         claimed(THIRD, {**BEST, "alpha": alpha})
