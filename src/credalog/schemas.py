@@ -414,8 +414,8 @@ LINES: dict[str, Schema] = {
                 "alpha": FRACTION,
                 "score": FRACTION,
                 "nodes": _list({"type": "array", "prefixItems": [BEST_NODES], "minItems": 1}),
-            },
-            {"orders": ORDERS},
+                "orders": _or_null(ORDERS),
+            }
         ),
     ),
 }

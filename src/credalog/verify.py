@@ -306,7 +306,7 @@ class Best:
         ]
         shown = ((q, v) for q, v in known.attained if isinstance(q, Query) and q.given == given)
         self.shown = [(q.claim, v) for q, v in shown]
-        self.free = explanations(self.meaning, asked, line) if "orders" in line else None
+        self.free = explanations(self.meaning, asked, line) if line.get("orders") is not None else None
         self.are_models = self.free is not None and self.free.are_models and known.said is known.meaning
 
     def step(self, name: str, node: Any, case: tuple[Event, Chosen]) -> Iterable[tuple[int, Any]]:

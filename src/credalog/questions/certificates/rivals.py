@@ -48,7 +48,7 @@ def write_best(writing: Writing, found: BestAssignments) -> None:
         writing.missing.append(f"not every assignment but that of {query} was bounded in time")
         return
     line = {"claim": "best", "query": str(query), "alpha": str(_exact(found.alpha)), "score": str(tree.score)}
-    orders = {} if about is None else {"orders": about.orders}
+    orders = {"orders": None if about is None else about.orders}
     writing.lines.append({**line, **orders, "nodes": tree.nodes})
 
 
