@@ -343,7 +343,7 @@ def explanations(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> Exp
 
 
 def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
-    """Check that no other assignment of the same variables scores more (proof 34)."""
+    """Check that no other assignment of the same variables scores more (proof 35)."""
     if not isinstance(asked, Query):
         raise Refused("an assignment is one event")
     best = Best(known, asked, line)
