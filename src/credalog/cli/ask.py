@@ -165,6 +165,7 @@ def marginals(arguments: Namespace) -> int:
             return _streamed(model, arguments)
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
+    arguments.clock.keep_for_telling(TELLING * len(queries))
     return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
 
 
@@ -282,7 +283,6 @@ def _all_asked(
     Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
     """
     watch.begin("all marginals")
-    arguments.clock.keep_for_telling(TELLING * len(queries))
     known: Mapping[Query, Answer] = {}
     bounds: Mapping[Query, Answer] = {}
     with arguments.clock.giving_up():
