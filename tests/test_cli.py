@@ -711,7 +711,9 @@ def test_progress_is_shown_only_to_a_terminal(
     assert "P(x) lower  bound 0.300000  witness 0.400000  gap 1.0e-01  1.0 s" in capsys.readouterr().err
 
 
-def test_a_first_column_without_room_is_broken_at_blanks_and_nothing_is_lost(capsys: pytest.CaptureFixture):
+def test_a_first_column_without_room_is_broken_at_blanks_and_nothing_is_lost(
+    capsys: pytest.CaptureFixture[str],
+):
     columns = [Column("what", itemgetter("what")), Column("value", itemgetter("value"), "right")]
     words = [f"{'x' * (7 * i % 23)}{i}" for i in range(400)] + ["y" * 2500]
     write_table(columns, [{"what": " ".join(words), "value": "0.5"}, {"what": "short", "value": "1"}])
