@@ -100,7 +100,7 @@ def test_the_examples_are_what_their_pages_say(monkeypatch: pytest.MonkeyPatch) 
     assert sensors.sentences == credalog.load("sensors/learned.lcn").sentences
     rules = Path("fact_checking/rules.lcn").read_text(encoding="utf-8")
     trusting = credalog.parse(rules.replace("trust = 0.3", "trust = 0.8"), data="fact_checking")
-    assert "contradiction.csv:" in str(trusting.diagnose(timeout=8.0).to_dict())
+    assert "contradiction.csv:" in str(trusting.diagnose(timeout=2.0).to_dict())
     alerts = Path("alerts/rules.lcn").read_text(encoding="utf-8")
     with pytest.raises(credalog.CredalogError, match="least has no number for ftp"):
         text = alerts.replace('domain Service from "services.csv"', "domain Service = {http, smb, sql, ftp}")
