@@ -198,7 +198,7 @@ def test_a_slice_bounds_the_entropy_that_all_tables_have(monkeypatch: pytest.Mon
         raise credalog.errors.ProblemTooLarge("no tables in this test")
 
     monkeypatch.setattr("credalog.questions.entropy.encode_tables", refuse)
-    sliced = model.maxent(timeout=3)
+    sliced = model.maxent(timeout=1)
     assert sliced.at_most >= truth - SLACK
     assert sliced.entropy <= truth + SLACK
 
