@@ -36,7 +36,7 @@ def options_of(
 
     condition = Markov(one_of(markov, get_args(MarkovName), "Markov condition"))
     if report is not None and not callable(report):
-        raise CredalogError(f"{report!r} is no function", advice="Give one of a single argument: report=print.")
+        raise CredalogError(f"{report!r} is no function", advice="Give one: report=print.")
     return Options(tolerance, timeout, one_of(method, METHODS, "method"), condition, report).checked()
 
 
