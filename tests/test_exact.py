@@ -11,6 +11,7 @@ import pytest
 
 import credalog
 from credalog import ImpossibleEvidence, InconsistentNetwork, Markov, Status, Warrant
+from credalog.choices import MethodName
 from credalog.errors import CredalogError, UnknownName
 from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.automatic import Engine, query
@@ -338,3 +339,13 @@ def test_models_in_which_the_evidence_is_rare_are_not_drowned(likelihoods: str, 
     answer = credalog.parse(TIED + likelihoods).query(asked, timeout=5.0)
     assert answer.lower <= 0.375 + 1e-7
     assert answer.upper >= 0.643 - 1e-9
+
+
+@pytest.mark.parametrize("method", ["auto", "nilsson"])
+def test_rare_evidence_is_not_drowned_without_independences(method: MethodName) -> None:
+    text = "P(k | a & !b) = 0.999999999\nP(k | !a & !b) = 0.5\n"
+    text += "P(m | a & !b & !k) = 0.643\nP(m | !a & !b & !k) = 0.375\n"
+    ties = "".join(line + "\n" for line in TIED.splitlines()[:3])
+    answer = credalog.parse(ties + text).query("P(m | !b & !k)", method=method, markov="none", timeout=5.0)
+    assert answer.lower <= 0.375
+    assert answer.upper >= 0.643
