@@ -1,4 +1,4 @@
-"""How probable assignments of all ancestors are, where each law is free for itself (proofs 29 and 34).
+"""How probable assignments of all ancestors are, where each law is free for itself (proofs 29 and 35).
 
 Input: what a network means, variables Y and evidence e that have all their ancestors among them. Output:
 `Explanations`: bounds of P(y | e) for one assignment y of Y, and for all that agree with a part of it, in

@@ -1,4 +1,4 @@
-"""Why an assignment of many variables is the best, where each law is free for itself (proofs 29 and 34).
+"""Why an assignment of many variables is the best, where each law is free for itself (proofs 29 and 35).
 
 Input: a certificate under way and best assignments whose ancestors are all assigned or observed. Output:
 lines about the ends of the first, models that attain them, and a tree of partial assignments each of which
