@@ -11,14 +11,14 @@ it stopped; `--only` and `--every` run parts.
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import platform
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -27,6 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from map import tasks
 from pages import ROOT, SHARED, command, finish, options_of, require
 
 import credalog
@@ -37,6 +38,8 @@ from credalog.network.expressions import Question
 from credalog.network.formulas import conjunction
 from credalog.network.sentences import Query
 from credalog.numbers.interval import Status
+from credalog.questions.certificates import Certificate
+from credalog.questions.map import Criterion
 from credalog.text.readers import read
 from credalog.verify import verify
 
@@ -62,6 +65,20 @@ MUTATIONS = """
 paper's examples and the golden suite: {accepted:,} were accepted and are true (a changed digit that does not
 matter, a weaker bound), the rest refused; **{false} accepted and false**.
 """
+
+
+BEST = """
+## Best assignments
+
+Full MAPs of `benchmarks/map.py` (published networks and random polytrees), by maximax and maximin, within
+{timeout:g} s, those that are proved; each is certified: the ends of the best, models that attain them, and
+that no other scores more. *Slowest*: of verifying one.
+
+| variables | proved | complete | accepted | solving | writing | verifying | slowest | median size | largest |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+GROUPS = ("up to 10", 0, 10), ("11 to 30", 11, 30), ("31 to 50", 31, 50), ("51 to 100", 51, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +175,12 @@ def theories(options: Namespace) -> Iterator[Asked]:
         yield from ((lcn, lcn.asked(asked), Markov.LOCAL) for asked in lcn.queries)
 
 
+PROOFS = 10
+"""Certificates of best assignments may have many proofs, each of which gets this part of the time of one."""
+
+BEST_ONES, SMALLEST = "best assignments", 5
+"""Best assignments of so few variables are changed: whether a change is false takes all their rivals."""
+
 SMALL = ("the paper", "golden suite", "sums and comparisons")
 SOURCES = {
     "the paper": paper,
@@ -179,23 +202,56 @@ def tried(asked: Asked, options: Namespace) -> Result | None:
         return None
     if answer.status is not Status.EXACT:
         return None
-    solved = process_time()
-    certificate = answer.certificate(timeout=options.proving)
+    solving, name = process_time() - start, f"{query} ({answer.method})"
+    return checked(name, lcn, solving, lambda: answer.certificate(timeout=options.proving))
+
+
+def best_assignments(options: Namespace) -> Iterator[tuple[LCN, Result]]:
+    """Certify and verify that assignments of all variables are the best."""
+    for task in tasks(require(SHARED / "lcn" / "benchmarks")):
+        lcn = LCN.from_network(task.network)
+        for criterion in (Criterion.MAXIMAX, Criterion.MAXIMIN) if task.chosen is None else ():
+            start = process_time()
+            found = task.run(criterion, options.timeout)
+            if found.is_proved:
+                name = f"{task.name}, {task.kind}, {criterion.value}"
+                solved = process_time() - start
+                proof = partial(lcn.certificate, found, timeout=options.proving / PROOFS)
+                result = checked(name, lcn, solved, proof)
+                print(f"{name}: {result.size} bytes, {result.verifying:.2f} s, {result.missing}", flush=True)
+                yield lcn, result
+
+
+def checked(name: str, lcn: LCN, solving: float, certified: Callable[[], Certificate]) -> Result:
+    """Write a certificate, and verify it."""
+    start = process_time()
+    certificate = certified()
     written = process_time()
-    lines = [json.dumps(line, separators=(",", ":")) for line in certificate.lines]
-    size = len(gzip.compress("\n".join(lines).encode()))
-    checked = process_time()
+    lines = certificate.text.splitlines()
     try:
         list(verify(lcn.verified, lines))
         accepted = True
     except CredalogError as error:
-        print(f"  REFUSED {query}: {error}", flush=True)
+        print(f"  REFUSED {name}: {error}", flush=True)
         accepted = False
-    now = process_time()
-    name = f"{query} ({answer.method})"
-    return Result(
-        name, solved - start, written - solved, now - checked, size, certificate.missing, accepted, lines
-    )
+    now, size = process_time(), len(certificate.to_bytes())
+    return Result(name, solving, written - start, now - written, size, certificate.missing, accepted, lines)
+
+
+def best_rows(found: list[tuple[LCN, Result]]) -> Iterator[str]:
+    for name, least, most in GROUPS:
+        results = [r for lcn, r in found if least <= len(lcn.variables) <= most]
+        sizes = [r.size / 1000 for r in results] or [0.0]
+        parts = ([getattr(r, part) for r in results] or [0.0] for part in ("solving", "writing", "verifying"))
+        solving, writing, verifying = parts
+        yield (
+            f"| {name} | {len(results)} | {sum(not r.missing for r in results)} "
+            f"| {sum(r.is_accepted for r in results)} | {sum(solving):.1f} s | {sum(writing):.1f} s "
+            f"| {sum(verifying):.1f} s | {max(verifying):.2f} s | {median(sizes):.1f} kB "
+            f"| {max(sizes):.0f} kB |\n"
+        )
+    missing = [f"- {r.name}: {'; '.join(r.missing)[:300]}\n" for _, r in found if r.missing]
+    yield from ["\nNot complete:\n\n", *missing] if missing else []
 
 
 def attacked(certificates: list[tuple[LCN, list[str]]], count: int) -> str:
@@ -253,7 +309,7 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-3, help="the gap that counts as EXACT")
     parser.add_argument("--every", type=int, default=1, help="take every n-th file and question")
     parser.add_argument("--mutations", type=int, default=10_000, help="random changes to certificates")
-    parser.add_argument("--only", choices=list(SOURCES), nargs="+", help="some sources of questions")
+    parser.add_argument("--only", choices=[*SOURCES, BEST_ONES], nargs="+", help="some sources of questions")
     parser.add_argument("--notes", type=Path, help="a file to note down answers in, and to go on from")
     options = parser.parse_args()
     page = HEAD.format(
@@ -288,6 +344,11 @@ def main() -> None:
     page += row("**all**", everything, total)
     if missing:
         page += "\n## Not complete\n\n" + "".join(missing)
+    if options.only is None or BEST_ONES in options.only:
+        best = list(best_assignments(options))
+        page += BEST.format(timeout=options.timeout) + "".join(best_rows(best))
+        print("".join(best_rows(best)), flush=True)
+        changeable += [(lcn, r.lines) for lcn, r in best if len(lcn.variables) <= SMALLEST]
     page += attacked(changeable, options.mutations) if options.mutations else ""
     finish("certificates", page, parser, options)
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from math import inf
 from random import Random
 from typing import Any
 
 from credalog import LCN, CredalogError
 from credalog.methods.answer import Answer
+from credalog.network.formulas import conjunction, literals_of
 from credalog.network.graph import Markov
+from credalog.network.sentences import Query
 from credalog.verify import verify
 
 __all__ = ["judged", "mutated"]
@@ -26,6 +30,10 @@ BOUND = re.compile(UNDER + r"every model has (?P<query>.+) (?P<relation>[<>]=) (
 MODEL = re.compile(
     UNDER
     + r"a (?:model|distribution .* within (?P<residual>\S+)) attains (?P<query>.+) = (?P<value>\S+) within "
+)
+
+BEST = re.compile(
+    UNDER + r"no assignment but that of (?P<query>.+) scores over (?P<score>\S+) \(alpha = (?P<alpha>\S+)\)$"
 )
 
 NEAR = 1e-6
@@ -91,6 +99,7 @@ def _reordered(value: list[Any], rng: Random) -> list[Any]:
 def _reworded(value: str, rng: Random) -> str:
     """Change a number, a word or a letter."""
     words = {"lower": "upper", "upper": "lower", "ratio": "part", "cut": "ends", "local": "none"}
+    words |= {"bound": "claims", "claims": "bound", "value": "choose"}
     try:
         number = Fraction(value)
     except (ValueError, ZeroDivisionError):
@@ -118,7 +127,31 @@ def _is_true(lcn: LCN, claim: str) -> bool:
         lower, upper = _proved(lcn, found["query"], found["markov"] or "local")
         near = NEAR if found["residual"] is None else max(NEAR, 100.0 * float(found["residual"]))
         return lower - near <= float(found["value"]) <= upper + near
+    if (found := BEST.fullmatch(claim)) is not None:
+        score, alpha = float(found["score"]), float(found["alpha"])
+        return all(
+            _least_score(lcn, rival, alpha, found["markov"] or "local") <= score * (1 + 1e-9) + 1e-9
+            for rival in _rivals(lcn, found["query"])
+        )
     return False
+
+
+def _rivals(lcn: LCN, text: str) -> Iterator[str]:
+    """Yield the questions about all other assignments of the same variables."""
+    asked = lcn.question(text)
+    assert isinstance(asked, Query), "an assignment is one event"
+    best = literals_of(asked.claim) or {}
+    for values in product(*(v.values for v in best)):
+        world = dict(zip(best, values, strict=True))
+        if world != best:
+            yield str(Query(conjunction(v.is_(value) for v, value in world.items()), asked.given))
+
+
+def _least_score(lcn: LCN, query: str, alpha: float, markov: str) -> float:
+    """Return a score that an assignment has at least."""
+    answer = _answer(lcn, query, markov)
+    attained = answer.upper_witnessed
+    return alpha * (0.0 if attained is None else attained) + (1.0 - alpha) * answer.lower
 
 
 def _truth(lcn: LCN, query: str, markov: str) -> tuple[float, float]:

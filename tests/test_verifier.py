@@ -748,7 +748,8 @@ def shown(proof: Proof, column: tuple[int, ...]) -> dict[int, int]:
 # ---- best assignments -------------------------------------------------------------------------------------
 
 THIRD = "0.6 <= P(a) <= 0.9\nP(not a) <= 1/3"
-BEST = {"claim": "best", "query": "P(a)", "alpha": "1", "score": "1/3"}
+NODES = [["value", 0, 1, 2], ["claims"], ["claims"]]
+BEST = {"claim": "best", "query": "P(a)", "alpha": "1", "score": "1/3", "nodes": NODES}
 
 
 def test_what_no_other_assignment_passes_is_rounded_up():
@@ -760,7 +761,7 @@ def test_what_no_other_assignment_passes_is_rounded_up():
 @pytest.mark.parametrize("alpha", ["2", "-1", "3/2"])
 def test_a_score_that_is_no_mixture_of_two_ends_is_refused(alpha):
     """Twice the upper end of 1/3, less a lower end of which nothing is known, would be below any score."""
-    with pytest.raises(Refused, match="no other assignment"):
+    with pytest.raises(Refused, match="alpha is between 0 and 1"):
         claimed(THIRD, {**BEST, "alpha": alpha})
 
 
@@ -776,10 +777,10 @@ NEVER = {
 @pytest.mark.parametrize("alpha", ["0", "1"])
 def test_what_is_known_under_another_condition_says_nothing_of_a_best_assignment(alpha):
     """P(not a | b) is stated and attained to be 0, but P(not a) is 0.5."""
-    assert claimed(COPIED, NEVER)
+    best = {**BEST, "alpha": alpha, "score": "0", "nodes": [["value", 1, 1, 2], ["claims"], ["claims"]]}
+    assert claimed(COPIED, NEVER, {**best, "query": "P(a | b)"})
     with pytest.raises(Refused, match="no other assignment"):
-        claimed(COPIED, NEVER, {"claim": "best", "query": "P(a)", "alpha": alpha, "score": "0"})
-    assert claimed(COPIED, NEVER, {"claim": "best", "query": "P(a | b)", "alpha": alpha, "score": "0"})
+        claimed(COPIED, NEVER, {**best, "query": "P(a)"})
 
 
 @pytest.mark.parametrize(("bound", "end"), [("0", "upper"), ("1", "lower")])
@@ -822,8 +823,8 @@ def test_a_certificate_that_is_not_there_is_no_wrong_one(tmp_path):
 
 
 def test_only_an_assignment_can_be_the_best():
-    with pytest.raises(Refused, match="an assignment"):
-        claimed("P(a) = 0.5\nP(b) = 0.5", {**BEST, "query": "P(a or b)", "score": "0"})
+    with pytest.raises(Refused, match="an assignment is one event"):
+        claimed("P(a) = 0.5\nP(b) = 0.5", {**BEST, "query": "P(a or b)", "score": "0", "nodes": [["claims"]]})
 
 
 def test_a_value_is_shown_within_no_less_than_it_was_rounded_by():

@@ -330,6 +330,8 @@ COMMANDS: dict[str, Schema] = {
 
 EVENT = _list({"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2})
 CLAIM = {"claim": _one_of("lower", "upper"), "query": TEXT, "bound": FRACTION}
+BEST_NODES: Schema = _one_of("value", "choose", "bound", "claims")
+ORDERS: Schema = {**_list(_list(COUNT), least=2), "maxItems": 2}
 NODES = _list({"type": "array", "prefixItems": [_one_of("leaf", "cut", "ends", "sum", "split")]}, least=1)
 REASONS = _one_of("part", "sentence", "ratio", "product")
 
@@ -404,7 +406,17 @@ LINES: dict[str, Schema] = {
             },
             {"few": {"type": "object", "additionalProperties": _list(_list(TEXT), least=2)}},
         ),
-        _object({"claim": _one_of("best"), "query": TEXT, "alpha": FRACTION, "score": FRACTION}),
+        _object({**CLAIM, "orders": ORDERS}),
+        _object(
+            {
+                "claim": _one_of("best"),
+                "query": TEXT,
+                "alpha": FRACTION,
+                "score": FRACTION,
+                "nodes": _list({"type": "array", "prefixItems": [BEST_NODES], "minItems": 1}),
+                "orders": _or_null(ORDERS),
+            }
+        ),
     ),
 }
 """A line of what is written line by line."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from credalog.grounding.fewer import cell_of, fewer, require_short_paths
 from credalog.grounding.network import Grounder, ground
 from credalog.grounding.slices import sliced
 from credalog.network.copies import without_contrasts
+from credalog.network.explanations import Chosen, Explanations
 from credalog.network.expressions import Question, Quotient
 from credalog.network.graph import Markov
 from credalog.network.meaning import Asked, Box, Event, Meaning, Range, key
@@ -239,11 +240,14 @@ def _bounded(known: Known, question: Question, line: Mapping[str, Any]) -> str:
     """Check a bound; that P(true) is at least 2 says that there is no model."""
     claimed, sign = number(line["bound"]), {"lower": 1, "upper": -1}[line["claim"]]
     meaning, asked, bound = known.meaning.posed(question, claimed, is_strict="strict" in line)
-    goal = meaning.goal(asked, sign, bound)
-    if "groups" in line:
-        check_sums(meaning, asked, line, goal)
+    if "orders" in line and isinstance(asked, Query):
+        free, world = explanations(meaning, asked, line), meaning.only_state(asked.claim) or {}
+        is_bound = free.least(world) >= bound if sign > 0 else free.most(world, {}, "upper") <= bound
+        require(is_bound, "the laws that an assignment names bound it")
+    elif "groups" in line:
+        check_sums(meaning, asked, line, meaning.goal(asked, sign, bound))
     else:
-        proof = Proof(meaning, line)
+        goal, proof = meaning.goal(asked, sign, bound), Proof(meaning, line)
         columns = [(column, worth) for event, worth in goal for column in proof.cells(line["table"], event)]
         walk(line["nodes"], (columns, {}), proof.step)
     if isinstance(asked, Query) and not 0 <= bound <= 1 and (bound > 0) == (sign > 0):
@@ -290,22 +294,62 @@ def _of_few(known: Known, line: Mapping[str, Any]) -> Model:
     return model
 
 
+class Best:
+    """That no assignment has a greater a * upper + (1 - a) * lower end than a score, but perhaps one."""
+
+    def __init__(self, known: Known, asked: Query, line: Mapping[str, Any]) -> None:
+        self.meaning, self.best = known.meaning, known.meaning.only_state(asked.claim) or {}
+        self.alpha, self.score, given = number(line["alpha"]), number(line["score"]), asked.given
+        require(0 <= self.alpha <= 1, "alpha is between 0 and 1")
+        self.said = [
+            (s.claim, s.upper) for s in self.meaning.sentences if s.given == given and not s.is_linear
+        ]
+        shown = ((q, v) for q, v in known.attained if isinstance(q, Query) and q.given == given)
+        self.shown = [(q.claim, v) for q, v in shown]
+        self.free = explanations(self.meaning, asked, line) if line.get("orders") is not None else None
+        self.are_models = self.free is not None and self.free.are_models and known.said is known.meaning
+
+    def step(self, name: str, node: Any, case: tuple[Event, Chosen]) -> Iterable[tuple[int, Any]]:
+        """Check all assignments that agree with a part, or go through the values of one more variable."""
+        part, chosen = case
+        match node:
+            case ["value", x, *children]:
+                require(x in self.best and x not in part, f"{name} is about a variable that is assigned")
+                found = zip(children, range(self.meaning.sizes[x]), strict=True)
+                return [(child, ({**part, x: s}, chosen)) for child, s in found]
+            case ["choose", rows, child] if self.free is not None:
+                return [(child, (part, self.free.chosen(chosen, rows)))]
+            case ["bound"] if self.free is not None:
+                most = self.free.most(part, {}, "upper") if self.alpha or not self.are_models else ONE
+                least = self.free.most(part, chosen, "lower") if self.alpha < 1 and self.are_models else most
+            case ["claims"]:
+                most, least = (
+                    min((v for f, v in facts if self.meaning.implies(part, f)), default=ONE)
+                    for facts in (self.said, self.shown)
+                )
+            case _:
+                raise Refused(f"{str(node)[:60]} is no node")
+        is_less = self.alpha * most + (1 - self.alpha) * min(most, least) <= self.score
+        require(part == self.best or is_less, f"no other assignment scores more than {float(self.score):.9g}")
+        return ()
+
+
+def explanations(meaning: Meaning, asked: Query, line: Mapping[str, Any]) -> Explanations:
+    """Return the assignments of the variables of a question, under its condition."""
+    chosen, known = meaning.only_state(asked.claim), meaning.only_state(asked.given)
+    if chosen is None or known is None or not chosen.keys().isdisjoint(known):
+        raise Refused("a question is about one state of some variables given one of others")
+    return Explanations(meaning, chosen, known, line["orders"])
+
+
 def _best(known: Known, asked: Question, line: Mapping[str, Any]) -> str:
-    """Check that no other assignment of the same variables has a greater a * upper + (1 - a) * lower end."""
-    meaning, given = known.meaning, asked.given
-    alpha, score, best = number(line["alpha"]), number(line["score"]), meaning.only_state(asked.claim)
-    if best is None:
-        raise Refused("only an assignment can be the best")
-    said = [(s.claim, s.upper) for s in meaning.sentences if s.given == given and not s.is_linear]
-    shown = [(q.claim, v) for q, v in known.attained if isinstance(q, Query) and q.given == given]
-    for other in meaning.worlds(best, {}):
-        most, least = (
-            min((v for f, v in facts if meaning.implies(other, f)), default=ONE) for facts in (said, shown)
-        )
-        is_less = 0 <= alpha <= 1 and alpha * most + (1 - alpha) * least <= score
-        require(other == best or is_less, f"no other assignment scores more than {float(score):.9f}")
-    which = f"{ceil(score * 10**9) / 10**9:.9f} (alpha = {float(alpha):g})"
-    return f"no assignment but that of {asked} scores over {which}"
+    """Check that no other assignment of the same variables scores more (proof 35)."""
+    if not isinstance(asked, Query) or known.meaning.only_state(asked.claim) is None:
+        raise Refused("an assignment is one event")
+    best = Best(known, asked, line)
+    walk(line["nodes"], ({}, {}), best.step)
+    score = Context(prec=9, rounding=ROUND_CEILING).divide(*map(Decimal, best.score.as_integer_ratio()))
+    return f"no assignment but that of {asked} scores over {score} (alpha = {float(best.alpha):g})"
 
 
 def upwards(error: Fraction) -> str:

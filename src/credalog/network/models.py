@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from credalog.errors import require
 from credalog.network.expressions import Claims, Linear, Part, Question, Quotient
-from credalog.network.formulas import TRUE, Formula
+from credalog.network.formulas import TRUE, Formula, conjunction, literals_of, scope
 from credalog.network.markov import Graph, Variables
 from credalog.network.meaning import Event, Meaning
 from credalog.network.sentences import Contrast, Query, Sentence
@@ -80,10 +80,19 @@ class Model:
         return self.value_of(asked)
 
     def value_of(self, asked: Query | Part) -> Fraction:
-        """Return what is said under one condition."""
-        value = self._under(asked.given, asked.claims)
+        """Return what is said under one condition; a state of many variables is not looked for among all."""
+        both = conjunction((asked.claim, asked.given)) if isinstance(asked, Query) else TRUE
+        if literals_of(both):
+            part, whole = (self._probability(f) for f in (both, asked.given))
+            value = part / whole if whole else None
+        else:
+            value = self._under(asked.given, asked.claims)
         require(value is not None, "the condition has a positive probability")
         return value or ZERO
+
+    def _probability(self, formula: Formula) -> Fraction:
+        joint = self.joint(formula, self.meaning.numbers(scope(formula)))
+        return sum((p for _, p in joint), start=ZERO)
 
     def _under(self, given: Formula, claims: Claims) -> Fraction | None:
         """Return a sum under a condition; None where that has no probability."""

@@ -6,14 +6,15 @@ The verifier of certificates stands on it, so it needs no arrays and rounds noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
+from operator import add
 from typing import NamedTuple, TypeAlias
 
 from credalog.errors import ProblemTooLarge
 
-__all__ = ["Axes", "Bounds", "Column", "Laws", "States", "extreme_sum", "summed_out"]
+__all__ = ["Axes", "Bounds", "Column", "Laws", "States", "eliminated", "extreme_sum", "summed_out"]
 
 Column: TypeAlias = tuple[int, ...]
 Axes: TypeAlias = Mapping[int, Sequence[int]]
@@ -59,14 +60,22 @@ def summed_out(parts: Iterable[States], hidden: Iterable[int], axes: Axes) -> li
         around = {x: {y for own, _ in waiting if x in own for y in own} for x in left}
         x = min(left, key=lambda y: (len(around[y]), y))
         left.remove(x)
-        near, over = [part for part in waiting if x in part[0]], tuple(around[x] - {x})
-        table: dict[Column, int] = {}
-        for states in _cells((*over, x), axes):
-            world = dict(zip((*over, x), states, strict=True))
-            value = prod(t[tuple(world[y] for y in own)] for own, t in near)
-            table[states[:-1]] = table.get(states[:-1], 0) + value
-        waiting = [*(part for part in waiting if x not in part[0]), (over, table)]
+        waiting = eliminated(x, waiting, axes, join=add)
     return waiting
+
+
+def eliminated(
+    x: int, parts: Sequence[States], axes: Axes, *, join: Callable[[int, int], int]
+) -> list[States]:
+    """Join the states of one variable in a product of tables: add them up, or take the greatest."""
+    near = [part for part in parts if x in part[0]]
+    over = tuple({y for own, _ in near for y in own} - {x})
+    table: dict[Column, int] = {}
+    for states in _cells((*over, x), axes):
+        world = dict(zip((*over, x), states, strict=True))
+        value = prod(t[tuple(world[y] for y in own)] for own, t in near)
+        table[states[:-1]] = join(table.get(states[:-1], 0), value)
+    return [*(part for part in parts if x not in part[0]), (over, table)]
 
 
 def extreme_sum(

@@ -150,6 +150,10 @@ class Evidence:
         """Find one end of P(y | e) for an assignment of all of A."""
         return _Search(self, assigned, limits, end).run()
 
+    def choice(self, assigned: Mapping[int, int], end: End) -> Mapping[int, Floats]:
+        """Choose thetas, those that are named at one end, that make as much of the end as one pass tells."""
+        return self.tables(self._pass(self._allowed(assigned, end), end.opposite).chosen)
+
     def model(self, tables: Mapping[int, Floats]) -> Distribution:
         """Write tables as a distribution, parents first."""
         variables, parents = self.problem.variables, self.problem.structure.parents

@@ -6,7 +6,6 @@ partial assignments that bound all others, and the line that puts these together
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
+from credalog.questions.certificates.explaining import Explaining, Tree, explaining, rounded
 from credalog.questions.map import BestAssignments, Criterion
 
 if TYPE_CHECKING:
@@ -37,14 +37,19 @@ def write_best(writing: Writing, found: BestAssignments) -> None:
     if found.best is None or found.criterion is Criterion.DOMINANCE:
         writing.missing.append("only a best assignment by a score has a certificate")
         return
-    query = Query(conjunction(found.best.assignment), found.given)
-    writing.certify(writing.engine.query(query, Options(timeout=writing.seconds)))
-    score = _Rivals(writing, found).score()
-    if score is None:
+    query, budget = Query(conjunction(found.best.assignment), found.given), Budget.of(TOTAL * writing.seconds)
+    about = explaining(writing, found)
+    if about is not None and about.are_models:
+        tree = about.tree(about.write_ends(budget), budget)
+    else:
+        writing.certify(writing.engine.query(query, Options(timeout=writing.seconds)))
+        tree = _Rivals(writing, found, about, budget).tree()
+    if tree is None:
         writing.missing.append(f"not every assignment but that of {query} was bounded in time")
         return
-    line = {"claim": "best", "query": str(query), "alpha": str(_exact(found.alpha)), "score": str(score)}
-    writing.lines.append(line)
+    line = {"claim": "best", "query": str(query), "alpha": str(_exact(found.alpha)), "score": str(tree.score)}
+    orders = {"orders": None if about is None else about.orders}
+    writing.lines.append({**line, **orders, "nodes": tree.nodes})
 
 
 def _exact(alpha: float) -> Fraction:
@@ -54,37 +59,60 @@ def _exact(alpha: float) -> Fraction:
 class _Rivals:
     """Partial assignments, in the order of the variables, that bound all assignments but one."""
 
-    def __init__(self, writing: Writing, found: BestAssignments) -> None:
+    def __init__(
+        self, writing: Writing, found: BestAssignments, about: Explaining | None, budget: Budget
+    ) -> None:
         assert found.best is not None, "rivals are rivals of something"
         self.writing, self.given, self.variables = writing, found.given, found.variables
-        self.best, self.alpha = found.best.values, _exact(found.alpha)
-        self.enough = Fraction(found.best.score_upper)
-        self.budget = Budget.of(TOTAL * writing.seconds)
+        self.best, self.alpha, self.about = found.best.values, _exact(found.alpha), about
+        self.score = Fraction(found.best.score_upper)
+        self.enough, self.budget = self.score, budget
+        self.nodes: list[Any] = []
 
-    def score(self) -> Fraction | None:
-        """Return what no other assignment passes, once this is written down; None where it is not."""
-        score, waiting, count = self.enough, [dict[Variable, str]()], 0
-        while waiting:
-            partial = waiting.pop()
-            count += 1
-            if self.budget.is_spent or count > MOST_RIVALS:
-                return None
-            if partial.items() <= self.best.items():
-                waiting += self._longer(partial)
-                continue
+    def tree(self) -> Tree | None:
+        """Return a tree that bounds all other assignments, once what it rests on is written down."""
+        return Tree(rounded(self.score, End.UPPER), self.nodes) if self._grow({}) else None
+
+    def _grow(self, partial: dict[Variable, str]) -> bool:
+        """Bound all assignments that agree with a part: at once, or by the values of one more variable."""
+        if self.budget.is_spent or len(self.nodes) > MOST_RIVALS:
+            return False
+        if self._is_bounded(partial):
+            self.nodes.append(["bound"])
+            return True
+        is_whole = len(partial) == len(self.variables)
+        if not partial.items() <= self.best.items():
             answer = self._answer(partial)
-            if len(partial) < len(self.variables) and self._bound(answer) > self.enough:
-                waiting += self._longer(partial)
-                continue
-            written = self._written(answer)
-            if written is None:
-                return None
-            score = max(score, written)
-        return score
+            if is_whole or self._bound(answer) <= self.enough:
+                return self._claim(answer)
+        if is_whole:
+            self.nodes.append(["claims"])
+            return True
+        return self._split(partial)
 
-    def _longer(self, partial: dict[Variable, str]) -> Iterator[dict[Variable, str]]:
-        for v in self.variables[len(partial) : len(partial) + 1]:
-            yield from ({**partial, v: value} for value in v.values)
+    def _is_bounded(self, partial: dict[Variable, str]) -> bool:
+        """Tell whether the laws of all ancestors bound what agrees with a part, whatever else is said."""
+        if self.about is None:
+            return False
+        part = {self.writing.meaning.number[v]: v.values.index(value) for v, value in partial.items()}
+        return self.about.free.most(part, {}, "upper") <= self.enough
+
+    def _claim(self, answer: Answer) -> bool:
+        """Write down what bounds a part, and a leaf that rests on it."""
+        written = self._written(answer)
+        self.score = max(self.score, written or self.score)
+        self.nodes.append(["claims"])
+        return written is not None
+
+    def _split(self, partial: dict[Variable, str]) -> bool:
+        here, children, v = len(self.nodes), list[int](), self.variables[len(partial)]
+        self.nodes.append(None)
+        for value in v.values:
+            children.append(len(self.nodes))
+            if not self._grow({**partial, v: value}):
+                return False
+        self.nodes[here] = ["value", self.writing.meaning.number[v], *children]
+        return True
 
     def _answer(self, partial: dict[Variable, str]) -> Answer:
         query = Query(conjunction(Is(v, value) for v, value in partial.items()), self.given)
