@@ -49,7 +49,7 @@ dist: $(READY)
 	$(BIN)/python -m tools.wheel dist --install
 
 mutants: $(READY)
-	$(BIN)/python -m tools.mutants --fresh --minutes 45 --write
+	$(BIN)/python -m tools.mutants --fresh --minutes 50 --write
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -490,15 +490,46 @@ def test_a_coefficient_is_the_rational_that_it_was_rounded_from_or_the_decimal_t
 
 @pytest.mark.parametrize("shift", [1, -1])
 def test_what_the_shift_loses_against_a_row_leaves_its_error(shift: int) -> None:
-    """A row cancels all of the shift but the rounding errors of both."""
+    """A row cancels all of the shift but the rounding errors of both, and the mass multiplies these."""
     random = Random(4)
     for _ in range(50):
         a = Fraction(random.randint(1, 996), 997)
         weight = shift * random.uniform(1e5, 1e6)
         multipliers = [weight, -weight * float(a)]
         costs = WIDTH * [ZERO]
-        case = Case([], [[a, *6 * [ZERO]]], [], [], [], [], costs, 3 * [1.0], multipliers)
+        case = Case([], [[a, *6 * [ZERO]]], [], [], [], [], costs, [1e6, 1.0, 1.0], multipliers)
         bound = Checker(case.program).lower_bound(
             case.objective, case.program.ratios.box, np.array(multipliers)
         )
-        assert 0 <= case.proved(End.LOWER) - Fraction(bound) <= Fraction(1e-5)
+        assert 0 <= case.proved(End.LOWER) - Fraction(bound) <= 1
+
+
+def test_a_priced_bound_is_rounded_down_where_the_shift_is_large() -> None:
+    random = Random(6)
+    for _ in range(200):
+        shift, worth, mass = random.uniform(1e3, 1e4), random.random(), random.uniform(1.0, 3.0)
+        exact = Fraction(shift) - Fraction(worth) * Fraction(mass)
+        assert Fraction(priced_bound(shift, worth, error=0.0, mass=mass)) < exact
+
+
+def test_what_the_tables_lose_together_is_rounded_down() -> None:
+    """The first loses a little less than 2, and all together more: the last digit counts twice as much."""
+    random, checker = Random(7), Checker(draw(Random(7), ALIKE, columns=False).program)
+    for _ in range(200):
+        masses = [random.uniform(1.0, 2.0) for _ in TABLES]
+        lost = [-random.uniform(1.9995, 1.9998) / masses[0], *(-random.uniform(1e-4, 1e-3) for _ in range(6))]
+        objective = Objective(np.zeros(WIDTH), np.zeros(WIDTH), np.array(masses))
+        exact = sum(
+            min(map(Fraction, lost[start:stop])) * Fraction(mass)
+            for (start, stop), mass in zip(TABLES, masses, strict=True)
+        )
+        assert Fraction(checker._loss(np.array(lost), objective)) <= exact
+
+
+def test_every_term_of_a_reduced_cost_counts_in_its_error() -> None:
+    """A column of n coefficients is a sum of n products, of which those of ratios stand in two rows."""
+    for seed in range(5):
+        program = draw(Random(seed), ALIKE, columns=False).program
+        parts = program.inequalities, program.equalities, program.ratios.numerator, program.ratios.denominator
+        terms = sum(np.count_nonzero(part.toarray(), axis=0) for part in parts)
+        assert (Checker(program)._terms >= 2 * terms + 4).all()

@@ -291,3 +291,29 @@ def test_a_box_that_is_a_point_is_not_cut() -> None:
     assert not kernels._split(table, boxes, 0, 1, np.array([0.5]))
     boxes[0, 1, 0] = 1.0
     assert kernels._split(table, boxes, 0, 1, np.array([0.5]))
+
+
+@pytest.mark.parametrize("parents", range(7))
+def test_the_slack_covers_every_rounding_of_a_sum_over_configurations(parents: int) -> None:
+    """Each weight has 2 k roundings and each term one more; w terms, of sum at most 1, are added up."""
+    worlds = 2**parents
+    assert Fraction(kernels._slack(worlds, parents)) >= Fraction(2 * parents + worlds + 1, 2**53)
+
+
+def test_a_line_is_above_a_level_only_beyond_where_it_crosses_it() -> None:
+    rng = np.random.default_rng(5)
+    for level, start, end in rng.random((300, 3)):
+        left, right = kernels._above(level, start, end)
+        crossing = (Fraction(level) - Fraction(start)) / (Fraction(end) - Fraction(start))
+        if not 0 <= crossing <= 1:
+            continue
+        if end > start:
+            assert right >= 1.0 and crossing <= Fraction(left) <= crossing + Fraction(1e-14)
+        else:
+            assert left <= 0.0 and crossing - Fraction(1e-14) <= Fraction(right) <= crossing
+
+
+def test_a_parent_that_is_known_is_no_contradiction() -> None:
+    below, above, half = np.array([0.25, 0.75]), np.array([0.5, 1.0]), np.array([0.5])
+    assert kernels.family_to_parent(below, above, half, half, 0, (0.0, 1.0)) == (0.0, 1.0, True)
+    assert not kernels.family_to_parent(below, above, half, half, 0, (0.0, 0.1))[2]

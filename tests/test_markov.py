@@ -23,7 +23,7 @@ from credalog.network.formulas import (
     Xor,
     propositions,
 )
-from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
+from credalog.network.graph import DependencyGraph, Markov, _Deferred, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Sentence
 
 
@@ -454,3 +454,12 @@ def test_a_cycle_through_all_variables_is_one_component_and_needs_no_recursion()
 
 def test_the_markov_conditions_are_called_by_plain_words():
     assert [markov.value for markov in Markov] == ["local", "global", "none"]
+
+
+def test_a_sequence_that_is_made_when_someone_looks_is_made_once():
+    made = []
+    deferred = _Deferred(lambda: made.append("made") or ("x", "y"))
+    assert not made
+    assert (len(deferred), deferred[1], deferred[:1]) == (2, "y", ("x",))
+    assert deferred == ("x", "y") and deferred == _Deferred(lambda: ("x", "y")) and deferred != ("x",)
+    assert hash(deferred) == hash(("x", "y")) and made == ["made"]

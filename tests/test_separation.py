@@ -210,3 +210,15 @@ def test_what_descends_from_two_cycles_is_not_independent() -> None:
     graph = factor_graph(network)
     for found in (mark_independent(graph, dependency_graph(network)), ancestry.mark(graph)):
         assert all(len(together) < 2 for together in marked(found))
+
+
+def test_a_bridge_to_the_first_variable_says_nothing_of_a_factor_without_a_head() -> None:
+    """a leads to z by a bridge, but a and b share the parent c; the claim about both draws no arrow."""
+    z, c, a, b = propositions("z c a b")
+    stated = [Sentence.of(x, "0.1", "0.9", given=y) for x, p in ((z, a), (a, c), (b, c)) for y in (p, ~p)]
+    stated += [Sentence.of(c, "0.1", "0.9"), Sentence.of(a ^ b, "0.1", "0.9", tau=False)]
+    network = Network(tuple(x.variable for x in (z, c, a, b)), tuple(stated))
+    graph = mark_independent(factor_graph(network), dependency_graph(network))
+    places = [f for f, factor in enumerate(graph.factors) if set(factor.scope) == {2, 3}]
+    assert len(places) == 1 and graph.factors[places[0]].kind is Kind.TABLE
+    assert len(marked(graph)[places[0]]) < 2

@@ -51,6 +51,7 @@ MODULES = {
     "tables/distribution": ("distribution", "guards"),
     "verify": (
         "verifier",
+        "best_certificates",
         "sum_certificates",
         "combined_certificates",
         "lifted_certificates",
