@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import cached_property
+from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.elimination import Bools, clusters
+from credalog.methods.vertices.sweeps import Program, Swept
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
 from credalog.tables.elimination import Potential
@@ -234,6 +236,54 @@ class Sums:
         firsts = self.slots.firsts
         single = np.maximum.reduceat(np.where(_nodes_last(rows), totals, -np.inf), firsts, axis=0)
         return totals.T, (relaxed[firsts] - single).T
+
+    def swept(self, rows: Bools, budget: Budget, *, above: float = -inf, compiles: bool = False) -> Swept:
+        """Bound all nodes, and tell of those above a number what slots add and what blocks lose."""
+        if compiles:
+            budget.require_time()
+            return self._program.sweep(rows, above)
+        passage = self.passage(rows, budget)
+        is_open = passage.total > above
+        found = Swept(passage.total, np.zeros(rows.shape), np.zeros((len(rows), len(self.slots.firsts))))
+        if is_open.any():
+            totals, losses = self.contributions(rows[is_open], passage.at(is_open))
+            found.totals[is_open], found.losses[is_open] = totals, losses
+        return found
+
+    def searched(self, start: Bools, budget: Budget) -> Bools | None:
+        """Return a choice of allowed vertices with a positive sum, None where there is none: compiled."""
+        return self._program.search(start, self.rounding, budget)
+
+    @cached_property
+    def _program(self) -> Program:
+        """Lay all steps out flat; for weights that are the same for all nodes."""
+        sizes = [*(values.size for values in self._values), *(prod(s.cells) for s in self._steps)]
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        laid = [_laid_flat(step, begins) for step in self._steps]
+        shapes = [(prod(s.cells), *s.theta.shape[-2:], len(s.entries)) for s in self._steps]
+        return Program(
+            np.concatenate([values.reshape(-1) for values in self._values]),
+            np.array(shapes, dtype=np.intp).reshape(-1, 4),
+            np.concatenate([reads for reads, _, _ in laid]),
+            np.concatenate([theta for _, theta, _ in laid]),
+            np.concatenate([slots for _, _, slots in laid]),
+            begins[list(self._ends)],
+            self.slots.firsts,
+            self.slots.lengths,
+        )
+
+
+def _laid_flat(step: _Step, begins: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
+    """Return what a step reads, its theta and its slots, for all cells."""
+    vertices, values = step.theta.shape[-2:]
+    reads = [
+        begins[e.function]
+        + np.broadcast_to(np.arange(prod(e.cells)).reshape(e.stretched), (*step.cells, values)).reshape(-1)
+        for e in step.entries
+    ]
+    theta = np.broadcast_to(step.theta, (*step.cells, vertices, values)).reshape(-1)
+    slots = np.broadcast_to(step.slots, (*step.cells, vertices)).reshape(-1)
+    return np.concatenate([np.empty(0, dtype=np.intp), *reads]), theta, slots
 
 
 def _nodes_last(rows: Bools) -> Bools:

@@ -26,6 +26,7 @@ from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.demands import Scores
 from credalog.methods.vertices.elimination import Bools
 from credalog.methods.vertices.expectations import Function, Slots, Sums
+from credalog.methods.vertices.sweeps import Pace, Swept
 from credalog.methods.vertices.walking import Model, walk
 from credalog.network.relevance import ancestors
 from credalog.numbers.budget import Budget, OutOfTime
@@ -50,7 +51,7 @@ PRICE = 0.005
 HEAVIEST = 16.0
 """No statement weighs more than so many times the question."""
 
-LEAST_MARGIN, LEAST_SHARE = 1e-9, 0.25
+LEAST_MARGIN, LEAST_SHARE = 1e-9, 0.03
 """Weights whose columns leave a smaller margin, or a smaller share of what a model of the value attained
 leaves, are not tried: an interval is cut instead, as two searches with wide margins are shorter than one."""
 
@@ -165,8 +166,14 @@ class Proving:
         self._cuts = 0
         self._has_walked = False
         self._left: _Left | None = None
-        self.value, self.bound, self.budget = value, bound, budget
+        self.pace = Pace(budget)
+        self.value, self.bound = value, bound
         self.best: Model | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """Return the time that is left."""
+        return self.pace.budget
 
     def run(self, tolerance: float) -> None:
         """Prove bounds closer and closer to what is attained, while the time lasts."""
@@ -254,7 +261,7 @@ class Proving:
         """Find rows with a positive score: by climbing, or else by search; None where there are none."""
         if self._order is None:
             self._order = box.better_order(weights.of_statements, self.budget.share(ORDERING))
-        search = _Search(box.sums(weights.of_statements), box.start, self.budget)
+        search = _Search(box.sums(weights.of_statements), box.start, self.pace)
         rows = search.climbed(box.random_rows(CLIMBS, self._luck))
         if len(rows):
             return rows
@@ -477,8 +484,8 @@ class _Box:
 class _Search:
     """Look for a choice of vertices with a positive score, or prove that there is none."""
 
-    def __init__(self, score: Sums, start: Bools, budget: Budget) -> None:
-        self._score, self._start, self._budget = score, start, budget
+    def __init__(self, score: Sums, start: Bools, pace: Pace) -> None:
+        self._score, self._start, self._pace = score, start, pace
         self._found: Bools | None = None
         slots = score.slots
         self._looks = 0
@@ -486,6 +493,8 @@ class _Search:
 
     def run(self) -> Bools | None:
         """Return a row with a positive score; None where it is proved that there is none."""
+        if self._pace.compiles:
+            return self._score.searched(self._start, self._pace.budget)
         tree = BranchAndBound[tuple[Bools, int | None]]((self._start, None), -inf)
         at_once = max(1, min(BATCH, MOST_CELLS // self._score.cells) // 2)
         tree.run_together(
@@ -499,16 +508,15 @@ class _Search:
         self, nodes: list[tuple[float, tuple[Bools, int | None]]]
     ) -> Explored[tuple[Bools, int | None]]:
         """Split nodes and bound what they become; try the choice that each one's contexts agree on."""
-        self._budget.require_time()
         slots = self._score.slots
         rows = self._split([node for _, node in nodes])
-        passage = self._score.passage(rows, self._budget)
-        most = passage.total + self._score.rounding
+        swept = self._swept(rows, above=-self._score.rounding)
+        most = swept.total + self._score.rounding
         is_open = most > 0.0
         if not is_open.any():
             return Explored(closed=0.0)
         rows, most = rows[is_open], most[is_open]
-        totals, losses = self._score.contributions(rows, passage.at(is_open))
+        totals, losses = swept.totals[is_open], swept.losses[is_open]
         counts = np.add.reduceat(rows, slots.firsts, axis=1, dtype=np.intp)
         blocks = np.where(counts > 1, losses, -inf).argmax(axis=1)
         if self._looks & (self._looks - 1) == 0 or self._looks % SELDOM == 0:
@@ -553,12 +561,15 @@ class _Search:
 
     def _values(self, rows: Bools) -> Array:
         """Return the scores of rows with one vertex in each block, all roundings subtracted."""
-        return self._score.passage(rows, self._budget).total - self._score.rounding
+        return self._swept(rows, above=inf).total - self._score.rounding
+
+    def _swept(self, rows: Bools, above: float = -inf) -> Swept:
+        return self._score.swept(rows, self._pace.budget, above=above, compiles=self._pace.compiles)
 
     def _changed(self, rows: Bools) -> tuple[Bools, Bools]:
         """Return the rows with all families, and with the most profitable one, at their best vertices."""
         slots = self._score.slots
-        totals, _ = self._score.contributions(rows, self._score.passage(rows, self._budget))
+        totals = self._swept(rows).totals
         best = slots.best_in_block(np.where(self._start, totals, -inf))
         gains = np.add.reduceat(
             np.where(best, totals, 0.0) - np.where(rows, totals, 0.0), slots.firsts, axis=1
