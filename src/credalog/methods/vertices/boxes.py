@@ -77,7 +77,7 @@ PROMISING = 0.5
 WAITING = 3
 """where it was not, after so many splits."""
 
-MOST_COEFFICIENTS = 1 << 24
+MOST_COEFFICIENTS = 1 << 25
 """Where one step of an elimination would have more, no bound to the first order is tried."""
 
 NARROW = 1e-10

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credalog.methods.vertices.greedy import DRIFT, VANISHING
 from credalog.methods.vertices.interval_slopes import OPERATIONS, Boxes, Ends, Layout, Step, Upward
@@ -36,7 +37,8 @@ ALONG = -1
 
 def coefficients(layout: Layout) -> int:
     """Return how many coefficients the linear functions of one step have at most."""
-    below = {x: prod(layout.sizes[y] for y in layout.family(x)[1:]) for x in layout.parents}
+    each = [1 if size == 2 else size for size in layout.sizes]
+    below = {x: each[x] * prod(layout.sizes[p] for p in parents) for x, parents in layout.parents.items()}
     most = 0
     for step in layout.steps:
         below[step.variable] += sum(below[m] for m in step.entering)
@@ -46,9 +48,7 @@ def coefficients(layout: Layout) -> int:
 
 def greatest(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> float:
     """Return what G does not pass in a node; arrays have it alone on their first axis."""
-    families = {
-        x: _Family.of((*layout.parents[x], x), (low[0], high[0])) for x, (low, high) in boxes.items()
-    }
+    families = {x: _Family.of((*layout.parents[x], x), (low[0], high[0])) for x, (low, high) in boxes.items()}
     return _Pass(layout, families, passed).run(budget)
 
 
@@ -81,7 +81,7 @@ class _Family:
         middle = np.where(is_wide, _middle(low, high), low)
         missing = np.where(is_wide, off + np.abs(1.0 - middle.sum(axis=-1, keepdims=True)), 0.0)
         radius = np.maximum(high - middle, middle - low) + missing
-        is_open = (radius > OPEN).any(axis=-1)
+        is_open = np.asarray((radius > OPEN).any(axis=-1))
         signs, radii = _distances(radius, is_open)
         untold = np.where(is_open[..., None], 0.0, radius)
         return cls(axes, (low, high), middle, radius, missing[..., 0], signs, radii, untold)
@@ -111,7 +111,7 @@ def _middle(low: Array, high: Array) -> Array:
     return np.asarray(low + np.clip(share, 0.0, 1.0) * room)
 
 
-def _distances(radius: Array, is_open: Array) -> tuple[Array, Array]:
+def _distances(radius: Array, is_open: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Return how entries change with the distances of open blocks, and the radii of these."""
     blocks, size = np.argwhere(is_open), radius.shape[-1]
     pattern = np.array([[1.0], [-1.0]]) if size == 2 else np.eye(size)
@@ -141,17 +141,21 @@ class _Form:
     def stretched(self, scope: tuple[int, ...]) -> _Form:
         """Give it the axes of a larger scope."""
         own, along = (*self.scope, ALONG), (*scope, ALONG)
-        values = (combined([Potential(self.scope, v)], scope) for v in (self.centre, self.linear, self.error))
+        centre, linear, error = (
+            combined([Potential(self.scope, values)], scope)
+            for values in (self.centre, self.linear, self.error)
+        )
         parts = {x: combined([Potential(own, part)], along) for x, part in self.parts.items()}
-        return _Form(scope, *values, parts)
+        return _Form(scope, centre, linear, error, parts)
 
     def repeated(self, size: int) -> _Form:
         """Give the last axis of the scope its length."""
-        ends = (
-            np.broadcast_to(v, (*v.shape[:-1], size)) for v in (self.centre, self.linear, self.error)
+        centre, linear, error = (
+            np.broadcast_to(values, (*values.shape[:-1], size))
+            for values in (self.centre, self.linear, self.error)
         )
         parts = {x: np.broadcast_to(p, (*p.shape[:-2], size, p.shape[-1])) for x, p in self.parts.items()}
-        return _Form(self.scope, *ends, parts)
+        return _Form(self.scope, centre, linear, error, parts)
 
 
 def _constant(scope: tuple[int, ...], values: Array) -> _Form:
@@ -269,6 +273,8 @@ class _Pass:
             weights = family.signs @ part
             low, high = family.box
             gain = greatest_sum(low, high, weights) - (weights * family.middle).sum(axis=-1)
-            slack = self._share * np.abs(weights) * (high + family.middle) + family.missing[..., None] * np.abs(weights)
+            slack = self._share * np.abs(weights) * (high + family.middle) + family.missing[
+                ..., None
+            ] * np.abs(weights)
             most += float(gain.sum() + slack.sum())
         return most + self._share * abs(most)
