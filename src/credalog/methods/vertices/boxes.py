@@ -71,10 +71,10 @@ STAYING = 2.0
 NEARLY = 0.25
 """Blocks move one after the other where so great a share of what they may gain would be little enough."""
 
-PROMISING = 0.5
+PROMISING = 0.05
 """A bound to the first order is tried again at the next split where it was so small a share of the other;"""
 
-WAITING = 3
+WAITING = 8
 """where it was not, after so many splits."""
 
 MOST_COEFFICIENTS = 1 << 25
