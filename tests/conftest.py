@@ -23,19 +23,39 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 COMPILED = {
     "test_experiments": "experiments",
-    **dict.fromkeys(("test_propagation", "test_propagation_attack", "test_sound_bounds"), "propagation"),
+    **dict.fromkeys(
+        ("test_propagation", "test_propagation_attack", "test_sound_bounds", "test_local_programs"),
+        "propagation",
+    ),
 }
 """The files of tests that compile functions, and which: one worker compiles them for all."""
 
+REMEMBERING = (
+    "test_certificate_attacks",
+    "test_context_certificates",
+    "test_entropy",
+    "test_evidence",
+    "test_notebook",
+    "test_rendering",
+    "test_schemas",
+)
+"""The files whose tests share what one of them has solved: one worker solves it."""
+
+FIRST = ("test_the_site_builds", "test_a_notebook_runs", "test_the_published_court", "test_a_killed_process")
+"""Tests that take longer than most: begun last, they would keep one worker while the others are done."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of the same compiled functions on one worker, so that none is compiled twice at once."""
+    """Keep on one worker what compiles or solves the same; begin with what takes long."""
     for item in items:
         name = item.path.stem
         is_compiled = name == "test_conformance" and item.name.endswith(("-bp]", "-printed]", "-sound]"))
-        group = "propagation" if is_compiled else COMPILED.get(name)
+        group = (
+            "propagation" if is_compiled else COMPILED.get(name) or (name if name in REMEMBERING else None)
+        )
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: not item.name.startswith(FIRST))
 
 
 @pytest.fixture(scope="session")

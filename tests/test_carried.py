@@ -131,7 +131,7 @@ forall h in Host: P(Alert(h) | !Bad(h)) <= 0.3"""
 
 def asked(text: str, question: str, method: str) -> Answer | None:
     try:
-        return parse(text).query(question, method=method, timeout=1.0)  # type: ignore[arg-type]
+        return parse(text).query(question, method=method, timeout=0.4)  # type: ignore[arg-type]
     except (InconsistentNetwork, ImpossibleEvidence):
         return None
 

@@ -34,3 +34,11 @@ def test_only_the_trusted_base_says_that_a_bound_is_checked() -> None:
         name = path.relative_to(source).as_posix()
         named = {n.attr for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
         assert "CHECKED" not in named or name.startswith(MAY_SAY_CHECKED), name
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    page = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|toml|lark))?)`", page))
+    assert {"questions/map.py", "methods/vertices/mini_buckets.py", "trusted/"} <= named
+    places = PROJECT, PROJECT / "src" / "credalog"
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []

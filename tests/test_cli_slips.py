@@ -1,9 +1,11 @@
 """What people type by mistake, what they see while they wait, and what is never lost."""
 
+import gzip
 import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,6 +48,60 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 # What is typed.
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("P(a|b,c)",), "a comma stands between formulas"),
+        (("P(a∣b)",), "the bar is not the plain one"),
+        (("P(a => b)",), "Implication is ->"),
+        (("0.2 < P(a)",), "decide {file} 'P(a) >= 0.5'"),
+        (("P(a) = 0.3",), "decide {file} 'P(a) >= 0.5'"),
+        (("P(a) > 20%",), "decide {file} 'P(a) >= 20%'"),
+        (("P(A)",), "Did you mean a?"),
+        (("P(a)", "--evidence", "b:true"), "Write a or !a"),
+        (("P(a)", "--evidence", "b=1"), "Write b or !b"),
+        (("P(a)", "--evidence", "P(b)=1"), "without P"),
+        (("P(a)", "--certificate", "missing/a.cert"), "there is no folder missing"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_a_slip_in_a_question_says_what_to_write(ask: Ask, tmp_path: Path, words: tuple[str, ...], told: str):
+    code, out, err = ask("query", *words)
+    assert (code, out) == (2, "")
+    assert told.format(file=tmp_path / "model.lcn") in err
+
+
+def test_what_is_advised_instead_of_a_question_with_a_bound_can_be_asked(ask: Ask):
+    for question in ("P(a) = 0.3", "P(a) > 20%", "0.2 < P(a)", "P(a) = ?"):
+        _, _, err = ask("query", question)
+        (advised,) = re.findall(r"`credalog decide \S+ '(.*)'`", err)
+        assert ask("decide", advised)[0] in (0, 5)
+
+
+def test_a_file_that_is_none_of_ours_is_told_from_a_model(ask: Ask, tmp_path: Path, capsys):
+    (tmp_path / "packed.cert").write_bytes(gzip.compress(b"{}"))
+    (tmp_path / "well.lcn").write_text("P(a) = 0.5")
+    (tmp_path / "well.txt").write_text("P(a) = 0.5")
+    for name, told in (
+        ("packed.cert", "a certificate is named after its model"),
+        (".", "Name a file in it."),
+        ("well", f"Did you mean {tmp_path / 'well.lcn'}?"),
+    ):
+        assert main(["query", str(tmp_path / name), "P(a)"]) == 2
+        assert told in capsys.readouterr().err
+    assert ask("query", "P(a)", text='{"format": "credalog-certificate"}')[2].startswith(
+        "error: this is JSON"
+    )
+
+
+@pytest.mark.parametrize("damage", [b"P(a) = 0.3\n", b"\x1f\x8b0123"])
+def test_a_file_that_is_no_certificate_is_refused_with_what_to_do(ask: Ask, tmp_path: Path, damage: bytes):
+    (tmp_path / "a.cert").write_bytes(damage)
+    code, _, err = ask("verify", str(tmp_path / "a.cert"))
+    assert code == 5
+    assert "Name a file that `--certificate` wrote" in err
 
 
 def test_all_queries_are_read_before_the_first_is_computed(ask: Ask):

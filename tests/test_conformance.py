@@ -136,7 +136,7 @@ class Claims(Enum):
 
 
 Ask = Callable[[LCN, Expectation, MethodName], Answer]
-TIMEOUTS = {"scip": 0.4, "ipopt": 0.4}
+TIMEOUTS = {"scip": 0.4, "ipopt": 0.2}
 """Those that need not close the interval need not take the time."""
 
 

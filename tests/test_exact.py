@@ -177,8 +177,9 @@ def test_published_credal_networks_are_reproduced_on_cliques_too(shared_data: Pa
         given = conjunction(Is(v, v.values[0]) for v in seen)
         published = [float(value) for value in row["interval_result"].split()]
         asked = Query(Is(target, target.values[0]), given)
-        for method in ("auto", "factorized"):
-            answer = query(network, asked, Options(method=method, timeout=4.0))
+        # What is not closed is only bounded, which a short while shows as well as a long one.
+        for method, seconds in (("auto", 4.0), ("factorized", 1.0)):
+            answer = query(network, asked, Options(method=method, timeout=seconds))
             assert answer.lower <= published[0] + 1e-6 and answer.upper >= published[1] - 1e-6
             if method == "auto" or answer.status is Status.EXACT:
                 assert (answer.lower, answer.upper) == pytest.approx(published[:2], abs=1.1e-4)

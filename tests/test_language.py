@@ -405,8 +405,8 @@ function boss(Person) in Person = {Tim: Tom}
         ("P(a) >=", "ends too early", "a number", 8),
         ("P(a @ b) >= 0.1", "the character @", "", 5),
         ("s: P(a) >= 0.1\ns: P(b) >= 0.1", "the label s is used twice", "own label", 1),
-        ("forall x, x in Person: P(Sm(x)) >= 0.1", "x is bound twice", "", 8),
-        ("domain D = {a, b, a}", "a is listed twice", "", 13),
+        ("forall x, x in Person: P(Sm(x)) >= 0.1", "x is bound twice", "another name", 8),
+        ("domain D = {a, b, a}", "a is listed twice", "List it once", 13),
         ("Near2(Tim, Tom)", "Near2 is not a relation declared above", "Declare the relation", 1),
         ("mother(Tim) = Tom", "mother is not a function declared above", "Declare the function", 1),
         ("domain Person = {Tim}", "Person is declared twice", "Declare it once", 8),
@@ -435,7 +435,12 @@ function boss(Person) in Person = {Tim: Tom}
         ("P(boss(Tim)) >= 0.1", "boss is not a predicate", "", 3),
         ("query P(Sm(Tin))", "Tin is neither bound", "Did you mean Tim", 12),
         ("evidence Color = rd", "Color has no value rd", "red", 18),
-        ("independent rain, rain", "cannot be independent of itself", "", 13),
+        ("independent rain, rain", "rain cannot be independent of itself", "one side of the comma", 13),
+        ("independent Color, rain | rain", "rain cannot be independent", "after the bar", 20),
+        ("independent Color, rain | Color", "Color cannot be independent", "after the bar", 13),
+        ("P(rain) >= 0.1\0", "a character that cannot be seen, U+0000", "plain text in UTF-8", 15),
+        ("P(true) = 0.3", "no distribution satisfies line 8", "P(true) is 1", 1),
+        ("P(false) >= 0.1", "no distribution satisfies line 8", "Correct the bounds", 1),
         ("relation R(Person) = {Tum}", "Tum is not in Person", "Did you mean", 23),
         ("relation R(Person) = {(Tim, Tom)}", "R is used with 2 arguments", "R(Person)", 10),
         ("variable V in {only}", "V needs at least two values", "", 10),
@@ -443,7 +448,7 @@ function boss(Person) in Person = {Tim: Tom}
         ("function f(Day) in Day = {1: 2, 1: 3}", "f(1) is given two values", "", 10),
         ("domain D = 5..3", "the range 5..3 is empty", "1..6", 12),
         ("variable D in 6..1", "the range 6..1 is empty", "1..6", 15),
-        ("variable V in {red, red}", "red is listed twice", "", 16),
+        ("variable V in {red, red}", "red is listed twice", "List it once", 16),
         ("P(rain) <= 1e400", "1e400 is no number", "0.3", 12),
         ("P(rain) <= 1e-99999999", "1e-99999999 is no number", "0.3", 12),
         (f"P(rain) <= 0.{'3' * 5000}", "is no number", "0.3", 12),
@@ -467,6 +472,33 @@ def test_a_mistake_is_explained_in_its_place(text: str, message: str, advice: st
     assert (place.line, place.column) == (len(DECLARED.splitlines()) + len(text.splitlines()), column)
 
 
+def test_a_byte_order_mark_before_a_text_is_skipped() -> None:
+    marked = credalog.parse("\ufeff# a comment\nP(a) >= 0.1\n")
+    assert marked == credalog.parse("# a comment\nP(a) >= 0.1\n")
+    with pytest.raises(LanguageError) as caught:
+        credalog.parse("\ufeffP(a >= 0.1")
+    assert caught.value.place is not None
+    assert (caught.value.place.text, caught.value.place.column) == ("P(a >= 0.1", 2)
+
+
+def test_a_nul_byte_in_an_included_file_is_named_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "main.lcn").write_text('include "part.lcn"\n')
+    (tmp_path / "part.lcn").write_bytes(b"P(a) >= 0.1\nP(b\x00) >= 0.1\n")
+    with pytest.raises(LanguageError, match=r"U\+0000") as caught:
+        credalog.load(tmp_path / "main.lcn")
+    place = caught.value.place
+    assert place is not None
+    assert (Path(place.file).name, place.line, place.column) == ("part.lcn", 2, 4)
+    assert "UTF-8" in caught.value.advice
+
+
+def test_a_statement_that_an_instance_cannot_meet_names_the_instance() -> None:
+    text = "domain D = {x, y}\nrelation R(D) = {x}\nr: forall d in D: P(R(d)) >= 0.3"
+    with pytest.raises(LanguageError, match=r"no distribution satisfies r\[y\]") as caught:
+        credalog.parse(text).ground()
+    assert "facts are certain" in caught.value.advice
+
+
 def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
     lcn = credalog.parse("P(smokes) >= 0.1\nP(cancer | smokes) >= 0.2")
     with pytest.raises(UnknownName, match="there is no smoks") as caught:
@@ -482,6 +514,10 @@ def test_an_unknown_atom_in_a_query_names_the_nearest() -> None:
         ("P(a|b|a)", "a second bar", "P((a | b) | c)", 6),
         ("P(a) >= 0.5", "a question has no bounds", """`lcn.decide("P(a) >= 0.5")`""", 6),
         ("P(a | b) ≤ 0.5", "a question has no bounds", "lcn.decide(", 10),
+        ("P(a) = 0.3", "a question has no bounds", """`lcn.decide("P(a) >= 0.5")`""", 6),
+        ("P(a) = ?", "a question has no bounds", """`lcn.decide("P(a) >= 0.5")`""", 6),
+        ("0.2 < P(a)", "a question has no bounds", "lcn.decide(", 5),
+        ("0.2 <= P(a) <= 0.3", "a question has no bounds", "lcn.decide(", 5),
         ("P(a -> b) < 0.5", "a question has no bounds", """`lcn.decide("P(a -> b) <= 0.5")`""", 11),
         ("P(a", "a parenthesis is opened and not closed", "Add )", 2),
         ("P(a);", "a semicolon", "Leave it out", 5),
@@ -620,7 +656,7 @@ def test_a_mark_inside_quotes_is_not_taken_for_a_mistake() -> None:
         credalog.parse('P("it’s // a; b," | c | d) >= 0.1')
 
 
-@pytest.mark.parametrize("text", ["a", "query P(a)", "0.1 <= P(a)", ""])
+@pytest.mark.parametrize("text", ["a", "query P(a)", "0.1 a", ""])
 def test_a_question_begins_with_p(text: str) -> None:
     with pytest.raises(LanguageError, match="a question begins"):
         credalog.parse("P(a) >= 0.1").query(text)

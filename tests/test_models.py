@@ -67,7 +67,7 @@ def test_every_model_is_confirmed_by_the_table_of_all_worlds(kind: str, seed: in
     for end in ENDS:
         values = []
         for found in find_models(
-            case.network, graph, Markov.LOCAL, case.query, end=end, budget=Budget.of(0.5)
+            case.network, graph, Markov.LOCAL, case.query, end=end, budget=Budget.of(0.25)
         ):
             joint = joint_table(found.distribution, tuple(case.network.variables))
             assert violations(joint, case.network).worst <= 1e-7

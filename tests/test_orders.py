@@ -91,7 +91,7 @@ def test_where_cells_are_too_many_an_order_with_fewer_is_found() -> None:
     *_, credal, asked = _asked(417, 12)
     interior = _interior(credal, asked)
     start = clusters(interior.parents, asked.observed, credal.sizes)
-    small = better_order(interior, most=1, budget=Budget.of(4.0))
+    small = better_order(interior, most=1, budget=Budget.of(1.0))
     assert _cells(small, credal.sizes) < _cells(start, credal.sizes)
 
 

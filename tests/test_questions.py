@@ -194,7 +194,7 @@ def test_no_model_passes_a_bound(kind: str) -> None:
         network = random_case(kind, seed, smallest=2, largest=3).network
         asked = _asked(np.random.default_rng(seed), network)
         try:
-            found = answer(Engine(network), asked, Options(timeout=1.0))
+            found = answer(Engine(network), asked, Options(timeout=0.5))
         except (ImpossibleEvidence, InconsistentNetwork):
             lower, upper = extremes(network, asked, seconds=1.0)
             assert lower.attained is upper.attained is None

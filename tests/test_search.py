@@ -286,7 +286,8 @@ def ask(network: Network, asked: Query, seconds: float = 5.0) -> Answer | None:
 @pytest.mark.parametrize("seed", range(900, 903))
 def test_a_witness_never_passes_its_bound_and_is_a_model(kind: str, seed: int) -> None:
     case = random_case(kind, seed)
-    answer = ask(case.network, case.query)
+    # Bounds and witnesses of any moment must be right, those of an open search above all.
+    answer = ask(case.network, case.query, seconds=1.0)
     if answer is None:
         return
     graph = Engine(case.network).graph

@@ -53,7 +53,7 @@ def tied_network(seed: int) -> tuple[str, list[str]]:
 
 def answer(lcn: LCN, query: str, method: str) -> credalog.Answer | None:
     try:
-        return lcn.query(query, method=method, timeout=0.4)  # type: ignore[arg-type]
+        return lcn.query(query, method=method, timeout=0.2)  # type: ignore[arg-type]
     except (credalog.InconsistentNetwork, credalog.ImpossibleEvidence):
         return None
 

@@ -149,7 +149,7 @@ def test_a_best_assignment_on_a_wide_ring_is_no_better_than_its_bounds(wide_ring
 
 
 def test_all_of_a_wide_network_is_assigned(eight: LCN) -> None:
-    found = eight.map(timeout=5)
+    found = eight.map(timeout=1.5)
     assert found.bound >= 1.0 - SLACK
     assert found.best is None or len(found.best.assignment) == len(eight.variables)
 
@@ -167,7 +167,7 @@ def test_who_smokes_holds_the_risk_of_a_wide_network(eight: LCN) -> None:
 
 
 def test_a_measurement_on_a_wide_network_says_what_is_only_bounded(eight: LCN) -> None:
-    found = eight.measure("P(Ca(p0))", "P(Sm(p0))", within=0.01, timeout=4)
+    found = eight.measure("P(Ca(p0))", "P(Sm(p0))", within=0.01, timeout=2)
     assert found.at_most <= 0.04 + SLACK
     assert found.to_dict()["doubt"] == found.doubt
     assert not any(s.is_bounded for s in found.scenarios) or "bounded" in str(found)
@@ -198,7 +198,7 @@ def test_a_slice_bounds_the_entropy_that_all_tables_have(monkeypatch: pytest.Mon
         raise credalog.errors.ProblemTooLarge("no tables in this test")
 
     monkeypatch.setattr("credalog.questions.entropy.encode_tables", refuse)
-    sliced = model.maxent(timeout=3)
+    sliced = model.maxent(timeout=1)
     assert sliced.at_most >= truth - SLACK
     assert sliced.entropy <= truth + SLACK
 
@@ -243,7 +243,7 @@ def test_an_entropy_without_tables_bounds_that_with_them(text: str, monkeypatch:
     model = credalog.parse(text)
     truth = model.maxent(timeout=10)
     monkeypatch.setattr("credalog.questions.models.PER_SECOND", 0)
-    found = model.maxent(timeout=3)
+    found = model.maxent(timeout=1)
     assert found.at_most >= truth.entropy - SLACK
     assert found.entropy <= truth.at_most + SLACK
 
@@ -256,8 +256,8 @@ def test_a_limit_is_kept_on_a_wide_network(eight: LCN, question: str) -> None:
     """The processor's time is measured: that of the clock says more about what else the machine does."""
     asked = {"decide": ["P(Ca(p0)) >= 0.02"], "explain": ["P(Ca(p0) or Ca(p1))"]}.get(question, [])
     began = time.process_time()
-    getattr(eight, question)(*asked, timeout=1.0)
-    assert time.process_time() - began <= 2.1
+    getattr(eight, question)(*asked, timeout=0.5)
+    assert time.process_time() - began <= 1.1 * 0.5 + 1.0
 
 
 def test_the_questions_of_one_command_share_its_limit(ask: Ask, written: Written) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
@@ -49,6 +49,22 @@ CODES = (
     "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
     "5 not decided in time, or a proof refused (verify), 130 interrupted"
 )
+
+
+OTHER_WORDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("ask", "infer", "solve", "bound", "posterior"), ("query",)),
+    **dict.fromkeys(("draw", "show", "plot", "dot"), ("graph",)),
+    **dict.fromkeys(("validate", "lint", "parse", "consistency", "diagnose"), ("check",)),
+    **dict.fromkeys(("mpe", "mmap", "mode"), ("map",)),
+    **dict.fromkeys(("prove", "certify"), ("verify",)),
+    **dict.fromkeys(("serve", "web", "gui"), ("play",)),
+    **dict.fromkeys(("--given", "--observe", "--observed", "--condition"), ("--evidence",)),
+    **dict.fromkeys(("--seconds", "--time", "--limit-time"), ("--timeout",)),
+    **dict.fromkeys(("--epsilon", "--eps", "--gap", "--precision"), ("--tolerance",)),
+    **dict.fromkeys(("--proof", "--cert"), ("--certificate",)),
+    **dict.fromkeys(("--threads", "--workers", "--processes"), ("--jobs", "--workers")),
+}
+"""What other programs call a command or an option, and what it is called here."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,22 +140,40 @@ class _Parser(ArgumentParser):
             message = f"there is no {choice['what'].lower()} {choice['word']}{advice}"
         if message.endswith("required: COMMAND"):
             message += "\n  `credalog --help` lists the commands."
+        elif message.endswith("QUERY") and " required: " in message:
+            message += f"\n  Name a file, then a question in quotes: {self.prog} model.lcn 'P(a | b)'"
         super().error(message)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Complain about arguments that the command does not have."""
         wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
         known = dict.fromkeys(re.findall(r"--[\w-]+", self.format_help()))
-        complaint = f"there is no option {wrong}" if wrong.startswith("-") else f"{wrong} is a word too many"
-        self.error(f"{complaint}{_advice(wrong.partition('=')[0], list(known))}")
+        if not wrong.startswith("-"):
+            self.error(f"{wrong} is a word too many\n  {_of_a_word(known)}")
+        self.error(f"there is no option {wrong}{_advice(wrong.partition('=')[0], list(known))}")
 
 
 def _advice(word: str, known: Sequence[str]) -> str:
-    near = get_close_matches(word, known, n=1)
+    near = [name for name in OTHER_WORDS.get(word, ()) if name in known] or get_close_matches(
+        word, known, n=1
+    )
     if near:
         return f"\n  Did you mean {near[0]}?"
-    is_file = "check" in known and Path(word).suffix
-    return f"\n  A command comes first: credalog check {word}" if is_file else ""
+    if word in ("-o", "--output"):
+        return "\n  What is written has a place of its own: see --help."
+    if "check" not in known:
+        return ""
+    if word.endswith(")"):
+        return f"\n  A command comes first, then the file: credalog query model.lcn '{word}'"
+    return f"\n  A command comes first: credalog check {word}" if Path(word).suffix else ""
+
+
+def _of_a_word(known: Iterable[str]) -> str:
+    """Say what to do with a word that stands alone and has no place."""
+    quotes = "What has blanks or parentheses stands in quotes: 'P(a | b)'"
+    if "--variables" in known:
+        return f"Variables follow --variables, what was observed --evidence. {quotes}."
+    return f"{quotes}; --evidence 'a and b' takes one formula." if "--evidence" in known else f"{quotes}."
 
 
 def _parser() -> ArgumentParser:

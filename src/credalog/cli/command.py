@@ -111,7 +111,7 @@ def _number(text: str, kind: type[Number]) -> Number:
     try:
         return kind(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text} is not a number") from None
+        raise ArgumentTypeError(f"{text} is not a {'whole ' if kind is int else ''}number") from None
 
 
 def precision(text: str) -> float:

@@ -285,7 +285,9 @@ class Grounder:
             unknown = self._patterns.forget_all_but(spoken_of)
         if unknown:
             known = list(self._patterns.variables)
-            others = f"The sentences speak of {listed(known)}." if known else "There are no sentences."
+            others = (
+                f"The sentences speak of {listed(known)}." if known else "No sentence speaks of anything yet."
+            )
             advice = nearest(unknown[0], known) or others
             found = f"there is no {unknown[0]}"
             raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
@@ -433,8 +435,13 @@ class Grounder:
         environment = self._environment()
         for _ in instances.of(environment):
             left, right, given = (tuple(made(v, environment) for v in block) for block in blocks)
-            if shared := next((v for v in left if v in right or v in given), None):
-                raise Misstatement(f"{shared} cannot be independent of itself", lexeme=shared.name)
+            repeated = (v for v in (*left, *right) if v in given or (v in left and v in right))
+            if shared := next(repeated, None):
+                raise Misstatement(
+                    f"{shared} cannot be independent of itself",
+                    lexeme=shared.name,
+                    advice="Name each variable on one side of the comma or after the bar, not on both.",
+                )
             yield Independence(left, right, given)
 
     def _blocks(self, rule: IndependenceRule) -> tuple[Instances, _Blocks]:

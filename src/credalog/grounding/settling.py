@@ -16,6 +16,11 @@ from credalog.theory import Misstatement, span
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
+_OUT_OF_REACH = (
+    "What it bounds is a constant, or can never be so much or so little: P(true) is 1, P(false) is 0, and "
+    "facts are certain. Correct the bounds or the formula; a guard (`where`) leaves instances out."
+)
+
 
 def settled(sentence: Sentence) -> Sentence | None:
     """Take constants out of a ground sentence; return None if nothing is left to say."""
@@ -67,7 +72,7 @@ def _restated(sentence: Sentence) -> Sentence | None:
 
 def _impossible(sentence: Sentence) -> Sentence:
     if sentence.given == TRUE:
-        raise Misstatement("no distribution satisfies this sentence", advice=f"It is {sentence.name}.")
+        raise Misstatement(f"no distribution satisfies {sentence.name}", advice=_OUT_OF_REACH)
     return replace(sentence, claims=((_ONE, sentence.given),), given=TRUE, lower=_ZERO, upper=_ZERO)
 
 

@@ -154,7 +154,10 @@ def decide(
 ) -> Decision:
     """Tell whether P(claim | given) certainly reaches a threshold, or certainly stays within it."""
     if not 0 <= threshold <= 1:
-        raise CredalogError(f"{threshold} is no probability", advice="Compare with a number between 0 and 1.")
+        raise CredalogError(
+            f"{threshold} is no probability",
+            advice="Compare with a number between 0 and 1, or a percentage such as 20%.",
+        )
     # A float means the decimal its user typed.
     exact = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
     budget = Budget.of(options.timeout)

@@ -446,7 +446,7 @@ class Actions:
         guards = [part for part in parts if part is not None and not isinstance(part, Binder)]
         names = [name for binder in binders for name in binder.names]
         if repeated := next((name for name in names if names.count(name) > 1), None):
-            raise Misstatement(f"{repeated} is bound twice", lexeme=repeated)
+            raise Misstatement(f"{repeated} is bound twice", lexeme=repeated, advice="Choose another name.")
         return Prefix(binders, conjoined(guards))
 
     def binder(self, *parts: str | None) -> Binder:
@@ -472,7 +472,8 @@ def _given(parts: Iterable[_T | None]) -> tuple[_T, ...]:
 def _distinct(elements: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(elements)) < len(elements):
         repeated = next(e for i, e in enumerate(elements) if e in elements[:i])
-        raise Misstatement(f"{repeated} is listed twice", lexeme=repeated)
+        advice = "List it once, or correct the one that should be another."
+        raise Misstatement(f"{repeated} is listed twice", lexeme=repeated, advice=advice)
     return elements
 
 

@@ -124,19 +124,26 @@ def _unbalanced(statement: Statement) -> _Told | None:
 def _unasked(statement: Statement, start: str) -> _Told | None:
     if start != QUESTION:
         return None
+    if bound := re.match(r"\s*[\d./%]+\s*([<>=≤≥])", statement.text):
+        return _bounded(bound.start(1), "P(a) >= 0.5")
     if not re.match(r"[\s(+−-]*[\d./%]*[\s*+−-]*[PE]\s*\(", statement.text):
         return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
         # A threshold is never strict.
+        asked = statement.text[: bounds.start(1)].strip()
         threshold = re.sub(r"^([<>])(?!=)", r"\1=", statement.text[bounds.start(1) :].strip())
-        asked = statement.text[: bounds.start(1)].strip() + " " + threshold
-        return _Told(
-            bounds.start(1),
-            "a question has no bounds",
-            "Leave them out to ask how low and how high it can be; to test whether they hold, ask {}.",
-            (Ask(f"decide FILE '{asked}'", f'lcn.decide("{asked}")'),),
-        )
+        is_decided = re.fullmatch(r"([<>]=|[≤≥])\s*[\d./]+%?", threshold)
+        return _bounded(bounds.start(1), f"{asked} {threshold}" if is_decided else f"{asked} >= 0.5")
     return None
+
+
+def _bounded(offset: int, asked: str) -> _Told:
+    return _Told(
+        offset,
+        "a question has no bounds",
+        "Leave them out to ask how low and how high it can be; to test whether one holds, ask {}.",
+        (Ask(f"decide FILE '{asked}'", f'lcn.decide("{asked}")'),),
+    )
 
 
 def _recognised(statement: Statement, start: str) -> _Told | None:
@@ -203,10 +210,20 @@ def _neighbours(error: UnexpectedInput, statement: Statement) -> _Told | None:
 def _unexpected(error: UnexpectedInput, statement: Statement) -> _Told:
     offset = _offset(error, statement)
     if isinstance(error, UnexpectedCharacters):
-        advice = "A name has letters, digits and _; any other stands in quotes."
-        return _Told(offset, f"the character {statement.text[offset]} has no meaning here", advice)
+        return _stray(offset, statement.text[offset])
     expected = sorted({_WORDS[name] for name in getattr(error, "accepts", None) or () if name in _WORDS})
     advice = f"Expected here: {'  '.join(expected)}." if expected else ""
     if not isinstance(error, UnexpectedToken) or error.token.type == "$END":
         return _Told(offset, "the statement ends too early", advice)
     return _Told(offset, f"{error.token} is not expected here", advice)
+
+
+def _stray(offset: int, character: str) -> _Told:
+    if not character.isprintable():
+        return _Told(
+            offset,
+            f"a character that cannot be seen, U+{ord(character):04X}, stands here",
+            "Delete it; where there are many, save the file as plain text in UTF-8.",
+        )
+    advice = "A name has letters, digits and _; any other stands in quotes."
+    return _Told(offset, f"the character {character} has no meaning here", advice)

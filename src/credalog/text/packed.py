@@ -18,13 +18,17 @@ __all__ = ["MOST_BYTES", "lines_of", "object_of"]
 MOST_BYTES = 1 << 28
 """Files that are larger, once they are unpacked, are not read."""
 
+ANOTHER = (
+    "Name a file that `--certificate` wrote, as it was written; if it is lost, ask again and write another."
+)
+
 
 def object_of(n: int, line: str) -> dict[str, Any]:
     """Read a line that is a JSON object, no key of it twice."""
     try:
         return dict(json.loads(line, object_pairs_hook=_distinct))
     except (ValueError, TypeError, RecursionError):
-        raise Refused(f"refused: line {n} is no JSON object", advice="Write it anew.") from None
+        raise Refused(f"refused: line {n} is no JSON object", advice=ANOTHER) from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -41,7 +45,7 @@ def lines_of(path: str) -> list[str]:
             is_packed = file.peek(2)[:2] == b"\x1f\x8b"
             data = (GzipFile(fileobj=file) if is_packed else file).read(MOST_BYTES + 1)
     except (BadGzipFile, EOFError, zlib.error) as error:
-        raise Refused(f"refused: {path} is damaged: {error}", advice="Write it anew.") from None
+        raise Refused(f"refused: {path} is damaged: {error}", advice=ANOTHER) from None
     if len(data) > MOST_BYTES:
         raise CredalogError(f"{path} has over {MOST_BYTES >> 20} MB", advice="Certify less at a time.")
     return data.decode(errors="replace").splitlines()

@@ -192,7 +192,8 @@ class _Reader:
         self.open_files.pop()
 
     def read(self, text: str, file: str, folder: Path) -> None:
-        """Read the statements of one text."""
+        """Read the statements of one text; a byte order mark before it is none of it."""
+        text = text.removeprefix("\ufeff")
         self.texts[file] = text
         with uncollected():
             for part in self._parts(text, file):

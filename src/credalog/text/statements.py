@@ -34,6 +34,9 @@ _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|#.*')
 BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(){}]')
 
 
+_COMPRESSED = "It is compressed: unpack it; a certificate is named after its model."
+
+
 def text_of(path: Path) -> str:
     """Return the text of a file."""
     return decoded(bytes_of(path), str(path))
@@ -48,7 +51,7 @@ def decoded(written: bytes, name: str) -> str:
         raise LanguageError(
             f"{name} is not a text file in UTF-8",
             place=Place(line + 1, 1, text.split("\n")[line].rstrip("\r"), name),
-            advice="Save it as UTF-8.",
+            advice=_COMPRESSED if written.startswith(b"\x1f\x8b") else "Save it as UTF-8.",
         ) from None
 
 
@@ -69,7 +72,7 @@ def readable(path: Path) -> Iterator[None]:
         raise UnknownName(f"there is no file {path}", advice=_instead_of(path)) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        advice = "Name a file that you may read."
+        advice = "Name a file in it." if path.is_dir() else "Name a file that you may read."
         raise LanguageError(f"{path} cannot be read: {why}", advice=advice) from None
 
 
@@ -83,7 +86,10 @@ def _instead_of(path: Path) -> str:
     if path.name.endswith(")"):
         return "The file is named first, then what is asked of it."
     beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, beside, n=1)
+    with_suffix = [
+        name for name in beside if name in (f"{path.name}.lcn", f"{path.name}.bif", f"{path.name}.uai")
+    ]
+    close = with_suffix or get_close_matches(path.name, beside, n=1)
     return f"Did you mean {path.with_name(close[0])}?" if close else "Check the name and the folder."
 
 
