@@ -209,8 +209,11 @@ def test_time_for_writing_answers_down_brings_the_alarm_forward(monkeypatch: pyt
     before = clock.left
     clock.keep_for_telling(3.0)
     assert (before - clock.left, set_for[0] - set_for[1]) == (pytest.approx(3.0), pytest.approx(3.0))
-    clock.keep_for_telling(100.0)
-    assert set_for[0] - set_for[2] == pytest.approx(5.0)
+    clock.keep_for_telling(12.0)
+    assert set_for[0] - set_for[2] == pytest.approx(10.0)
+    with pytest.raises(KeyboardInterrupt):
+        clock.keep_for_telling(100.0)
+    assert clock.is_over, "there is no time even to write the answers down"
 
 
 def test_what_was_written_too_late_is_the_end_of_a_command(monkeypatch: pytest.MonkeyPatch, rung: list[str]):

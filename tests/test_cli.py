@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ import pytest
 from conftest import PROJECT
 from credalog.cli import main
 from credalog.cli.app import COMMANDS
-from credalog.cli.output import CELLS, bar, shown_lower, shown_upper, write
+from credalog.cli.output import CELLS, Column, bar, shown_lower, shown_upper, write, write_table
 from credalog.cli.progress import Watch
 from credalog.errors import CredalogError
 from credalog.lcn import LCN
@@ -718,3 +719,19 @@ def test_progress_is_shown_only_to_a_terminal(
         watch.begin("P(x)")
         watch(Progress("lower", 0.3, 0.4, 1.0))
     assert "P(x) lower  bound 0.300000  witness 0.400000  gap 1.0e-01  1.0 s" in capsys.readouterr().err
+
+
+def test_a_first_column_without_room_is_broken_at_blanks_and_nothing_is_lost(
+    capsys: pytest.CaptureFixture[str],
+):
+    columns = [Column("what", itemgetter("what")), Column("value", itemgetter("value"), "right")]
+    words = [f"{'x' * (7 * i % 23)}{i}" for i in range(400)] + ["y" * 2500]
+    write_table(columns, [{"what": " ".join(words), "value": "0.5"}, {"what": "short", "value": "1"}])
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["what", "value"]
+    assert max(map(len, lines)) <= 1000
+    assert lines[0].endswith("  0.5")
+    assert lines[-1].split() == ["short", "1"]
+    told = " ".join([lines[0].removesuffix("0.5").rstrip(), *lines[1:-1]])
+    assert told.replace(" ", "") == "".join(words)
+    assert all(word in told.split() for word in words[:-1]), "only what is longer than a line is broken"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +14,11 @@ import pytest
 from credalog import ImpossibleEvidence, parse
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.points.beliefs import Model, beliefs
+from credalog.methods.points import answers
+from credalog.methods.points.beliefs import Beliefs, Model, beliefs
 from credalog.network.formulas import TRUE, And, Formula, Is, Not, Or, Variable, Xor, conjunction
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import Status, Warrant
 from credalog.tables.elimination import Potential
 from credalog.tables.junction import junction_tree
@@ -134,6 +137,29 @@ def test_all_marginals_come_from_one_pass(seed: int) -> None:
         assert truth is not None
         assert Fraction(answer.lower) <= truth <= Fraction(answer.upper) <= truth + Fraction(1, 10**12)
         assert answer.status is Status.EXACT
+
+
+@pytest.mark.parametrize("patience", [60, 120])
+def test_where_there_is_no_time_for_all_those_with_few_ancestors_are_known(
+    monkeypatch: pytest.MonkeyPatch, patience: int
+) -> None:
+    """Along a chain P(x) is 0.1 + 0.7 times that of the one before."""
+
+    def limited(model: Model, asked: Iterable[int], **others: Any) -> Beliefs:
+        if len(wanted := list(asked)) > patience:
+            raise OutOfTime
+        return beliefs(model, wanted, **others)
+
+    monkeypatch.setattr(answers, "beliefs", limited)
+    steps = (f"P(x{i} | x{i - 1}) = 0.8\nP(x{i} | !x{i - 1}) = 0.1" for i in range(1, 120))
+    found = parse("\n".join(["P(x0) = 0.3", *steps])).marginals_at_once()
+    truth = Fraction(3, 10)
+    for i, (asked, answer) in enumerate(found.items()):
+        assert str(asked) == f"P(x{i})"
+        assert answer.status is Status.EXACT
+        assert answer.lower <= truth <= answer.upper
+        truth = Fraction(1, 10) + Fraction(7, 10) * truth
+    assert len(found) == patience
 
 
 @pytest.mark.parametrize("most", [1, 4, 16])

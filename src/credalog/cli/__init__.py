@@ -6,6 +6,7 @@ Input: words. Output: answers on standard output, troubles on standard error, an
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # large network then takes a while and frees what is freed anyway.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             gc.freeze()
+            _leave_solvers(code)
         return code
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
+
+
+def _leave_solvers(code: int) -> None:
+    """End the process at once where a solver still works for which nobody waits: Python would wait for it."""
+    interruption = sys.modules.get("credalog.program.solvers.interruption")
+    if interruption is not None and interruption.is_anything_left():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from credalog.questions.decide import Decision
 
     Result: TypeAlias = Answer | Decision | CredalogError
-    Asking: TypeAlias = Callable[[Watch], Iterator[tuple[str, Result]]]
+    Asking: TypeAlias = Callable[[Watch], Iterator[tuple[object, Result]]]
     Closing: TypeAlias = Callable[[Sequence[Any]], dict[str, Any] | None]
 
 MOST_REASONS = 3
@@ -76,7 +76,7 @@ REASON_SECONDS = 4.0
 PROPAGATION_PART = 8
 """Under a limit for all marginals, one part in so many of the time goes into bounding all of them first."""
 
-TELLING = 6e-5
+TELLING = 4e-5
 """The seconds that it takes to put one answer down."""
 
 STREAMED = 20_000
@@ -165,6 +165,7 @@ def marginals(arguments: Namespace) -> int:
             return _streamed(model, arguments)
         return _answer(model, arguments, lambda watch: _propagated(model, arguments, watch))
     queries = [model.question(Query(atom)) for atom in marginal_atoms(model.ground())]
+    arguments.clock.keep_for_telling(TELLING * len(queries))
     return _answer(model, arguments, lambda watch: _all_asked(model, queries, arguments, watch))
 
 
@@ -206,22 +207,23 @@ def _model(arguments: Namespace) -> LCN:
 
 def _asked(
     model: LCN, queries: Sequence[Question], arguments: Namespace, watch: Watch
-) -> Iterator[tuple[str, Answer | CredalogError]]:
+) -> Iterator[tuple[Question, Answer | CredalogError]]:
     """Answer one question after the other, or several at once if there are processes to do it."""
     # More processes than processors, or than questions, help nobody.
     jobs = min(arguments.jobs, len(queries), os.cpu_count() or 1)
     jobs = 1 if getattr(arguments, "cluster", None) else jobs
     if jobs <= 1:
         for done, asked in enumerate(queries):
-            text = str(asked)
             found: Answer | CredalogError | None = None
+            is_begun = False
             # The alarm rings once: nothing would end a question that is begun after it.
             if not arguments.clock.is_over and (not done or time_left(arguments) > 0.0):
-                watch.begin(text, _nothing_known(asked))
+                is_begun = True
+                watch.begin(str(asked), _nothing_known(asked))
                 limits = effort(arguments, "method", left=len(queries) - done) | _helpers(arguments)
                 with arguments.clock.giving_up():
                     found = _tried(model, asked, limits, watch)
-            yield text, _settled(found, asked, arguments, watch, text=text)
+            yield asked, _settled(found, asked, arguments, watch if is_begun else None)
     else:
         limits = effort(arguments, "method", left=-(-len(queries) // jobs))
         from joblib import Parallel, delayed
@@ -233,11 +235,10 @@ def _asked(
         left = list(queries)
         with arguments.clock.giving_up():
             for answer in answers:
-                yield str(left[0]), answer
+                yield left[0], answer
                 del left[0]
         for asked in left:
-            text = str(asked)
-            yield text, _settled(None, asked, arguments, watch, text=text)
+            yield asked, _settled(None, asked, arguments, None)
 
 
 def _helpers(arguments: Namespace) -> dict[str, Any]:
@@ -250,9 +251,9 @@ def _helpers(arguments: Namespace) -> dict[str, Any]:
 
 
 def _settled(
-    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch, *, text: str
+    found: Answer | CredalogError | None, asked: Question, arguments: Namespace, watch: Watch | None
 ) -> Answer | CredalogError:
-    """Return an answer that was found, or what is known of a question for which there was no time."""
+    """Return an answer that was found, or what was seen of a question for which there was no time."""
     if isinstance(found, CredalogError):
         return found
     if found is not None:
@@ -260,10 +261,10 @@ def _settled(
         return answer
     from credalog.methods.answer import Answer
 
-    nothing, is_under_way = _nothing_known(asked), watch.question == text
-    interval = watch.bounds if is_under_way else nothing
+    nothing = _nothing_known(asked)
+    interval, seconds = (nothing, 0.0) if watch is None else (watch.bounds, watch.seconds)
     status = Status.UNDECIDED if interval == nothing else Status.BOUNDED
-    return Answer(asked, interval, status, "time was up", watch.seconds if is_under_way else 0.0)
+    return Answer(asked, interval, status, "time was up", seconds)
 
 
 def _nothing_known(asked: Question) -> Interval:
@@ -276,13 +277,12 @@ def _nothing_known(asked: Question) -> Interval:
 
 def _all_asked(
     model: LCN, queries: Sequence[Query], arguments: Namespace, watch: Watch
-) -> Iterator[tuple[str, Answer | CredalogError]]:
+) -> Iterator[tuple[Question, Answer | CredalogError]]:
     """Answer what can be answered at once, and then one question after the other.
 
     Under a limit for all of them, propagation bounds each first, should there be no time to ask for it.
     """
     watch.begin("all marginals")
-    arguments.clock.keep_for_telling(TELLING * len(queries))
     known: Mapping[Query, Answer] = {}
     bounds: Mapping[Query, Answer] = {}
     with arguments.clock.giving_up():
@@ -293,8 +293,8 @@ def _all_asked(
             bounds = _bounded_at_once(model, left, arguments)
     others = _asked(model, left, arguments, watch)
     for asked in queries:
-        question, answer = (str(asked), known[asked]) if asked in known else next(others)
-        yield question, _within(answer, bounds.get(asked), arguments)
+        _, answer = (asked, known[asked]) if asked in known else next(others)
+        yield asked, _within(answer, bounds.get(asked), arguments)
 
 
 def _bounded_at_once(model: LCN, queries: Sequence[Query], arguments: Namespace) -> dict[Query, Answer]:
@@ -354,10 +354,10 @@ def _undecided(model: LCN, statement: str, watch: Watch) -> Decision:
     return Decision(asked, relation, threshold, verdict, known, "time was up", watch.seconds)
 
 
-def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[str, Answer]]:
+def _propagated(model: LCN, arguments: Namespace, watch: Watch) -> Iterator[tuple[Question, Answer]]:
     found = _propagation(model, arguments, watch)
     known = frozenset(model.variables)
-    return ((str(a.query), a) for a in found.answers() if a.query.scope[0] in known)
+    return ((a.query, a) for a in found.answers() if a.query.scope[0] in known)
 
 
 def _streamed(model: LCN, arguments: Namespace) -> int:
@@ -451,8 +451,9 @@ def _answer(
         try:
             for question, answer in asking(watch):
                 if isinstance(answer, CredalogError):
-                    found += [_unanswered(columns[0].heading, question, answer)] if arguments.json else []
-                    failed.append(_blamed(question, answer))
+                    text = str(question)
+                    found += [_unanswered(columns[0].heading, text, answer)] if arguments.json else []
+                    failed.append(_blamed(text, answer))
                 else:
                     found.append(answer.to_dict() | _witnesses(answer, arguments))
                     answers.append(answer)

@@ -35,6 +35,9 @@ STARTING = 0.4
 LATE, LATER = 0.2, 0.05
 """After so many seconds more, and such a share of the limit, the alarm rings."""
 
+ENDING = 0.3
+"""So many seconds, and the same share of the limit, a command may take after its alarm."""
+
 SOONEST = 0.01
 """The seconds after which an alarm rings that is late already."""
 
@@ -78,10 +81,17 @@ class Clock:
             self._ring_after(self._until_alarm)
 
     def keep_for_telling(self, seconds: float) -> None:
-        """Keep time for writing down what is found: neither the work nor the alarm may take it."""
+        """Keep time for writing down what is found: neither the work nor the alarm may take it.
+
+        Where there is too little for the writing alone, it is the end.
+        """
         if self.seconds is None or self.is_over:
             return
-        self._telling = min(seconds, self.seconds / 4)
+        if seconds > self._until_alarm + ENDING + LATER * self.seconds:
+            self.silence()
+            self.is_over = True
+            raise KeyboardInterrupt
+        self._telling = min(seconds, self.seconds / 2)
         self.reserved += self._telling
         self.silence()
         self.limit(self.seconds)

@@ -84,7 +84,7 @@ HOLDING = (
     Column("says", itemgetter("text")),
 )
 WORTH = (
-    Column("measure", itemgetter("measure")),
+    Column("measure", lambda one: one["measured"]["query"]),
     Column("now", lambda one: _shown(one["measured"]), "right"),
     Column("at most", lambda one: f"{one['width_at_most']:.6f}", "right"),
     Column("widest met", lambda one: _width(one["width_worst"]), "right"),
@@ -223,7 +223,7 @@ def measure(arguments: Namespace) -> int:
     write_table(ANSWERS, [found.before.to_dict()])
     if found.measurements:
         write(f"\nMeasured to within {within:g}, the interval would be no wider than\n")
-        write_table(WORTH, [{**one.to_dict(), "measure": str(one.known.query)} for one in found])
+        write_table(WORTH, [one.to_dict() for one in found])
     left = f"; {len(found.untried):,} others were not looked at" if found.untried else ""
     looked = len(found.measurements)
     write(f"\n{looked:,} measurement{'' if looked == 1 else 's'} imagined{left}.\n")

@@ -11,19 +11,17 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from math import ceil, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from credalog.errors import CredalogError
 from credalog.numbers.decimals import decimal
 from credalog.numbers.scale import PROBABILITY, Scale
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
@@ -33,11 +31,17 @@ NOISE = 1e-8
 ESSENTIAL = 9
 """The rank of a column that is shown even where a terminal has no room for it."""
 
+NARROWEST = 12
+"""The first column of a table is broken into lines no shorter than this."""
+
 GAP = 2
 """The spaces between two columns of a table."""
 
 SAMPLE = 1000
 """So many rows of a long table decide how wide its columns are."""
+
+REMEMBERED = 10_000
+"""So many bars are remembered: in a long table many answers are alike."""
 
 CELLS = 24
 """The length of the bar that stands for the interval from 0 to 1."""
@@ -139,6 +143,7 @@ def shown_upper(value: float) -> str:
     return decimal(value, down=False)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def bar(lower: float, upper: float, attained: tuple[float, float] | None, scale: Scale = PROBABILITY) -> str:
     """Draw an interval: solid where it is attained, lighter where it is only not excluded.
 
@@ -189,21 +194,43 @@ SECONDS = Column("seconds", lambda one: f"{one['seconds']:.2f}", "right", 4)
 
 
 def write_table(columns: Sequence[Column], objects: Iterable[Mapping[str, Any]]) -> None:
-    """Write a table as wide as the terminal allows, and as it needs where nobody looks."""
+    """Write a table as wide as the terminal allows, and as it needs where nobody looks.
+
+    Where there is no room for the first column, it is broken into lines.
+    """
     from rich.console import Console
 
     rows = [[column.cell(one) for column in columns] for one in objects]
     console = Console(width=None if sys.stdout.isatty() else 1000, highlight=False, markup=False, emoji=False)
     needed = _widths(columns, rows)
     shown = _fitting(columns, needed, console.width)
-    if sum(needed[i] + GAP for i in shown) - GAP > console.width:
-        _write_folded(console, [columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
-        return
-    aligned = [(i, str.ljust if columns[i].justify == "left" else str.rjust, needed[i]) for i in shown]
-    header = _line([pad(columns[i].heading, width) for i, pad, width in aligned])
-    console.print(header, style="bold", soft_wrap=True)
+    room = console.width - sum(needed[i] + GAP for i in shown[1:])
+    needed[0] = min(needed[0], max(room, NARROWEST))
+    line = _template([columns[i] for i in shown], [needed[i] for i in shown])
+    console.print(line.format(*(columns[i].heading for i in shown)).rstrip(), style="bold", soft_wrap=True)
     # A hundred thousand rows are no layout problem: written one by one, they take a second.
-    sys.stdout.writelines(f"{_line([pad(row[i], width) for i, pad, width in aligned])}\n" for row in rows)
+    sys.stdout.writelines(
+        f"{line.format(*cells).rstrip()}\n"
+        for row in rows
+        for cells in _folded([row[i] for i in shown], needed[0])
+    )
+
+
+def _template(columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """Return the format of a row."""
+    cells = zip(columns, widths, strict=True)
+    return (" " * GAP).join(f"{{:{'<' if one.justify == 'left' else '>'}{width}}}" for one, width in cells)
+
+
+def _folded(row: Sequence[str], width: int) -> Iterator[Sequence[str]]:
+    """Break the first cell of a row at blanks; what follows its first line stands alone."""
+    text, rest, start = row[0], row[1:], 0
+    while len(text) - start > width:
+        blank = text.rfind(" ", start + 1, start + width + 1)
+        cut = start + width if blank < 0 else blank
+        yield text[start:cut], *rest
+        start, rest = cut + (blank >= 0), [""] * len(rest)
+    yield text[start:], *rest
 
 
 def write_rows(columns: Sequence[Column], objects: Iterable[Mapping[str, Any]], widest: int) -> None:
@@ -214,15 +241,13 @@ def write_rows(columns: Sequence[Column], objects: Iterable[Mapping[str, Any]], 
     needed = _widths(columns, rows)
     needed[0] = max(needed[0], widest)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
-    aligned = [
-        (columns[i], str.ljust if columns[i].justify == "left" else str.rjust, needed[i])
-        for i in _fitting(columns, needed, width)
-    ]
-    write(f"{_line([pad(column.heading, width) for column, pad, width in aligned])}\n")
-    cells = (
-        _line([pad(column.cell(one), width) for column, pad, width in aligned]) for one in chain(first, rest)
+    shown = _fitting(columns, needed, width)
+    chosen = [columns[i] for i in shown]
+    line = _template(chosen, [needed[i] for i in shown])
+    write(f"{line.format(*(column.heading for column in chosen)).rstrip()}\n")
+    sys.stdout.writelines(
+        f"{line.format(*(column.cell(one) for column in chosen)).rstrip()}\n" for one in chain(first, rest)
     )
-    sys.stdout.writelines(f"{line}\n" for line in cells)
 
 
 def write_json_rows(objects: Iterable[Mapping[str, Any]]) -> None:
@@ -233,22 +258,6 @@ def write_json_rows(objects: Iterable[Mapping[str, Any]]) -> None:
         write(separator + "\n".join(f"  {line}" for line in whole.split("\n")))
         separator = ",\n"
     write("\n]\n" if separator == ",\n" else "[]\n")
-
-
-def _line(cells: Sequence[str]) -> str:
-    return (" " * GAP).join(cells).rstrip()
-
-
-def _write_folded(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Write a table whose first column is broken into lines, for want of room."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for i, column in enumerate(columns):
-        table.add_column(column.heading, justify=column.justify, no_wrap=i > 0, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:

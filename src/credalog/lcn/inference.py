@@ -267,15 +267,13 @@ class Inference(Wording):
     def _at_once(self, observed: Formula, options: Options) -> Mapping[Query, Answer]:
         from credalog.methods.answer import marginal_atoms
 
-        atoms, pointwise = marginal_atoms(self.ground()), self._pointwise(observed, options)
-        if pointwise is not None:
-            return {Query(a, observed): answer for a, answer in zip(atoms, pointwise, strict=False)}
-
-        engine = self._engine(options.markov, Query(TRUE, observed))
-        found = engine.at_once(atoms, observed, options)
+        found: Mapping[Is, Answer] | None = self._pointwise(observed, options)
+        if found is None:
+            engine = self._engine(options.markov, Query(TRUE, observed))
+            found = engine.at_once(marginal_atoms(self.ground()), observed, options)
         return {Query(atom, observed): answer for atom, answer in found.items()}
 
-    def _pointwise(self, observed: Formula, options: Options) -> tuple[Answer, ...] | None:
+    def _pointwise(self, observed: Formula, options: Options) -> dict[Is, Answer] | None:
         """Find all marginals at once, without importing what only intervals need."""
         if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
             return None
@@ -288,13 +286,13 @@ class Inference(Wording):
         compiled = Compiled(self._solvable(options.markov, Query(TRUE, observed)), options.markov)
         atoms = marginal_atoms(self.ground())
         # Where there is no time for it, nobody need try again.
-        found: tuple[Answer, ...] | None = ()
+        found: dict[Is, Answer] | None = {}
         budget = Budget.of(options.timeout * len(atoms))
         with suppress(OutOfTime), spending(budget):
             if compiled.credal is None:
                 return None
             found = points.marginals(compiled.credal, atoms, observed, options)
-        return () if found is None and budget.is_spent else found
+        return {} if found is None and budget.is_spent else found
 
     def _propagated(self, observed: Formula, options: Options) -> tuple[Answer, ...]:
         """Propagate once, and return the answers about the variables of the network."""

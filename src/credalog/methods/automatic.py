@@ -238,8 +238,7 @@ class Engine:
         self.compiled.require_known(Query(TRUE, given))
         credal = self.compiled.credal
         if credal is not None and options.method in ("auto", "points"):
-            found = points.marginals(credal, atoms, given, options) or ()
-            return dict(zip(atoms, found, strict=False))
+            return points.marginals(credal, atoms, given, options) or {}
         if given != TRUE or options.method != "auto" or self.compiled.markov is Markov.NONE:
             return {}
         return self._tied_at_once(atoms, options, budget)

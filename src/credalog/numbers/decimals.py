@@ -6,6 +6,7 @@ Input: a number. Output: its decimals, rounded outwards, so that what is written
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import lru_cache
 from math import ceil, floor, isinf
 
 __all__ = ["DIGITS", "decimal", "plain"]
@@ -20,6 +21,11 @@ RARE = 1e-4
 """Below this a number is written with a power of ten: its first decimals would all be 0."""
 
 
+REMEMBERED = 10_000
+"""So many numbers are remembered as they were written: in a long table many are alike."""
+
+
+@lru_cache(maxsize=REMEMBERED)
 def decimal(value: float, *, down: bool, digits: int = DIGITS) -> str:
     """Write a bound so that what is written still holds: a lower one rounded down, an upper one up."""
     if isinf(value):

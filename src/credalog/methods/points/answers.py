@@ -10,7 +10,8 @@ families that only scale P(evidence) may be imprecise; they are at the centres o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import Any
@@ -63,23 +64,45 @@ def query(credal: CredalNetwork, asked: Query, options: Options) -> Answer | Non
     return points.answer(asked, estimate, options)
 
 
+MANY = 100
+"""Of more variables those with few ancestors come first, whose tables are small: time may be short."""
+
+
 def marginals(
     credal: CredalNetwork, atoms: Iterable[Is], given: Formula, options: Options
-) -> tuple[Answer, ...] | None:
-    """Return P(atom | given) for many atoms, in one pass; None where that needs more than points, or time."""
+) -> dict[Is, Answer] | None:
+    """Return P(atom | given) for many atoms, in one pass; None where that needs more than points.
+
+    Where there is no time for all, those of variables with few ancestors are returned.
+    """
     asked = tuple(atoms)
     budget = Budget.of(options.timeout * len(asked))
-    try:
+    known: list[_Estimate] = []
+    reached: Sequence[Is] = ()
+    points = None
+    with suppress(OutOfTime, ProblemTooLarge):
         points = _Points(credal, given, budget)
-        estimates = points.atoms(asked)
-    except (OutOfTime, ProblemTooLarge):
+        for part in _easiest_first(credal, asked):
+            estimates = points.atoms(part)
+            if estimates is None or any(estimate.error == inf for estimate in estimates):
+                return None
+            known, reached = estimates, part
+    if points is None or not reached:
         return None
-    if estimates is None or any(estimate.error == inf for estimate in estimates):
-        return None
-    share = budget.elapsed / max(len(asked), 1)
-    pairs = zip(asked, estimates, strict=True)
-    answers = (points.answer(Query(atom, given), found, options) for atom, found in pairs)
-    return tuple(replace(answer, seconds=share) for answer in answers)
+    share = budget.elapsed / len(reached)
+    pairs = zip(reached, known, strict=True)
+    answers = {atom: points.answer(Query(atom, given), found, options) for atom, found in pairs}
+    return {atom: replace(answer, seconds=share) for atom, answer in answers.items()}
+
+
+def _easiest_first(credal: CredalNetwork, asked: Sequence[Is]) -> Iterator[Sequence[Is]]:
+    """Yield the atoms about the half of many variables that has the fewest ancestors, and then all."""
+    variables = [credal.number[x] for x in dict.fromkeys(atom.variable for atom in asked)]
+    if len(variables) > MANY:
+        count = {x: len(ancestors(credal.parents, [x])) for x in variables}
+        easiest = set(sorted(variables, key=count.__getitem__)[: len(variables) // 2])
+        yield [atom for atom in asked if credal.number[atom.variable] in easiest]
+    yield asked
 
 
 @dataclass(frozen=True, slots=True)

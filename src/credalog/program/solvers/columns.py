@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from credalog.program.program import Floats
 from credalog.program.solvers.highs import linear_model, quiet_highs, run_for
+from credalog.program.solvers.interruption import settle
 
 __all__ = ["BinaryClaim", "BinaryProgram", "ColumnClaim", "ColumnProgram"]
 
@@ -50,6 +51,7 @@ class ColumnProgram:
 
     def add(self, columns: Floats, costs: Floats) -> None:
         """Add columns, given as the columns of a matrix."""
+        settle(self._highs)
         matrix = sp.csr_array(columns.T)
         count = matrix.shape[0]
         start, free = matrix.indptr[:-1], np.full(count, -np.inf)
@@ -57,6 +59,7 @@ class ColumnProgram:
 
     def solve(self, timeout: float) -> ColumnClaim | None:
         """Solve; return None where the program has no optimum or the time runs out."""
+        settle(self._highs)
         run_for(self._highs, timeout)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -89,6 +92,7 @@ class BinaryProgram:
 
     def maximize(self, gains: Floats, *, gap: float, timeout: float) -> BinaryClaim:
         """Maximize gains @ x until the bound is within the gap of the best point, or the time runs out."""
+        settle(self._highs)
         places = np.arange(len(gains), dtype=np.int32)
         self._highs.changeColsCost(len(gains), places, -gains)
         self._highs.setOptionValue("mip_abs_gap", gap)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
-from credalog.program.solvers.interruption import deferred
+from credalog.program.solvers.interruption import Interruption, attended, settle
 
 __all__ = [
     "Basis",
@@ -263,6 +263,7 @@ class Relaxation:
         self, end: End, objective: Objective, box: Box, basis: Basis, timeout: float
     ) -> tuple[Claim, Basis]:
         highs = self._highs
+        settle(highs)
         loaded = self._load(end, objective, box)
         is_large = basis is None and self.program.columns > INTERIOR
         self._set("solver", "ipm" if is_large else "simplex")
@@ -476,20 +477,24 @@ def run_for(highs: highspy.Highs, seconds: float) -> None:
     if highs.getNumCol() < LONG:
         highs.run()
         return
-    with deferred() as interruption:
+    attended(highs, _run_watching)
 
-        def look(event: Any) -> None:
-            if interruption.is_asked:
-                event.interrupt()
 
-        moments = highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt
+def _run_watching(highs: highspy.Highs, interruption: Interruption) -> None:
+    """Run a solver that looks for Ctrl-C where it can: not in presolve, nor in a factorization."""
+
+    def look(event: Any) -> None:
+        if interruption.is_asked:
+            event.interrupt()
+
+    moments = highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt
+    for moment in moments:
+        moment.subscribe(look)
+    try:
+        highs.run()
+    finally:
         for moment in moments:
-            moment.subscribe(look)
-        try:
-            highs.run()
-        finally:
-            for moment in moments:
-                moment.unsubscribe(look)
+            moment.unsubscribe(look)
 
 
 def quiet_highs(tolerance: float = TOLERANCE) -> highspy.Highs:
@@ -584,6 +589,7 @@ class Linearization:
         )
         price = np.concatenate([cost, np.zeros(len(ratios)), np.full(self._slack, self.PRICE)])
         matrix, rows = self._rows(objective, point, ratios)
+        settle(self._highs)
         self._highs.passModel(linear_model(price, columns, matrix, rows))
         self._highs.setOptionValue("presolve", "choose" if self._basis is None else "off")
         if self._basis is not None:

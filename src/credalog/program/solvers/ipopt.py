@@ -9,6 +9,7 @@ The library is optional: `pip install 'credalog[ipopt]'` brings IPOPT along (Lin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -20,7 +21,7 @@ from credalog.errors import MissingLibrary
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.program import Box, Floats, Objective, Program
-from credalog.program.solvers.interruption import deferred
+from credalog.program.solvers.interruption import apart, deferred
 from credalog.program.solvers.slsqp import LARGEST, climb
 
 __all__ = ["improve", "spread"]
@@ -59,6 +60,9 @@ def improve(
 
 PER_SECOND = 4_000
 """IPOPT stops between two steps only. Of a larger program for each second, one step may take longer."""
+
+LONG = 500
+"""A smaller program takes a step before anybody could interrupt it."""
 
 
 def spread(
@@ -107,7 +111,20 @@ class _Nonlinear:
         self.count = self.linear.shape[0] + len(ratios.of)
 
     def solve(self, start: Floats, box: Box, timeout: float, iterations: int) -> Floats:
-        """Run IPOPT from a point, and return the vector at which it stopped; Ctrl-C stops it too."""
+        """Run IPOPT from a point, and return the vector at which it stopped; Ctrl-C stops it too.
+
+        IPOPT keeps Python's lock through a step, so that no thread could leave it: a long run has a process
+        of its own. Where that fails, there is no such vector.
+        """
+        if self.size < LONG or not hasattr(os, "fork"):
+            return self._solve(start, box, timeout, iterations)
+        _library()
+        found = np.frombuffer(
+            apart(lambda: self._solve(start, box, timeout, iterations).tobytes(), timeout), dtype=np.float64
+        )
+        return found if len(found) == self.size else np.full(self.size, np.nan)
+
+    def _solve(self, start: Floats, box: Box, timeout: float, iterations: int) -> Floats:
         budget = Budget.of(timeout)
         with deferred() as interruption:
             # IPOPT's own limit counts the processor's time, of which a busy machine gives little.
