@@ -15,7 +15,7 @@ from credalog import parse
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets
 from credalog.methods.vertices.ascent import Climber, climb
-from credalog.methods.vertices.boxes import Closing, _parts
+from credalog.methods.vertices.boxes import Closing, _parts, _Search
 from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.first_order import greatest
 from credalog.methods.vertices.interval_slopes import Layout, slopes, slopes_on_the_way, upward
@@ -438,3 +438,28 @@ def test_a_model_that_is_met_on_the_way_moves_the_goal() -> None:
     lower, upper = _proved(network, query, 1e-4)
     assert truth.lower - Fraction(1, 10**4) <= Fraction(lower) <= truth.lower
     assert truth.upper <= Fraction(upper) <= truth.upper + Fraction(1, 10**4)
+
+
+def test_a_model_that_is_better_by_a_rounding_costs_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = parse(
+        "0.1 <= P(c) <= 0.9\nP(a | c) = 0.9\nP(a | !c) = 0.2\nP(e | a) = 0.7\nP(e | !a) = 0.3\n"
+    ).ground()
+    query = Query(Is(Variable("c")), Is(Variable("e")))
+    credal, asked = _asked(network, query)
+    climber = Climber.of(credal, asked)
+    start = climb(climber.towards(End.LOWER), budget=Budget.of(5.0))
+    assert start is not None
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    search = _Search(climber.towards(End.UPPER), layout, start)
+    search.value = value = 0.4
+    search.set_goal(0.2)
+    slightly = float(np.nextafter(value, 1.0))
+    assert slightly + 0.2 == value + 0.2
+
+    def met(self: _Search, model: object) -> None:
+        monkeypatch.undo()
+        self.value = slightly
+
+    monkeypatch.setattr(_Search, "_meet", met)
+    assert Fraction(search.run(Budget.of(5.0))) >= strong_extension(network, query).upper
+    assert search.value > slightly

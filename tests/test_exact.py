@@ -11,6 +11,7 @@ import pytest
 
 import credalog
 from credalog import ImpossibleEvidence, InconsistentNetwork, Markov, Status, Warrant
+from credalog.choices import MethodName
 from credalog.errors import CredalogError, UnknownName
 from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.automatic import Engine, query
@@ -318,3 +319,34 @@ def test_other_solvers_claim_or_attain_but_prove_nothing() -> None:
     local = lcn.query("P(c)", method="ipopt").interval.upper
     assert local.bound == 1.0
     assert local.witnessed is None or local.witnessed == pytest.approx(1 / 3, abs=1e-6)
+
+
+TIED = "P(a xor b) <= 1\nP(!b <-> a) <= 0.438\nP(a | b) <= 0.624\nP(m | a) = 0.643\nP(m | !a) = 0.375\n"
+RARE = {
+    "one minus a ratio": ("P(k | a) = 0.999999999\nP(k | !a) = 0.5\n", "P(m | !b & !k)"),
+    "two ratios together": (
+        "P(h | a) = 0.00001\n0.5 <= P(h | !a) <= 0.6\n0.4 <= P(j | h & a) <= 0.5\nP(j | !h & a) = 0\n"
+        "0.4 <= P(j | h & !a) <= 0.5\nP(j | !h & !a) = 0\nP(k | j & a) = 0.00001\nP(k | !j & a) = 0\n"
+        "P(k | j & !a) = 0.5\nP(k | !j & !a) = 0.1\n",
+        "P(m | !b & k)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("likelihoods", "asked"), RARE.values(), ids=RARE)
+def test_models_in_which_the_evidence_is_rare_are_not_drowned(likelihoods: str, asked: str) -> None:
+    # P(a, b) = 0.562, P(!a, b) = 0.3387, P(a, !b) = 0.0993 is a model of the ties: !b leaves a alone, and m
+    # has 0.643. In models in which !b leaves !a as well, that is far more likely, and m has nearly 0.375.
+    answer = credalog.parse(TIED + likelihoods).query(asked, timeout=5.0)
+    assert answer.lower <= 0.375 + 1e-7
+    assert answer.upper >= 0.643 - 1e-9
+
+
+@pytest.mark.parametrize("method", ["auto", "nilsson"])
+def test_rare_evidence_is_not_drowned_without_independences(method: MethodName) -> None:
+    text = "P(k | a & !b) = 0.999999999\nP(k | !a & !b) = 0.5\n"
+    text += "P(m | a & !b & !k) = 0.643\nP(m | !a & !b & !k) = 0.375\n"
+    ties = "".join(line + "\n" for line in TIED.splitlines()[:3])
+    answer = credalog.parse(ties + text).query("P(m | !b & !k)", method=method, markov="none", timeout=5.0)
+    assert answer.lower <= 0.375
+    assert answer.upper >= 0.643

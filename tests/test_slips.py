@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, cast, get_args
 
+import numpy as np
 import pytest
 
 import credalog
@@ -28,6 +29,7 @@ from credalog import (
     UnknownName,
     Variable,
     Warrant,
+    batch,
     parse,
     proposition,
     propositions,
@@ -126,6 +128,10 @@ def test_a_conjunction_by_and_never_loses_its_first_part():
         (lambda: parse("P(a) >= 0.1", data=untyped(3)), "paths"),
         (lambda: parse("P(a) >= 0.1", data={"D": ["x"]}), "Declare"),
         (lambda: LCN.structure(untyped(3), {"a": [True]}), "parents"),
+        (lambda: ~untyped(COLOUR), 'Color.is_("'),
+        (lambda: untyped(COLOUR) <= 2, 'Color.is_("'),
+        (lambda: Variable("Die", ("1", "2")).is_(untyped(1)), 'write "1"'),
+        (lambda: 1 / untyped(P(a)), "divide its bounds"),
     ],
 )
 def test_a_slip_says_what_to_write(slip: Callable[[], object], advice: str):
@@ -210,6 +216,15 @@ def test_what_is_obvious_simply_works(written: Callable[[], Stated], meant: str)
         (lambda: CHAIN.verify(untyped(3)), "lcn.verify("),
         (lambda: CHAIN.decide("0.2 <= P(a) <= 0.5"), "one by one"),
         (lambda: CHAIN.written("xml"), "lcn"),
+        (lambda: CHAIN.query("P(a)", report=untyped("yes")), "report=print"),
+        (lambda: CHAIN.query("P(a)", client=untyped("tcp://host:8786")), "distributed.Client("),
+        (lambda: CHAIN.map(untyped({"a": True})), 'given={"c": True}'),
+        (lambda: CHAIN.map(criterion="hurwicz", alpha=untyped("0.5")), "maximax"),
+        (lambda: CHAIN.with_data(untyped([("Person", ["Tim"])])), "paths"),
+        (lambda: list(batch(CHAIN, untyped(None))), '["P(a)", "P(b | a)"]'),
+        (lambda: float(untyped(CHAIN.query("P(a)"))), "answer.lower"),
+        (lambda: untyped(CHAIN.query("P(a)"))[0], "answer.lower"),
+        (lambda: untyped(CHAIN.query("P(a)")) < 0.3, "lcn.decide("),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(slip: Callable[[], object], advice: str):
@@ -224,7 +239,7 @@ def test_a_formula_asks_for_its_probability():
 
 
 @pytest.mark.parametrize(
-    "given", ["b and !a", b & ~a, {"b": True, "a": False}, {b.variable: True, "a": False}]
+    "given", ["b and !a", b & ~a, {"b": True, "a": False}, {b.variable: True, "a": np.bool_(False)}]
 )
 def test_what_is_given_may_be_text_a_formula_or_a_dictionary(given: Any):
     (answer,) = (m for m in CHAIN.marginals(given=given) if m.query.claim == a)

@@ -47,6 +47,10 @@ def items_of(questions: Iterable[object]) -> Iterator[Item]:
         raise LanguageError(
             f"{questions!r} is one question", advice="Give a list of questions, or use lcn.query(...)."
         )
+    if not isinstance(questions, Iterable):
+        raise LanguageError(
+            f"{questions!r} is no list of questions", advice='Give one: ["P(a)", "P(b | a)"].'
+        )
     for number, asked in enumerate(questions, 1):
         yield item_of(asked, number)
 

@@ -7,7 +7,7 @@ what to write.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -35,6 +35,8 @@ def options_of(
     from credalog.methods.answer import Options
 
     condition = Markov(one_of(markov, get_args(MarkovName), "Markov condition"))
+    if report is not None and not callable(report):
+        raise CredalogError(f"{report!r} is no function", advice="Give one: report=print.")
     return Options(tolerance, timeout, one_of(method, METHODS, "method"), condition, report).checked()
 
 
@@ -43,6 +45,11 @@ def workers_of(jobs: int, client: Any = None) -> Workers | None:
     from credalog.program.workers import of_client, of_processes
 
     if client is not None:
+        if not hasattr(client, "get_executor"):
+            raise CredalogError(
+                f"{client!r} is no client of Dask",
+                advice='Give client=distributed.Client("tcp://host:8786").',
+            )
         return of_client(client)
     # More processes than processors help nobody, and how many there are takes a while to find out.
     count = 1 if counted(jobs, "jobs") == 1 else min(jobs, os.cpu_count() or 1)
@@ -67,7 +74,10 @@ def counted(number: int, name: str) -> int:
 def several(variables: str | Variable | Is | Iterable[str | Variable | Is]) -> Iterable[str | Variable]:
     """Return variables one by one, propositions among them; a single one may stand alone."""
     alone = isinstance(variables, (str, Variable, Is))
-    require(variables, (str, Variable, Is, Iterable), "list of variables", 'Write ["a", "b"].')
+    if not isinstance(variables, (str, Variable, Is, Iterable)) or isinstance(variables, Mapping):
+        # Of a mapping the values would be lost without a word.
+        advice = 'Write ["a", "b"]; what is observed is given={"c": True}.'
+        raise CredalogError(f"{variables!r} is no list of variables", advice=advice)
     for named in cast("Iterable[str | Variable | Is]", [variables] if alone else variables):
         yield named.variable if isinstance(named, Is) else named
 

@@ -15,7 +15,7 @@ from credalog.lcn.grounded import Grounded
 from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import And, Formula, Variable, conjunction, scope
 from credalog.network.sentences import Query
-from credalog.text.builder import Expression, Given, Ratio, check_depth, condition, literal, query_of
+from credalog.text.builder import Expression, Given, Ratio, check_depth, condition, literal, plain, query_of
 from credalog.text.parse import read_formula, read_query, read_threshold
 from credalog.text.unparse import unparse_formula
 from credalog.theory import AskedRule, Order, lifted, written
@@ -112,7 +112,7 @@ class Wording(Grounded):
 
     def _seen(self, named: str | Variable, value: str | bool) -> Formula:
         """Return one observation; the variable must be declared, but no sentence need mention it."""
-        name = str(named)
+        name, value = str(named), plain(value)
         if not self._is_large and name.replace(" ", "") in self._by_name:
             return literal(self.variable(name), value)
         if not isinstance(value, bool):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from credalog.errors import CredalogError, MissingLibrary, UnknownName
 from credalog.methods.progress import Progress, Report, Telling
@@ -62,7 +62,7 @@ def _check_number(name: str, value: float, *, most: float) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not (is_number and 0.0 < value <= most):
         least = "a positive number of seconds" if most > 1.0 else "a number above 0 and at most 1"
-        raise CredalogError(f"{name}={value} is not {least}", advice=f"Leave {name} out, or give {least}.")
+        raise CredalogError(f"{name}={value!r} is not {least}", advice=f"Leave {name} out, or give {least}.")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -127,6 +127,14 @@ class Answer(Printed):
         """Return the answer, once it is told to whoever followed the work; they may have had enough."""
         goes_on = self.interrupted or telling.close(self.interval, self.method)
         return self if goes_on else replace(self, interrupted=True)
+
+    def _is_no_number(self, other: object = None) -> Never:
+        raise CredalogError(
+            "an answer is an interval, not a number",
+            advice="Its ends are answer.lower and answer.upper; lcn.decide(...) compares.",
+        )
+
+    __float__ = __getitem__ = __lt__ = __le__ = __gt__ = __ge__ = _is_no_number
 
     def __str__(self) -> str:
         return f"{self.query} in {self.interval} ({self._remark})"

@@ -73,6 +73,14 @@ class Variable:
         """Return the atom that says this variable takes the value."""
         return Is(self, value)
 
+    def _is_no_formula(self, other: object = None) -> Never:
+        raise LanguageError(
+            f"{self} is no formula, and no number",
+            advice=f'Say which value it takes: {self}.is_("{self.values[-1]}"), and ~ in front of it.',
+        )
+
+    __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = _is_no_formula
+
     def __str__(self) -> str:
         return self.name
 
@@ -184,6 +192,8 @@ class Is(_Connectives):
         if self.value not in self.variable.values:
             known = ", ".join(self.variable.values)
             advice = f"It has {known}."
+            if not isinstance(self.value, str) and str(self.value) in self.variable.values:
+                advice = f'It has {known}, which are texts: write "{self.value}".'
             if self.value in ("0", "1") and self.variable.values == ("false", "true"):
                 advice = f"It has {known}: write {('false', 'true')[int(self.value)]}."
             raise UnknownName(f"{self.variable.name} has no value {self.value}", advice=advice)

@@ -131,9 +131,10 @@ class Program:
 
     @cached_property
     def is_ill_scaled(self) -> bool:
-        """Tell whether some number is so small that a solver's tolerances drown it."""
+        """Tell whether some number, or one minus a ratio, is so small that a solver's tolerances drown it."""
         ratios = self.ratios
-        numbers = (self.inequalities.data, self.equalities.data, ratios.lower, ratios.upper)
+        ends = (ratios.lower, ratios.upper, 1.0 - ratios.lower, 1.0 - ratios.upper)
+        numbers = (self.inequalities.data, self.equalities.data, *ends)
         sizes = np.abs(np.concatenate(numbers))
         return bool(((sizes > 0.0) & (sizes < SMALLEST_NUMBER)).any())
 

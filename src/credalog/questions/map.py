@@ -196,8 +196,8 @@ def best_assignments(
     """
     if top < 1:
         raise CredalogError(f"{top} assignments are to be listed", advice="Ask for at least one.")
-    if not 0.0 <= alpha <= 1.0:
-        raise CredalogError(f"alpha={alpha} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
+    if not (isinstance(alpha, (int, float)) and 0.0 <= alpha <= 1.0):
+        raise CredalogError(f"alpha={alpha!r} is not between 0 and 1", advice="0 is maximin, 1 is maximax.")
     budget = Budget.of(options.timeout)
     chosen = _chosen(engine, variables, given)
     found, is_interrupted = None, False

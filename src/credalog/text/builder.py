@@ -85,8 +85,15 @@ def _variable(named: str | Variable) -> Variable:
     return named if isinstance(named, Variable) else proposition(named).variable
 
 
+def plain(value: str | bool) -> str | bool:
+    """Return a value of numpy, as columns of data have them, as one of Python."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value
+
+
 def literal(variable: Variable, value: str | bool) -> Formula:
     """Return the observation that a variable has a value."""
+    value = plain(value)
     if not isinstance(value, bool):
         return Is(variable, str(value))
     if not variable.is_proposition:
@@ -203,6 +210,11 @@ class Expression:
         if not exact(divisor):
             raise LanguageError("a probability cannot be divided by 0")
         return self * (1 / exact(divisor))
+
+    def __rtruediv__(self, number: object) -> Never:
+        raise LanguageError(
+            "a number is divided by a probability", advice="Ask for the probability; divide its bounds."
+        )
 
     def __neg__(self) -> Expression:
         return self * -1

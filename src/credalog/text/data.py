@@ -81,11 +81,13 @@ def library_of(data: Data | None) -> Library:
         return NOWHERE
     if isinstance(data, Mapping):
         return Library({name: rows for name, rows in data.items() if is_frame(rows)})
-    if not isinstance(data, Iterable | Path):
-        raise LanguageError(
-            f"{data!r} is no data", advice='Give a mapping, {"People": ["Tim"]}, or paths of files.'
-        )
-    paths = [Path(path) for path in ([data] if isinstance(data, str | Path) else data)]
+    files = [data] if isinstance(data, str | Path) or not isinstance(data, Iterable) else list(data)
+    for file in files:
+        if not isinstance(file, str | Path):
+            raise LanguageError(
+                f"{file!r} is no data", advice='Give a mapping, {"People": ["Tim"]}, or paths of files.'
+            )
+    paths = [Path(file) for file in files]
     return Library({}, tuple(path for path in paths if path.is_dir()))
 
 

@@ -29,28 +29,24 @@ __all__ = ["Prover"]
 EXACT_SECONDS, EXACT_SHARE = 0.5, 0.25
 """How long, and which share of the time, may go into proofs in rational arithmetic."""
 
+NEAR = 1e-8
+"""A bound that is no further from the solver's value is not proved once more in fractions."""
+
 SMALLEST_MASS = 1e-6
 """A ratio whose denominator may be smaller than this is not narrowed."""
-
-LARGEST_MASS = 1e4
-"""Where the evidence is less probable than one over this, a solver's bare word is not taken."""
-
-CLAIM_MARGIN = 1e-8
-"""How far a bound that only the solver claims is moved outwards."""
 
 
 @dataclass(slots=True)
 class _Record:
-    """On whose word all bounds so far stand, and the seconds that went into rational arithmetic."""
+    """The seconds that went into rational arithmetic."""
 
-    warrant: Warrant = Checker.warrant
     seconds_exact: float = 0.0
 
 
 class Prover:
-    """Bound one end of one objective on boxes; `warrant` says on whose word all bounds so far stand.
+    """Bound one end of one objective on boxes.
 
-    Provers of the same search with other rows share one record of this.
+    Provers of the same search with other rows share one record of the time that fractions took.
     """
 
     def __init__(
@@ -82,8 +78,8 @@ class Prover:
 
     @property
     def warrant(self) -> Warrant:
-        """Return on whose word all bounds so far stand."""
-        return self._record.warrant
+        """Return on whose word all bounds stand: a solver's own is not taken."""
+        return self._checker.warrant
 
     def with_rows(self, rows: sp.csr_array, contexts: NDArray[np.intp]) -> Prover:
         """Return a prover with more rows, which hold anyway, and of the contexts only some.
@@ -118,20 +114,17 @@ class Prover:
         return inf
 
     def _checked(self, claim: Claim, box: Box) -> float:
-        """Return the bound our checker proves; the solver's own, with a margin, where it proves nothing."""
+        """Return the bound our checker proves, in floats or, where the mass has no bound, in fractions.
+
+        What the solver itself claims is worth nothing there: models in which the evidence is rare need more
+        mass than its point shows, and its tolerances drown them, however harmless each number looks.
+        """
         sign = self.end.sign
         proved = sign * self._checker.bound(self.objective, box, claim.multipliers, self.end)
-        claimed = sign * claim.value - CLAIM_MARGIN
-        if proved >= claimed or self.is_mass_bounded:
+        if proved >= sign * claim.value - NEAR or self.is_mass_bounded:
             return proved
         exact = self._exactly(sign * self.objective.numerator, box, claim.multipliers)
-        if exact is not None and exact >= claimed:
-            return round_down(float(exact))
-        # Where the evidence, or a number, is this small, the solver's tolerances drown it.
-        if claim.point[0] > LARGEST_MASS or self.program.is_ill_scaled:
-            return proved
-        self._record.warrant = Warrant.CLAIMED
-        return claimed
+        return proved if exact is None else max(proved, round_down(float(exact)))
 
     def _is_exactly_empty(self, claim: Claim, box: Box) -> bool:
         """Tell whether rational multipliers prove that a box has no point."""
@@ -145,8 +138,8 @@ class Prover:
     def _exactly(
         self, cost: Floats, box: Box, multipliers: Floats, shift: Fraction | None = None
     ) -> Fraction | None:
-        """Prove a bound in rational arithmetic; after one failure all is a claim anyway."""
-        if self.program.ratios.exact is None or self.warrant is Warrant.CLAIMED:
+        """Prove a bound in rational arithmetic, if there is time for it."""
+        if self.program.ratios.exact is None:
             return None
         began = self.budget.elapsed
         allowed = self.budget.at_most(EXACT_SECONDS + EXACT_SHARE * began - self._record.seconds_exact)

@@ -205,11 +205,10 @@ class Generation:
         if bound > best.bound:
             best = Least(bound, self.pricer.proves, best.model)
         if -worth - error > -PRECISION and shift - best.bound > LOOSE:
-            # The condition may have a probability near 0, so that no slack is tolerable.
+            # The condition may have a probability near 0, so that no slack is tolerable, nor a bare word.
             proved = master.prove(cost, claim, self.pricer, budget)
             if proved is not None and proved > best.bound:
                 return Least(round_down(float(proved)), True, best.model)
-            return Least(shift - PRECISION, False, best.model)
         return best
 
 

@@ -253,10 +253,18 @@ class _Search:
             nodes = self._waiting[-at_once:]
             self._waiting[-at_once:] = self._explored(nodes, self._trial)
             self.explored += sum(node.rounds == 0 for node in nodes)
-            if self.value + self._gap > self._trial:
+            if self._is_outdone:
                 # What was narrowed for one trial value says nothing of another.
                 self._begin_again()
         return min(self._trial, 1.0)
+
+    @property
+    def _is_outdone(self) -> bool:
+        """Tell whether a model was met for which another value is to be tried.
+
+        One that is better by less than a rounding is none: where nodes are dropped, the search begins again.
+        """
+        return self.value + self._gap > self._trial
 
     def _explored(self, nodes: list[_Node], trial: float) -> list[_Node]:
         """Bound nodes; return those that may pass the trial value narrower, or what they were split into."""
@@ -270,8 +278,8 @@ class _Search:
         narrowed = _narrowed(boxes, found)
         low, high = (self._places.rows({x: b[end] for x, b in narrowed.boxes.items()}) for end in (0, 1))
         kept = list[_Node]()
-        before, left, splits = self.value, self._left(narrowed, passed, trial), _chosen(narrowed, found)
-        for i in left if self.value == before else ():
+        left, splits = self._left(narrowed, passed, trial), _chosen(narrowed, found)
+        for i in left if not self._is_outdone else ():
             parent = nodes[open_[i]]
             node = _Node(low[i], high[i], parent.rounds + 1, parent.waits)
             if narrowed.change[i] >= LEAST_CHANGE and node.rounds < ROUNDS:
