@@ -17,6 +17,7 @@ from credalog.methods.vertices import sets
 from credalog.methods.vertices.ascent import Climber, climb
 from credalog.methods.vertices.boxes import Closing, _parts, _Search
 from credalog.methods.vertices.elimination import clusters
+from credalog.methods.vertices.first_order import greatest
 from credalog.methods.vertices.interval_slopes import Layout, slopes, slopes_on_the_way, upward
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
@@ -227,6 +228,86 @@ def test_slopes_of_families_that_move_one_after_the_other_hold_on_the_way(seed: 
             differences = _differences(layout, now, x, event=event, trial=trial)
             assert (differences >= least[x][0] - 1e-12).all()
             now[x] = theta[x]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_vertex_passes_a_bound_to_the_first_order(seed: int) -> None:
+    """The posterior's score in fractions, at the best of vertices drawn at random and improved (proof 34)."""
+    rng = np.random.default_rng(seed)
+    network = _draw_extreme(rng) if seed % 2 else _draw_widened(rng)
+    credal, asked = _asked(network, _random_query(rng, network, 3))
+    if asked.target in asked.observed:
+        return
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    boxes, event = _one_node(credal, asked, layout), np.array(asked.event, dtype=np.float64)
+    trial = float(rng.random())
+    passed = upward(layout, boxes, event, trial, Budget.of())
+    most = Fraction(greatest(layout, boxes, passed, Budget.of()))
+    blocks = _exact_vertices(boxes)
+    for _ in range(3):
+        theta = {b: choices[rng.integers(len(choices))] for b, choices in blocks.items()}
+        for block in rng.permutation(len(blocks))[:8]:
+            key = list(blocks)[block]
+            reached = {v: _exact_score(layout, {**theta, key: v}, asked, trial) for v in blocks[key]}
+            theta[key] = max(reached, key=lambda vertex: reached[vertex])
+            assert max(reached.values()) <= most
+
+
+def test_a_bound_to_the_first_order_is_exact_where_one_block_is_open_and_closer_where_all_are() -> None:
+    network = _draw_widened(np.random.default_rng(1))
+    first, *others = (network.variables[i] for i in (0, 4, 5))
+    credal, asked = _asked(network, Query(first.is_("s0"), conjunction(x.is_("s1") for x in others)))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    boxes, event = _one_node(credal, asked, layout), np.array(asked.event, dtype=np.float64)
+    passed = upward(layout, boxes, event, 0.5, Budget.of())
+    assert greatest(layout, boxes, passed, Budget.of()) < passed.total(layout)[1][0]
+    fixed = {x: filled(low, high, np.zeros(low.shape)) for x, (low, high) in boxes.items()}
+    for x, box in boxes.items():
+        low, high = fixed[x].copy(), fixed[x].copy()
+        block = (0,) * (low.ndim - 1)
+        low[block], high[block] = box[0][block], box[1][block]
+        node = {**{y: (table, table) for y, table in fixed.items()}, x: (low, high)}
+        above = upward(layout, node, event, 0.5, Budget.of())
+        vertices = interval_vertices([*map(Fraction, low[block])], [*map(Fraction, high[block])], most=99)
+        tables = {y: table[0] for y, table in fixed.items()}
+        scores = []
+        for vertex in vertices or ():
+            tables[x] = fixed[x][0].copy()
+            tables[x][block[1:]] = [float(p) for p in vertex]
+            scores.append(_score(layout, tables, event, 0.5))
+        assert greatest(layout, node, above, Budget.of()) == pytest.approx(max(scores), abs=1e-12)
+
+
+_Block = tuple[int, tuple[int, ...]]
+
+
+def _exact_vertices(
+    boxes: dict[int, tuple[np.ndarray, np.ndarray]],
+) -> dict[_Block, tuple[tuple[Fraction, ...], ...]]:
+    """Return the vertices of all blocks, in fractions."""
+    found = {}
+    for x, (low, high) in boxes.items():
+        for block in np.ndindex(low.shape[1:-1]):
+            ends = ([Fraction(p) for p in end[0][block]] for end in (low, high))
+            vertices = interval_vertices(*ends, most=1000)
+            assert vertices
+            found[x, block] = vertices
+    return found
+
+
+def _exact_score(
+    layout: Layout, theta: dict[_Block, tuple[Fraction, ...]], asked: Question, trial: float
+) -> Fraction:
+    """Add up over all worlds, in fractions."""
+    hidden = [x for x in layout.parents if x not in layout.observed]
+    total = Fraction(0)
+    for states in np.ndindex(*(layout.sizes[x] for x in hidden)):
+        world = {**layout.observed, **dict(zip(hidden, states, strict=True))}
+        score = Fraction(int(asked.event[world[layout.target]])) - Fraction(trial)
+        for x, parents in layout.parents.items():
+            score *= theta[x, tuple(world[p] for p in parents)][world[x]]
+        total += score
+    return total
 
 
 def _moving(layout: Layout, x: int) -> Iterator[int]:

@@ -206,3 +206,81 @@ def test_a_proof_that_is_stopped_at_every_third_part_ends_and_is_true(
         low, high = 1.0 - exact.lower_witnessed, 1.0 - exact.lower
     assert low is not None
     assert low - 1e-7 <= proving.bound and proving.value <= high + 1e-6
+
+
+def test_a_slot_contributes_what_the_score_changes_by_if_its_block_takes_it() -> None:
+    rng = np.random.default_rng(11)
+    parents, sizes = {0: (), 1: (0,), 2: (0, 1)}, (2, 3, 2)
+    shapes = {x: (*(sizes[p] for p in mine), 2, sizes[x]) for x, mine in parents.items()}
+    vertices = {x: rng.dirichlet(np.ones(shape[-1]), shape[:-1]) for x, shape in shapes.items()}
+    functions = [Function((0, 2), rng.normal(size=(2, 2))), Function((1,), rng.normal(size=3))]
+    slots = Slots.of(vertices)
+    sums = Sums(slots, parents, sizes, functions, [1.0, 0.5])
+
+    def score(row: np.ndarray) -> float:
+        a, b, c = slots.tables(row).values()
+        law = np.einsum("a,ab,abc->abc", a, b, c)
+        first, second = (f.values for f in functions)
+        return float(np.einsum("abc,ac->", law, first) + 0.5 * np.einsum("abc,b->", law, second))
+
+    rows = slots.best_in_block(rng.random((7, len(slots.start))))
+    passage = sums.passage(rows, Budget.of(5.0))
+    kept = np.arange(7) % 3 != 1
+    totals, losses = sums.contributions(rows[kept], passage.at(kept))
+    assert np.abs(losses).max() < 1e-14
+    for row, total in zip(rows[kept], totals, strict=True):
+        for block, first in enumerate(slots.firsts):
+            other = row.copy()
+            other[[first, first + 1]] = row[[first + 1, first]]
+            chosen = first + int(row[first + 1])
+            change = total[2 * first + 1 - chosen] - total[chosen]
+            assert score(other) - score(row) == pytest.approx(change, abs=1e-13), block
+
+
+def proving_of(seed: int, end: End) -> Proving:
+    network, asked = drawn(np.random.default_rng([5, seed]))
+    part = Compiled(network).credal_part
+    assert part is not None
+    return _proving(*part, asked, VACUOUS, end, Budget.of())
+
+
+def test_the_terms_of_a_cut_are_those_of_its_halves() -> None:
+    proving, budget, rng = proving_of(2, End.LOWER), Budget.of(), np.random.default_rng(1)
+    box = _Box(proving._credal, proving._scores, 0.6, proving._vertices, None)
+    columns = box.columns(box.random_rows(9, rng), budget)
+    terms = box.terms(box.nearest_rows(columns), budget)
+    blocks = np.flatnonzero(box._may_cut)
+    assert len(blocks) > 3
+    for block in blocks:
+        for half, moved in zip(box.halves(int(block), 0.3), terms.cut(int(block), 0.3), strict=True):
+            there = _Box(proving._credal, proving._scores, 0.6, half, None)
+            found = there.columns(there.nearest_rows(columns), budget)
+            assert moved[0] == pytest.approx([c.score(0.6) for c in found], abs=1e-12)
+            assert np.abs(moved[1:].T - [c.demands for c in found]).max() < 1e-12
+
+
+def test_parts_that_are_left_and_done_cover_all_tables() -> None:
+    proving, rng = proving_of(2, End.LOWER), np.random.default_rng(4)
+    proving.run(1e-3)
+    assert proving._left is not None and len(proving._left.done) > 1, "nothing was cut"
+    boxes = [*proving._left.done, *proving._left.parts]
+    for _ in range(200):
+        tables = {x: proving._drawn(mine) for x, mine in proving._vertices.items()}
+        picked = {
+            x: np.where(rng.random((*t.shape[:-1], 1)) < 0.5, t, mine[..., 0, :])
+            for (x, t), mine in zip(tables.items(), proving._vertices.values(), strict=True)
+        }
+        assert any(
+            all(
+                (picked[x] >= m.min(axis=-2) - 1e-12).all() and (picked[x] <= m.max(axis=-2) + 1e-12).all()
+                for x, m in box.items()
+            )
+            for box in boxes
+        )
+
+
+def test_a_small_margin_is_searched_where_nothing_can_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credalog.methods.vertices.lagrange.LEAST_SHARE", 1e6)
+    monkeypatch.setattr(_Box, "candidates", lambda *_: iter(()))
+    found = by_multipliers(chain(Sentence.of(B, Fraction(0), Fraction(3, 5))), Query(A, B))
+    assert found.upper.bound - 1e-3 <= 3 / 4 <= found.upper.bound

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["compiled", "interpreted", "is_ready", "sources"]
+__all__ = ["can_compile", "compiled", "interpreted", "is_ready", "sources"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -84,6 +84,11 @@ def _kept(dispatcher: Any) -> Any:
 def compiled(function: Function) -> Function:
     """Have a function of positional arguments compiled by numba when it is first called."""
     return cast(Function, _Compiled(function))
+
+
+def can_compile() -> bool:
+    """Tell whether numba is there, and nobody said to run functions as they stand."""
+    return not _INTERPRETED.get() and _compiler() is not None
 
 
 def is_ready(function: Callable[..., object]) -> bool:

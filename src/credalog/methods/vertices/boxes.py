@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from credalog.methods.vertices.ascent import Climber
+from credalog.methods.vertices.first_order import coefficients, greatest
 from credalog.methods.vertices.greedy import DRIFT
 from credalog.methods.vertices.interval_slopes import (
     Boxes,
@@ -69,6 +70,15 @@ STAYING = 2.0
 
 NEARLY = 0.25
 """Blocks move one after the other where so great a share of what they may gain would be little enough."""
+
+PROMISING = 0.05
+"""A bound to the first order is tried again at the next split where it was so small a share of the other;"""
+
+WAITING = 8
+"""where it was not, after so many splits."""
+
+MOST_COEFFICIENTS = 1 << 25
+"""Where one step of an elimination would have more, no bound to the first order is tried."""
 
 NARROW = 1e-10
 """An interval that is not wider is not split."""
@@ -146,6 +156,8 @@ class _Node(NamedTuple):
     low: Array
     high: Array
     rounds: int = 0
+    waits: int = 0
+    """After how many splits a bound to the first order is worth its price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +222,7 @@ class _Search:
         self.tables, self.value = tables, -1.0
         self._lacking = inf
         self.explored = 0
+        self._has_first_order = coefficients(layout) <= MOST_COEFFICIENTS
         credal, observed = climber.credal, climber.asked.observed
         start = {x: credal.ranges(x, observed) for x in layout.parents}
         self._places = _Places.of(start)
@@ -267,13 +280,23 @@ class _Search:
         kept = list[_Node]()
         left, splits = self._left(narrowed, passed, trial), _chosen(narrowed, found)
         for i in left if not self._is_outdone else ():
-            rounds = nodes[open_[i]].rounds + 1
-            node = _Node(low[i], high[i], rounds)
-            if narrowed.change[i] >= LEAST_CHANGE and rounds < ROUNDS:
+            parent = nodes[open_[i]]
+            node = _Node(low[i], high[i], parent.rounds + 1, parent.waits)
+            if narrowed.change[i] >= LEAST_CHANGE and node.rounds < ROUNDS:
                 kept.append(node)
-            else:
-                kept += self._halves(node, splits[i])
+            elif (waits := self._to_first_order(narrowed, passed, np.array([i]), parent.waits)) is not None:
+                kept += self._halves(node._replace(waits=waits), splits[i])
         return kept
+
+    def _to_first_order(self, found: _Narrowed, passed: Upward, node: Nodes, waits: int) -> int | None:
+        """Bound a node to the first order (proof 34); return when to try that again, None if it is closed."""
+        if waits or not self._has_first_order:
+            return max(waits - 1, 0)
+        before = passed.at(node)
+        most = greatest(self._layout, at_nodes(found.boxes, node), before, self._budget)
+        if most <= 0.0:
+            return None
+        return 0 if most <= PROMISING * float(before.total(self._layout)[1][0]) else WAITING
 
     def _left(self, found: _Narrowed, passed: Upward, trial: float) -> Nodes:
         """Return the nodes that no mean value closes.
@@ -342,7 +365,7 @@ class _Search:
         for least, most in _parts(node.low[block], node.high[block], split.place[-1], state):
             low, high = node.low.copy(), node.high.copy()
             low[block], high[block] = least, most
-            yield _Node(low, high)
+            yield _Node(low, high, waits=node.waits)
 
 
 def _around(theta: Array, box: Ends) -> Ends:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import cached_property
+from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.elimination import Bools, clusters
+from credalog.methods.vertices.sweeps import Program, Swept
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
 from credalog.tables.elimination import Potential
@@ -134,7 +136,7 @@ class Passage(NamedTuple):
     def at(self, chosen: Bools) -> Passage:
         """Keep some of the nodes."""
         steps = (
-            _Passed([_of(v, chosen) for v in s.by_vertex], s.picks[chosen], s.best[chosen])
+            _Passed([_of(v, chosen) for v in s.by_vertex], s.picks[..., chosen], s.best[..., chosen])
             for s in self.steps
         )
         return Passage(tuple(steps), self.total[chosen])
@@ -142,7 +144,7 @@ class Passage(NamedTuple):
 
 def _of(values: Array, chosen: Bools) -> Array:
     """Return the part of an array that belongs to some nodes; what is the same for all has a single one."""
-    return values if len(values) == 1 else values[chosen]
+    return values if values.shape[-1] == 1 else values[..., chosen]
 
 
 class Sums:
@@ -166,7 +168,7 @@ class Sums:
         rank = {x: -place for place, x in enumerate(self.order)}
         laid = [_arranged(f, rank) for f in functions]
         self._values = [
-            np.multiply.outer(np.atleast_1d(weight), f.values)
+            np.multiply.outer(f.values, np.atleast_1d(weight))
             for f, weight in zip(laid, weights, strict=True)
         ]
         scopes = {number: f.scope for number, f in enumerate(laid)}
@@ -207,11 +209,11 @@ class Sums:
 
     def passage(self, rows: Bools, budget: Budget) -> Passage:
         """Sum out all variables; each cell takes the best vertex that is allowed."""
-        values, passed = dict(enumerate(self._values)), list[_Passed]()
+        values, passed, allowed = dict(enumerate(self._values)), list[_Passed](), _nodes_last(rows)
         for step in self._steps:
             budget.require_time()
-            met = sum(values.pop(e.function).reshape(-1, *e.stretched) for e in step.entries)
-            passed.append(_step_passed(step, rows, np.asarray(met)))
+            met = sum(values.pop(e.function).reshape(*e.stretched, -1) for e in step.entries)
+            passed.append(_step_passed(step, allowed, np.asarray(met)))
             values[step.message] = passed[-1].best
         total = sum(np.broadcast_to(values[n].reshape(-1), len(rows)) for n in self._ends)
         return Passage(tuple(passed), np.asarray(total))
@@ -219,46 +221,99 @@ class Sums:
     def contributions(self, rows: Bools, passage: Passage) -> tuple[Array, Array]:
         """Return what each slot adds if all contexts take it, and what blocks lose if they must agree."""
         nodes = len(rows)
-        totals, relaxed = np.zeros(rows.shape), np.zeros((nodes, rows.shape[1]))
+        totals, relaxed = np.zeros((rows.shape[1], nodes)), np.zeros((rows.shape[1], nodes))
         weights: dict[int, Array] = {n: np.ones(nodes) for n in self._ends}
         for step, passed in zip(reversed(self._steps), reversed(passage.steps), strict=True):
-            weight = weights.pop(step.message).reshape(nodes, *step.cells)
-            context = tuple(axis + 1 for axis in step.context)
+            weight = weights.pop(step.message).reshape(*step.cells, nodes)
             for v, by_vertex in enumerate(passed.by_vertex):
                 slots = step.slots[..., v].reshape(-1)
-                totals[:, slots] = (weight * by_vertex).sum(axis=context).reshape(nodes, -1)
-            gained = (weight * passed.best).sum(axis=context).reshape(nodes, -1)
-            relaxed[:, step.slots[..., 0].reshape(-1)] = gained
-            inner = weight[..., None] * _chosen_theta(step, passed.picks)
+                totals[slots] = (weight * by_vertex).sum(axis=step.context).reshape(-1, nodes)
+            gained = (weight * passed.best).sum(axis=step.context).reshape(-1, nodes)
+            relaxed[step.slots[..., 0].reshape(-1)] = gained
+            inner = _chosen_theta(step, passed.picks) * np.expand_dims(weight, -2)
             for entry in step.entries:
-                weights[entry.function] = inner.sum(axis=entry.missing).reshape(nodes, *entry.cells)
+                weights[entry.function] = inner.sum(axis=entry.missing).reshape(*entry.cells, nodes)
         firsts = self.slots.firsts
-        single = np.maximum.reduceat(np.where(rows, totals, -np.inf), firsts, axis=1)
-        return totals, relaxed[:, firsts] - single
+        single = np.maximum.reduceat(np.where(_nodes_last(rows), totals, -np.inf), firsts, axis=0)
+        return totals.T, (relaxed[firsts] - single).T
+
+    def swept(self, rows: Bools, budget: Budget, *, above: float = -inf, compiles: bool = False) -> Swept:
+        """Bound all nodes, and tell of those above a number what slots add and what blocks lose."""
+        if compiles:
+            budget.require_time()
+            return self._program.sweep(rows, above)
+        passage = self.passage(rows, budget)
+        is_open = passage.total > above
+        found = Swept(passage.total, np.zeros(rows.shape), np.zeros((len(rows), len(self.slots.firsts))))
+        if is_open.any():
+            totals, losses = self.contributions(rows[is_open], passage.at(is_open))
+            found.totals[is_open], found.losses[is_open] = totals, losses
+        return found
+
+    def searched(self, start: Bools, budget: Budget) -> Bools | None:
+        """Return a choice of allowed vertices with a positive sum, None where there is none: compiled."""
+        return self._program.search(start, self.rounding, budget)
+
+    @cached_property
+    def _program(self) -> Program:
+        """Lay all steps out flat; for weights that are the same for all nodes."""
+        sizes = [*(values.size for values in self._values), *(prod(s.cells) for s in self._steps)]
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        laid = [_laid_flat(step, begins) for step in self._steps]
+        shapes = [(prod(s.cells), *s.theta.shape[-2:], len(s.entries)) for s in self._steps]
+        return Program(
+            np.concatenate([values.reshape(-1) for values in self._values]),
+            np.array(shapes, dtype=np.intp).reshape(-1, 4),
+            np.concatenate([reads for reads, _, _ in laid]),
+            np.concatenate([theta for _, theta, _ in laid]),
+            np.concatenate([slots for _, _, slots in laid]),
+            begins[list(self._ends)],
+            self.slots.firsts,
+            self.slots.lengths,
+        )
 
 
-def _step_passed(step: _Step, rows: Bools, met: Array) -> _Passed:
+def _laid_flat(step: _Step, begins: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
+    """Return what a step reads, its theta and its slots, for all cells."""
+    vertices, values = step.theta.shape[-2:]
+    reads = [
+        begins[e.function]
+        + np.broadcast_to(np.arange(prod(e.cells)).reshape(e.stretched), (*step.cells, values)).reshape(-1)
+        for e in step.entries
+    ]
+    theta = np.broadcast_to(step.theta, (*step.cells, vertices, values)).reshape(-1)
+    slots = np.broadcast_to(step.slots, (*step.cells, vertices)).reshape(-1)
+    return np.concatenate([np.empty(0, dtype=np.intp), *reads]), theta, slots
+
+
+def _nodes_last(rows: Bools) -> Bools:
+    """Turn rows into columns: every loop over cells is then one over all nodes, side by side in memory."""
+    return np.ascontiguousarray(rows.T)
+
+
+def _step_passed(step: _Step, allowed: Bools, met: Array) -> _Passed:
     """Take the mean over one variable, for each vertex, and choose; loops over few vertices and values."""
-    full = np.broadcast_to(met, (len(met), *step.cells, step.theta.shape[-1]))
-    by_vertex, best = list[Array](), np.full((len(rows), *step.cells), -np.inf)
+    full = np.broadcast_to(met, (*step.cells, step.theta.shape[-1], met.shape[-1]))
+    by_vertex, best = list[Array](), np.full((*step.cells, allowed.shape[1]), -np.inf)
     picks = np.zeros(best.shape, dtype=np.intp)
     for v in range(step.theta.shape[-2]):
-        theta = step.theta[..., v, :]
-        mean = theta[..., 0] * full[..., 0]
-        for k in range(1, theta.shape[-1]):
-            mean = mean + theta[..., k] * full[..., k]
+        theta = step.theta[..., v, :, None]
+        mean = theta[..., 0, :] * full[..., 0, :]
+        for k in range(1, theta.shape[-2]):
+            mean = mean + theta[..., k, :] * full[..., k, :]
         by_vertex.append(mean)
-        is_better = rows[:, step.slots[..., v]] & (mean > best)
+        is_better = allowed[step.slots[..., v]] & (mean > best)
         best = np.where(is_better, mean, best)
         picks[is_better] = v
     return _Passed(by_vertex, picks, best)
 
 
 def _chosen_theta(step: _Step, picks: NDArray[np.intp]) -> Array:
-    """Return the vertex that each cell chose."""
-    theta = np.broadcast_to(step.theta[..., 0, :], (*picks.shape, step.theta.shape[-1]))
+    """Return the vertex that each cell chose: axes of the cells, values, nodes."""
+    shape = (*picks.shape[:-1], step.theta.shape[-1], picks.shape[-1])
+    theta = np.broadcast_to(step.theta[..., 0, :, None], shape)
     for v in range(1, step.theta.shape[-2]):
-        theta = np.where((picks == v)[..., None], step.theta[..., v, :], theta)
+        theta = np.where(np.expand_dims(picks == v, -2), step.theta[..., v, :, None], theta)
     return theta
 
 
@@ -273,5 +328,5 @@ def _entry(number: int, own: Sequence[int], scope: Sequence[int], sizes: Sequenc
         number,
         tuple(sizes[y] for y in own),
         tuple(sizes[y] if y in own else 1 for y in scope),
-        tuple(axis + 1 for axis, y in enumerate(scope) if y not in own),
+        tuple(axis for axis, y in enumerate(scope) if y not in own),
     )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from random import Random
 
@@ -26,6 +26,7 @@ from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.demands import Scores
 from credalog.methods.vertices.elimination import Bools
 from credalog.methods.vertices.expectations import Function, Slots, Sums
+from credalog.methods.vertices.sweeps import Pace, Swept
 from credalog.methods.vertices.walking import Model, walk
 from credalog.network.relevance import ancestors
 from credalog.numbers.budget import Budget, OutOfTime
@@ -50,8 +51,9 @@ PRICE = 0.005
 HEAVIEST = 16.0
 """No statement weighs more than so many times the question."""
 
-LEAST_MARGIN = 1e-9
-"""Weights whose columns leave a smaller margin are not tried: an interval is cut instead."""
+LEAST_MARGIN, LEAST_SHARE = 1e-9, 0.03
+"""Weights whose columns leave a smaller margin, or a smaller share of what a model of the value attained
+leaves, are not tried: an interval is cut instead, as two searches with wide margins are shorter than one."""
 
 ORDERING = 0.08
 """The share of the time for a better order of elimination."""
@@ -68,11 +70,17 @@ STARTS = 24
 CLIMBS = 6
 """From how many models a positive score is sought before it is searched for."""
 
-BATCH = 128
+COUNTED, CANDIDATES = 40, 8
+"""How many columns are moved along to judge a cut, and how many cuts are judged."""
+
+WORSE = 0.8
+"""How much the half with the smaller margin counts where a cut is judged."""
+
+BATCH = 512
 """How many nodes are bounded at once."""
 
-TRIED = 4
-"""In so many of these the choice that contexts agree on is tried."""
+TRIED, SELDOM = 4, 8
+"""In so many of these the choice that contexts agree on is tried, and in later batches how seldom."""
 
 MOST_CELLS = 1 << 24
 """How many numbers are computed in one pass over all these."""
@@ -126,11 +134,12 @@ class _Weights:
 class _Left:
     """What is left to prove of a value: the parts on which it is not, and how many tolerances away it is.
 
-    On all other parts the trial value, or a smaller one, is proved.
+    On the parts that are done the trial value, or a smaller one, is proved; both kinds cover all models.
     """
 
     far: float
     parts: list[Tables]
+    done: list[Tables] = field(default_factory=list)
     trial: float = -inf
 
 
@@ -157,8 +166,14 @@ class Proving:
         self._cuts = 0
         self._has_walked = False
         self._left: _Left | None = None
-        self.value, self.bound, self.budget = value, bound, budget
+        self.pace = Pace(budget)
+        self.value, self.bound = value, bound
         self.best: Model | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """Return the time that is left."""
+        return self.pace.budget
 
     def run(self, tolerance: float) -> None:
         """Prove bounds closer and closer to what is attained, while the time lasts."""
@@ -173,10 +188,12 @@ class Proving:
                     return
                 gap = far * CLOSE * allowed_gap(tolerance, self.value)
                 if self.value + gap < self.bound:
-                    if self._left is None or self._left.far != far:
+                    if self._left is None or self._left.far < far:
                         self._left = _Left(far, [self._vertices])
+                    elif self._left.far > far:
+                        # Where no weights proved the value farther away, none prove this one.
+                        self._left = _Left(far, [*self._left.parts, *self._left.done])
                     self.bound = min(self.bound, self._proved(self._left, gap))
-                    self._left = None
 
     def _proved(self, left: _Left, gap: float) -> float:
         """Return a value that is proved, so much above the best one that is met on the way.
@@ -188,15 +205,15 @@ class Proving:
             assert self.value is not None
             left.trial = max(left.trial, self.value + gap)
             box = _Box(self._credal, self._scores, left.trial, left.parts[-1], self._order)
-            found = self._refuted(box)
-            if found is None:
-                left.parts.pop()
-                continue
-            self._walk_from(*found)
-            halved = list(_cut(box, *found, self.budget))
-            if not halved:
+            halved = self._refuted(box)
+            if halved is None:
+                # First here, then no longer there: what Ctrl-C comes between is not lost.
+                left.done.append(left.parts[-1])
+                del left.parts[-1]
+            elif halved:
+                left.parts[-1:] = halved
+            else:
                 return 1.0
-            left.parts[-1:] = halved
         return left.trial
 
     def _walk_from(self, weights: _Weights, columns: Sequence[Column]) -> None:
@@ -221,8 +238,8 @@ class Proving:
             if found is not None and (self.value is None or found.value > self.value):
                 self.best, self.value = found, found.value
 
-    def _refuted(self, box: _Box) -> tuple[_Weights, list[Column]] | None:
-        """Try weights until some prove the trial value in a box; return the last ones where none do."""
+    def _refuted(self, box: _Box) -> list[Tables] | None:
+        """Try weights until some prove the trial value in a box, then None; or return its halves, if any."""
         columns = box.held(self._columns)
         if len(columns) < STARTS:
             columns += self._kept(box.columns(box.random_rows(STARTS, self._luck), self.budget))
@@ -231,19 +248,52 @@ class Proving:
             weights = self._weighed(columns, box.trial, PRICE)
             if weights.margin < LEAST_MARGIN:
                 weights = self._weighed(columns, box.trial, 0.0)
-            if weights.margin < LEAST_MARGIN:
-                return weights, columns
-            if self._order is None:
-                self._order = box.better_order(weights.of_statements, self.budget.share(ORDERING))
-            score = box.sums(weights.of_statements)
-            search = _Search(score, box.start, self.budget)
-            rows = search.climbed(box.random_rows(CLIMBS, self._luck))
-            if not len(rows):
-                counter = search.run()
-                if counter is None:
-                    return None
-                rows = counter[None]
+            if weights.margin < self._least_margin(weights, columns, box.trial):
+                halved = list(self._cut(box, weights, columns))
+                if halved or weights.margin < LEAST_MARGIN:
+                    self._walk_from(weights, columns)
+                    return halved
+            if (rows := self._positive(box, weights)) is None:
+                return None
             columns += self._kept(box.columns(rows, self.budget))
+
+    def _positive(self, box: _Box, weights: _Weights) -> Bools | None:
+        """Find rows with a positive score: by climbing, or else by search; None where there are none."""
+        if self._order is None:
+            self._order = box.better_order(weights.of_statements, self.budget.share(ORDERING))
+        search = _Search(box.sums(weights.of_statements), box.start, self.pace)
+        rows = search.climbed(box.random_rows(CLIMBS, self._luck))
+        if len(rows):
+            return rows
+        counter = search.run()
+        return None if counter is None else counter[None]
+
+    def _least_margin(self, weights: _Weights, columns: Sequence[Column], trial: float) -> float:
+        """Return the margin that is worth a search: models of the value attained leave no more than all."""
+        assert self.value is not None
+        shares = weights.of_columns / max(float(weights.of_columns.sum()), TINY)
+        mass = float(shares @ [column.mass for column in columns])
+        return max(LEAST_MARGIN, LEAST_SHARE * (trial - self.value) * mass)
+
+    def _cut(self, box: _Box, weights: _Weights, columns: Sequence[Column]) -> Iterator[Tables]:
+        """Cut the interval of a two-valued block whose halves promise the greatest margins.
+
+        A half is judged by the columns that score most, each moved into it: its margin is not greater.
+        """
+        demands = np.array([column.demands for column in columns])
+        scores = np.array([column.score(box.trial) for column in columns]) + demands @ weights.of_statements
+        kept = np.argsort(-scores, kind="stable")[:COUNTED]
+        rows = box.nearest_rows([columns[i] for i in kept])
+        terms = box.terms(rows, self.budget)
+        weighed = self._best_weights(terms.values[1:], terms.values[0], 0.0)
+        best, place = -inf, None
+        for block, share in box.candidates(terms, weighed):
+            margins = sorted(self._best_weights(v[1:], v[0], 0.0).margin for v in terms.cut(block, share))
+            promise = (1.0 - WORSE) * margins[1] + WORSE * margins[0]
+            if promise > best:
+                best, place = promise, (block, share)
+        if place is not None:
+            yield from box.halves(*place)
 
     def _kept(self, columns: list[Column]) -> list[Column]:
         self._columns += columns
@@ -251,14 +301,40 @@ class Proving:
 
     def _weighed(self, columns: Sequence[Column], trial: float, price: float) -> _Weights:
         """Choose the weights whose score is least in the columns' best one."""
-        count = len(self._scores.demands)
+        demands = np.array([column.demands for column in columns]).T
+        return self._best_weights(demands, np.array([column.score(trial) for column in columns]), price)
+
+    def _best_weights(self, demands: Floats, scores: Floats, price: float) -> _Weights:
+        """Choose weights for columns of which the terms are given."""
+        count = len(demands)
         program = ColumnProgram(np.zeros(count), np.full(count, HEAVIEST), np.full(count, price))
-        rows = np.array([[*column.demands, 1.0] for column in columns]).T
-        program.add(rows, np.array([-column.score(trial) for column in columns]))
+        program.add(np.vstack([demands, np.ones(len(scores))]), -scores)
         claim = program.solve(self.budget.for_solver)
         if claim is None:
             raise OutOfTime
         return _Weights(np.maximum(claim.multipliers[:-1], 0.0), claim.weights, claim.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What columns score and demand: a row for each term, the question's first, and a column for each.
+
+    `rates` are by how much that changes in each block from its first vertex to its second.
+    """
+
+    values: Floats
+    rates: Array
+    is_second: Bools
+
+    def cut(self, block: int, share: float) -> tuple[Floats, Floats]:
+        """Return the values if a block is cut at a share of its range, for the first part and the second.
+
+        Terms are linear in each block, so that a column outside of a part is moved to its end.
+        """
+        is_second, rates = self.is_second[:, block], self.rates[:, :, block]
+        first = self.values - np.where(is_second, (1.0 - share) * rates, 0.0)
+        second = self.values + np.where(is_second, 0.0, share * rates)
+        return first, second
 
 
 def _flat(tables: Iterable[Array]) -> Floats:
@@ -332,11 +408,47 @@ class _Box:
         is_held = ((entries >= least - NARROW) & (entries <= most + NARROW)).all(axis=1)
         return [columns[i] for i in np.flatnonzero(is_held).tolist()]
 
-    def nearest_row(self, tables: Tables) -> Bools:
-        """Return the vertices that are nearest to a model."""
-        off = [np.abs(mine - tables[x][..., None, :]).sum(axis=-1) for x, mine in self.vertices.items()]
-        nearest = self.slots.best_in_block(-np.concatenate([part.reshape(-1) for part in off])[None])
-        return np.asarray(nearest[0])
+    def nearest_rows(self, columns: Sequence[Column]) -> Bools:
+        """Return the vertices that are nearest to models."""
+        off = []
+        for x, mine in self.vertices.items():
+            tables = np.array([column.tables[x] for column in columns])
+            off.append(np.abs(mine - tables[..., None, :]).sum(axis=-1).reshape(len(columns), -1))
+        return self.slots.best_in_block(-np.concatenate(off, axis=1))
+
+    def candidates(self, terms: _Terms, weights: _Weights) -> Iterator[tuple[int, float]]:
+        """Yield two-valued blocks on which columns differ, and where to cut them, by what they matter."""
+        shares = weights.of_columns / max(float(weights.of_columns.sum()), TINY)
+        mean = shares @ terms.is_second
+        effects = np.tensordot(np.append(1.0, weights.of_statements), np.abs(terms.rates), axes=1)
+        matter = np.where(self._may_cut, (shares @ effects) * mean * (1.0 - mean), 0.0)
+        for block in np.argsort(-matter, kind="stable")[:CANDIDATES]:
+            if matter[block] > 0.0:
+                yield int(block), float(min(max(mean[block], MARGIN), 1.0 - MARGIN))
+
+    @property
+    def _may_cut(self) -> Bools:
+        """Mark the two-valued blocks that are wide enough."""
+        widths = (np.ptp(v[..., 0], axis=-1).reshape(-1) * (v.shape[-1] == 2) for v in self.vertices.values())
+        return np.concatenate(list(widths)) > NARROW
+
+    def _place(self, block: int) -> tuple[int, tuple[int, ...]]:
+        """Return the family of a block, and the configuration of its parents."""
+        family = int(np.searchsorted(self.slots.family_firsts, block, "right")) - 1
+        x = list(self.vertices)[family]
+        inside = block - int(self.slots.family_firsts[family])
+        return x, tuple(int(i) for i in np.unravel_index(inside, self.vertices[x].shape[:-2]))
+
+    def halves(self, block: int, share: float) -> Iterator[Tables]:
+        """Cut the interval of a two-valued block at a share of its range."""
+        x, place = self._place(block)
+        first, last = self.vertices[x][place][[0, -1], 0]
+        cut = float(first + share * (last - first))
+        for one, other in ((float(first), cut), (cut, float(last))):
+            mine = self.vertices[x].copy()
+            mine[place] = [one, 1.0 - one]
+            mine[place][1] = [other, 1.0 - other]
+            yield {**self.vertices, x: mine}
 
     def random_rows(self, count: int, luck: np.random.Generator) -> Bools:
         """Choose a vertex at random in every block."""
@@ -357,27 +469,32 @@ class _Box:
     def _entries(self, tables: Tables) -> Floats:
         return _flat(tables[x] for x in self.vertices)
 
-    def effects(self, rows: Bools, weights: Floats, budget: Budget) -> Array:
-        """Return by how much each term changes in each block between its ends, added up, row by row."""
-        kept = [(f, float(w)) for f, w in zip(self._scores.demands, weights, strict=True) if w > 0.0]
-        effects = np.zeros((len(rows), len(self.slots.firsts)))
-        for function, weight in ((self._scores.at(self.trial), 1.0), *kept):
-            sums = self._laid_out([function], [weight])
-            totals, _ = sums.contributions(rows, sums.passage(rows, budget))
-            most, least = (f.reduceat(totals, self.slots.firsts, axis=1) for f in (np.maximum, np.minimum))
-            effects += most - least
-        return effects
+    def terms(self, rows: Bools, budget: Budget) -> _Terms:
+        """Return what rows score and demand, and how that changes in each block."""
+        functions, count = (self._scores.at(self.trial), *self._scores.demands), len(rows)
+        each = self._laid_out(functions, np.repeat(np.eye(len(functions)), count, axis=1))
+        tiled = np.tile(rows, (len(functions), 1))
+        passage = each.passage(tiled, budget)
+        totals, _ = each.contributions(tiled, passage)
+        first, last = self.slots.firsts, self.slots.firsts + self.slots.lengths - 1
+        rates = (totals[:, last] - totals[:, first]).reshape(len(functions), count, -1)
+        return _Terms(passage.total.reshape(-1, count), rates, rows[:, last])
 
 
 class _Search:
     """Look for a choice of vertices with a positive score, or prove that there is none."""
 
-    def __init__(self, score: Sums, start: Bools, budget: Budget) -> None:
-        self._score, self._start, self._budget = score, start, budget
+    def __init__(self, score: Sums, start: Bools, pace: Pace) -> None:
+        self._score, self._start, self._pace = score, start, pace
         self._found: Bools | None = None
+        slots = score.slots
+        self._looks = 0
+        self._block_of_slot = np.repeat(np.arange(len(slots.firsts)), slots.lengths)
 
     def run(self) -> Bools | None:
         """Return a row with a positive score; None where it is proved that there is none."""
+        if self._pace.compiles:
+            return self._score.searched(self._start, self._pace.budget)
         tree = BranchAndBound[tuple[Bools, int | None]]((self._start, None), -inf)
         at_once = max(1, min(BATCH, MOST_CELLS // self._score.cells) // 2)
         tree.run_together(
@@ -391,23 +508,24 @@ class _Search:
         self, nodes: list[tuple[float, tuple[Bools, int | None]]]
     ) -> Explored[tuple[Bools, int | None]]:
         """Split nodes and bound what they become; try the choice that each one's contexts agree on."""
-        self._budget.require_time()
         slots = self._score.slots
-        rows = np.array([row for _, node in nodes for row in self._split(*node)])
-        passage = self._score.passage(rows, self._budget)
-        most = passage.total + self._score.rounding
+        rows = self._split([node for _, node in nodes])
+        swept = self._swept(rows, above=-self._score.rounding)
+        most = swept.total + self._score.rounding
         is_open = most > 0.0
         if not is_open.any():
             return Explored(closed=0.0)
         rows, most = rows[is_open], most[is_open]
-        totals, losses = self._score.contributions(rows, passage.at(is_open))
+        totals, losses = swept.totals[is_open], swept.losses[is_open]
         counts = np.add.reduceat(rows, slots.firsts, axis=1, dtype=np.intp)
         blocks = np.where(counts > 1, losses, -inf).argmax(axis=1)
-        promising = np.argsort(-most)[:TRIED]
-        agreed = slots.best_in_block(np.where(rows, totals, -inf)[promising])
-        better = self.climbed(agreed, steps=0)
-        if len(better):
-            self._found = better[0]
+        if self._looks & (self._looks - 1) == 0 or self._looks % SELDOM == 0:
+            promising = np.argsort(-most)[:TRIED]
+            agreed = slots.best_in_block(np.where(rows, totals, -inf)[promising])
+            better = self.climbed(agreed, steps=0)
+            if len(better):
+                self._found = better[0]
+        self._looks += 1
         may_split = counts[np.arange(len(rows)), blocks] > 1
         if (whole := self.climbed(rows[~may_split], steps=0)).size:
             self._found = whole[0]
@@ -415,19 +533,15 @@ class _Search:
         # What cannot be split has a positive bound, but perhaps no positive score: then nothing is proved.
         return Explored(tuple(children), -float(most[~may_split].max(initial=0.0)))
 
-    def _split(self, row: Bools, block: int | None) -> list[Bools]:
-        """Share the allowed vertices of a block between two rows."""
-        if block is None:
-            return [row]
-        first = self._score.slots.firsts[block]
-        allowed = first + np.flatnonzero(row[first : first + self._score.slots.lengths[block]])
-        children = []
-        for part in np.array_split(allowed, 2):
-            child = row.copy()
-            child[allowed] = False
-            child[part] = True
-            children.append(child)
-        return children
+    def _split(self, nodes: list[tuple[Bools, int | None]]) -> Bools:
+        """Share the allowed vertices of one block of each node between two rows; the root is not split."""
+        if nodes[0][1] is None:
+            return nodes[0][0][None]
+        rows, blocks = np.array([row for row, _ in nodes]), np.array([block for _, block in nodes])
+        allowed = rows & (self._block_of_slot == blocks[:, None])
+        rank = allowed.cumsum(axis=1, dtype=np.int32)
+        is_first = rank <= (rank[:, -1:] + 1) // 2
+        return np.concatenate([rows & ~(allowed & ~is_first), rows & ~(allowed & is_first)])
 
     def climbed(self, rows: Bools, steps: int = 20) -> Bools:
         """Change families, all at once or the one that gains most; return the best row if it is positive."""
@@ -447,12 +561,15 @@ class _Search:
 
     def _values(self, rows: Bools) -> Array:
         """Return the scores of rows with one vertex in each block, all roundings subtracted."""
-        return self._score.passage(rows, self._budget).total - self._score.rounding
+        return self._swept(rows, above=inf).total - self._score.rounding
+
+    def _swept(self, rows: Bools, above: float = -inf) -> Swept:
+        return self._score.swept(rows, self._pace.budget, above=above, compiles=self._pace.compiles)
 
     def _changed(self, rows: Bools) -> tuple[Bools, Bools]:
         """Return the rows with all families, and with the most profitable one, at their best vertices."""
         slots = self._score.slots
-        totals, _ = self._score.contributions(rows, self._score.passage(rows, self._budget))
+        totals = self._swept(rows).totals
         best = slots.best_in_block(np.where(self._start, totals, -inf))
         gains = np.add.reduceat(
             np.where(best, totals, 0.0) - np.where(rows, totals, 0.0), slots.firsts, axis=1
@@ -461,51 +578,3 @@ class _Search:
         of_block = np.searchsorted(slots.family_firsts, np.arange(len(slots.firsts)), "right") - 1
         touched = (of_block[None] == family[:, None]).repeat(slots.lengths, axis=1)
         return best, np.where(touched, best, rows)
-
-
-def _cut(box: _Box, weights: _Weights, columns: Sequence[Column], budget: Budget) -> Iterator[Tables]:
-    """Cut the interval of the two-valued block that matters most among those on which columns differ."""
-    total = float(weights.of_columns.sum())
-    counted = [i for i, share in enumerate(weights.of_columns) if share > 1e-9 * total]
-    if not counted:
-        return
-    shares = weights.of_columns[counted] / weights.of_columns[counted].sum()
-    models = [columns[i].tables for i in counted]
-    effects = _effects(box, weights, models, shares, budget)
-    best, place = 0.0, None
-    for x, mine in box.vertices.items():
-        if mine.shape[-1] != 2:
-            continue
-        thetas = np.array([tables[x][..., 0] for tables in models])
-        mean = np.tensordot(shares, thetas, axes=1)
-        apart = np.tensordot(shares, np.abs(thetas - mean), axes=1)
-        width = np.ptp(mine[..., 0], axis=-1)
-        scores = np.divide(apart, width, out=np.zeros_like(apart), where=width > NARROW) * effects[x]
-        if scores.max() > best:
-            best = float(scores.max())
-            block = tuple(int(i) for i in np.unravel_index(int(scores.argmax()), scores.shape))
-            place = x, block, float(mean[block])
-    if place is not None:
-        yield from _halves(box.vertices, *place)
-
-
-def _effects(
-    box: _Box, weights: _Weights, models: Sequence[Tables], shares: Array, budget: Budget
-) -> dict[int, Array]:
-    """Return by how much all terms change in a block between its ends, each for itself."""
-    rows = np.array([box.nearest_row(tables) for tables in models])
-    effects = shares @ box.effects(rows, weights.of_statements, budget)
-    return box.slots.by_family(effects)
-
-
-def _halves(vertices: Tables, x: int, block: tuple[int, ...], value: float) -> Iterator[Tables]:
-    """Cut the interval of a two-valued block at a number, but not too near an end."""
-    ends = vertices[x][block][:, 0]
-    low, high = float(ends.min()), float(ends.max())
-    margin = MARGIN * (high - low)
-    cut = min(max(value, low + margin), high - margin)
-    for first, second in ((low, cut), (cut, high)):
-        mine = vertices[x].copy()
-        mine[block] = [first, 1.0 - first]
-        mine[block][1] = [second, 1.0 - second]
-        yield {**vertices, x: mine}

@@ -78,7 +78,7 @@ def intervals(
             continue
         other = End.UPPER if end is End.LOWER else End.LOWER
         proving = provings[end]
-        proving.budget = budget if known[other].is_closed(tolerance) else budget.share(share)
+        proving.pace.budget = budget if known[other].is_closed(tolerance) else budget.share(share)
         proving.run(tolerance)
         known = known.learning(known[end].joined(_endpoint(credal, asked, proving, end), end), end)
         yield known
