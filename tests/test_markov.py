@@ -458,8 +458,13 @@ def test_the_markov_conditions_are_called_by_plain_words():
 
 def test_a_sequence_that_is_made_when_someone_looks_is_made_once():
     made = []
-    deferred = _Deferred(lambda: made.append("made") or ("x", "y"))
+
+    def make() -> tuple[str, ...]:
+        made.append("made")
+        return "x", "y"
+
+    deferred = _Deferred(make)
     assert not made
     assert (len(deferred), deferred[1], deferred[:1]) == (2, "y", ("x",))
-    assert deferred == ("x", "y") and deferred == _Deferred(lambda: ("x", "y")) and deferred != ("x",)
-    assert hash(deferred) == hash(("x", "y")) and made == ["made"]
+    assert deferred == ("x", "y") and deferred == _Deferred(make) and deferred != ("x",)
+    assert hash(deferred) == hash(("x", "y")) and made == ["made", "made"]
