@@ -52,6 +52,7 @@ MODULES = {
     "verify": (
         "verifier",
         "best_certificates",
+        "context_certificates",
         "sum_certificates",
         "combined_certificates",
         "lifted_certificates",
