@@ -320,7 +320,7 @@ class Best:
             case ["choose", rows, child] if self.free is not None:
                 return [(child, (part, self.free.chosen(chosen, rows)))]
             case ["bound"] if self.free is not None:
-                most = self.free.most(part, {}, "upper") if self.alpha or not self.are_models else ONE
+                most = self.free.most(part, {}, "upper")
                 least = self.free.most(part, chosen, "lower") if self.alpha < 1 and self.are_models else most
             case ["claims"]:
                 most, least = (

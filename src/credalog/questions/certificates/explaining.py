@@ -100,7 +100,10 @@ class Explaining:
     # ---- the ends of the best -------------------------------------------------------------------------
 
     def write_ends(self, budget: Budget) -> Fraction:
-        """Write down bounds of the best assignment and models that attain them; return its score."""
+        """Write down bounds of the best assignment and models that attain them; return its score.
+
+        Refused where an end is approached only, by models in which the evidence is ever rarer.
+        """
         found = {end: self._write_end(end, budget) for end in End}
         return self.alpha * found[End.UPPER] + (1 - self.alpha) * found[End.LOWER]
 
@@ -182,7 +185,9 @@ class _Growing:
     def __init__(self, free: Explaining, score: Fraction, budget: Budget) -> None:
         self.about, self.score, self.budget = free, score, budget
         self.nodes: list[Any] = []
-        self.order = [x for x in free._parents_first() if x in free.inner and x not in free.known]
+        # What bears on the evidence comes first: to know it narrows P(e).
+        asked = [x for x in free._parents_first() if x in free.best]
+        self.order = sorted(asked, key=lambda x: x not in free.inner)
         self.needs_lower = free.alpha < 1 and free.are_models
 
     def grow(self, part: Event, chosen: Choices) -> bool:
@@ -242,7 +247,8 @@ class _Growing:
         if about.evidence is None:
             yield Choices()
             return
-        everything = about._choices(about.evidence.choice(part, End.LOWER))
+        inner = {x: state for x, state in part.items() if x in about.inner}
+        everything = about._choices(about.evidence.choice(inner, End.LOWER))
         for is_named in (_may_name, _must_name):
             yield {
                 row: number

@@ -6,9 +6,11 @@ partial assignments that bound all others, and the line that puts these together
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from credalog.errors import Refused
 from credalog.methods.answer import Answer, Options
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.sentences import Query
@@ -39,9 +41,8 @@ def write_best(writing: Writing, found: BestAssignments) -> None:
         return
     query, budget = Query(conjunction(found.best.assignment), found.given), Budget.of(TOTAL * writing.seconds)
     about = explaining(writing, found)
-    if about is not None and about.are_models:
-        tree = about.tree(about.write_ends(budget), budget)
-    else:
+    tree = _tree_of_laws(about, budget)
+    if tree is None:
         writing.certify(writing.engine.query(query, Options(timeout=writing.seconds)))
         tree = _Rivals(writing, found, about, budget).tree()
     if tree is None:
@@ -50,6 +51,14 @@ def write_best(writing: Writing, found: BestAssignments) -> None:
     line = {"claim": "best", "query": str(query), "alpha": str(_exact(found.alpha)), "score": str(tree.score)}
     orders = {"orders": None if about is None else about.orders}
     writing.lines.append({**line, **orders, "nodes": tree.nodes})
+
+
+def _tree_of_laws(about: Explaining | None, budget: Budget) -> Tree | None:
+    """Return a tree where every choice of laws is a model, once the ends of the best are written down."""
+    if about is not None and about.are_models:
+        with suppress(Refused):
+            return about.tree(about.write_ends(budget), budget)
+    return None
 
 
 def _exact(alpha: float) -> Fraction:
