@@ -63,7 +63,7 @@ def test_the_entropy_of_what_stands_for_a_comparison_is_not_counted() -> None:
 
 @pytest.mark.slow
 def test_the_conditions_of_a_repair_are_those_that_were_written() -> None:
-    repair = parse(CONTRADICTION).diagnose(timeout=1.5).repair
+    repair = parse(CONTRADICTION).diagnose(timeout=3.0).repair
     assert repair is not None
     assert len(repair.possible) == 2
     assert "<" not in repair.proviso

@@ -145,20 +145,21 @@ def apart(work: Callable[[], bytes], seconds: float) -> bytes:
 
     Where it fails or is ended, what it returns is empty.
     """
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        # Later Pythons warn of threads, whose locks a copy would wait for: this one takes none of ours.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        _deliver(work, writing)
-    os.close(writing)
+    child, (reading, writing) = 0, os.pipe()
     try:
+        with warnings.catch_warnings():
+            # Later Pythons warn of threads, whose locks a copy would wait for: this one takes none of ours.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+            if child == 0:
+                _deliver(work, writing)
+        os.close(writing)
         return b"".join(_read(reading, monotonic() + seconds + PATIENCE))
     finally:
         os.close(reading)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        if child:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 def _deliver(work: Callable[[], bytes], writing: int) -> None:
