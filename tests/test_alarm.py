@@ -188,12 +188,18 @@ def test_the_alarm_waits_for_an_import_but_not_for_ever(
     assert (rung, clock.is_over) == (["rung"], True)
 
 
-def test_time_reserved_for_proofs_does_not_bring_the_alarm_forward(monkeypatch: pytest.MonkeyPatch):
+def limited_clock(monkeypatch: pytest.MonkeyPatch) -> tuple[Clock, list[float]]:
+    """Return a clock two seconds into a limit of twenty, and for when its alarm is set, time after time."""
     set_for = list[float]()
     monkeypatch.setattr(clocks, "monotonic", lambda: 2.0)
     monkeypatch.setattr(Clock, "_ring_after", lambda _, seconds: set_for.append(seconds))
     clock = Clock(began=0.0)
     clock.limit(20.0)
+    return clock, set_for
+
+
+def test_time_reserved_for_proofs_does_not_bring_the_alarm_forward(monkeypatch: pytest.MonkeyPatch):
+    clock, set_for = limited_clock(monkeypatch)
     clock.reserved = 10.0
     with clock.silenced():
         pass
@@ -201,11 +207,7 @@ def test_time_reserved_for_proofs_does_not_bring_the_alarm_forward(monkeypatch: 
 
 
 def test_time_for_writing_answers_down_brings_the_alarm_forward(monkeypatch: pytest.MonkeyPatch):
-    set_for = list[float]()
-    monkeypatch.setattr(clocks, "monotonic", lambda: 2.0)
-    monkeypatch.setattr(Clock, "_ring_after", lambda _, seconds: set_for.append(seconds))
-    clock = Clock(began=0.0)
-    clock.limit(20.0)
+    clock, set_for = limited_clock(monkeypatch)
     before = clock.left
     clock.keep_for_telling(3.0)
     assert (before - clock.left, set_for[0] - set_for[1]) == (pytest.approx(3.0), pytest.approx(3.0))
