@@ -24,8 +24,8 @@ from credalog.network.graph import dependency_graph
 from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import End
-from credalog.tables.credal import CredalNetwork, Question, ask, credal_network
+from credalog.numbers.interval import End, Endpoint
+from credalog.tables.credal import CredalNetwork, Extreme, Question, ask, credal_network
 from credalog.tables.interval_sets import filled, greatest_sum, interval_vertices
 from oracle import Verdict
 from vertex_oracle import strong_extension
@@ -42,7 +42,8 @@ def _asked(network: Network, query: Query) -> tuple[CredalNetwork, Question]:
 def _proved(network: Network, query: Query, tolerance: float) -> tuple[float, float]:
     """Return what the search proves from nothing but a model."""
     credal, asked = _asked(network, query)
-    first = sets._loose(credal, asked, Budget.of(20.0))
+    trivial = Extreme(Endpoint.trivial(End.LOWER), None), Extreme(Endpoint.trivial(End.UPPER), None)
+    first = sets._with_models(credal, asked, trivial, {}, Budget.of(20.0))
     layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.2))
     closings = sets._closings(credal, asked, layout, first, (0.0, 1.0), tolerance)
     lower, upper = sets._decided(first, closings, Budget.of(4.0), Telling(None))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import islice
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
 
 from credal_drawing import draw_intervals
+from credalog.methods.progress import Telling
+from credalog.methods.vertices import greedy, sets
 from credalog.methods.vertices.elimination import clusters
 from credalog.methods.vertices.greedy import bounded
 from credalog.methods.vertices.orders import Interior, better_order, end_scores
@@ -100,3 +104,29 @@ def test_without_time_the_first_order_is_kept() -> None:
     interior = _interior(credal, asked)
     first = clusters(interior.parents, asked.observed, credal.sizes)
     assert better_order(interior, budget=Budget.of(0.0)) == first
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_too_wide_as_it_comes_is_bounded_in_a_better_order_before_models_are_sought(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wide(*layout: Any) -> dict[int, set[int]]:
+        return {x: {*range(len(credal.sizes))} - {x} for x in clusters(*layout)}
+
+    def not_yet(*_: Any, **__: Any) -> None:
+        pytest.fail("a model is sought while nothing is known")
+
+    network, query, credal, asked = _asked(seed)
+    truth = strong_extension(network, query)
+    if truth.verdict is not Verdict.ANSWERED:
+        pytest.skip("no vertex allows the evidence")
+    with monkeypatch.context() as patched:
+        patched.setattr(greedy, "clusters", wide)
+        patched.setattr(greedy, "MAX_CELLS", 64)
+        patched.setattr(sets, "climb", not_yet)
+        stages = sets._by_search(credal, asked, 1e-3, Budget.of(20.0), Telling(None))
+        first, second = islice(stages, 2)
+    assert [one.endpoint.bound for one in first] == [0.0, 1.0]
+    lower, upper = (one.endpoint.bound for one in second)
+    assert lower > 0.0 or upper < 1.0
+    assert lower <= truth.lower <= truth.upper <= upper

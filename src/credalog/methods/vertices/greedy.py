@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -97,14 +97,36 @@ class _Range:
 
 
 @dataclass(frozen=True, slots=True)
+class _Meeting:
+    """A family at which the query is involved, and what meets there; the same for all events and trials."""
+
+    family: _Family
+    messages: tuple[_Range, ...]
+    scope: tuple[int, ...]
+    """All variables that meet, the family's own last."""
+    size: Array
+    """What inside and outside together do not pass for any theta, once the family's variable is gone."""
+    error: Array
+    """What all roundings so far have taken from the best score."""
+    scale: float
+    """The power of two by which all of this is multiplied."""
+
+
+class _Entering(NamedTuple):
+    """The size and the error of what enters a meeting."""
+
+    scope: tuple[int, ...]
+    size: Array
+    error: Array
+
+
+@dataclass(frozen=True, slots=True)
 class _Pair:
-    """The message that involves the query: inside and outside of the event; their size, and the error."""
+    """The message that involves the query: inside and outside of the event."""
 
     scope: tuple[int, ...]
     masses: Array
     """Inside and outside, along the first axis; the second is for the ends that are sought."""
-    bounds: Array
-    """What their sum does not pass for any theta, and the error, along the first axis; then the ends."""
 
 
 def bounded(
@@ -151,7 +173,7 @@ class _Network:
     sizes: Sequence[int]
     widest: int
     """The largest product of messages, if none is split."""
-    met: list[tuple[_Family, list[_Range]]] = field(default_factory=list)
+    met: list[_Meeting] = field(default_factory=list)
     """What `_meetings` found."""
 
     @classmethod
@@ -193,7 +215,7 @@ class _Network:
     def _next(self, pair: _Pair, place: int, trial: float) -> tuple[bool, float]:
         """Tell whether a trial comes to rest, and return it; or else the next one."""
         inside, total = float(pair.masses[0, place]), float(pair.masses[:, place].sum())
-        error = float(pair.bounds[1, place]) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
+        error = float(self.met[-1].error) * (1.0 + ROUNDING * len(self.families)) + ROUNDING * total
         if inside - trial * total + error <= 0.0:
             return True, trial
         # A little beyond the quotient found, so that the next pass comes to rest.
@@ -201,32 +223,33 @@ class _Network:
 
     def _pass(self, events: Array, trials: Array, budget: Budget, chosen: Sequence[Choices]) -> _Pair:
         """Sum out all variables, for one trial value of each event."""
-        ones = np.ones_like(events)
-        pair = _Pair((self.target,), np.stack([events, ones - events]), np.stack([ones, 0.0 * ones]))
-        for family, near in self._meetings(budget):
+        pair = _Pair((self.target,), np.stack([events, 1.0 - events]))
+        for meeting in self._meetings(budget):
             budget.require_time()
-            pair, theta = _sum_pair(family, near, pair, trials)
+            pair, theta = _sum_pair(meeting, pair, trials)
+            own = meeting.family.scope
             for one, its in zip(theta, chosen, strict=True):
-                its[family.scope[-1]] = _for_all_contexts(one, len(family.scope) - 1)
+                its[own[-1]] = _for_all_contexts(one, len(own) - 1)
         return pair
 
-    def _meetings(self, budget: Budget) -> list[tuple[_Family, list[_Range]]]:
+    def _meetings(self, budget: Budget) -> list[_Meeting]:
         """Return the families at which the query is involved, with the other messages into each of them.
 
         These depend on no event and on no trial: they are found once.
         """
         if self.met:
             return self.met
-        waiting, involved, met = list(self.leaves), {self.target}, []
+        size = self.sizes[self.target]
+        waiting, last = list(self.leaves), _Entering((self.target,), np.ones(size), np.zeros(size))
+        met = list[_Meeting]()
         for family in self.families:
             budget.require_time()
             x = family.scope[-1]
             near = [message for message in waiting if x in message.scope]
             waiting = [message for message in waiting if x not in message.scope]
-            if x in involved:
-                involved.update(family.scope, *(message.scope for message in near))
-                involved.remove(x)
-                met.append((family, near))
+            if x in last.scope:
+                met.append(_meeting(family, near, last))
+                last = _Entering(met[-1].scope[:-1], met[-1].size, met[-1].error)
             else:
                 waiting.append(_sum_range(family, near))
         self.met.extend(met)
@@ -298,26 +321,33 @@ def _for_all_contexts(theta: Array, parents: int) -> Array:
     return theta.mean(axis=contexts) if contexts else theta
 
 
-def _sum_pair(family: _Family, messages: Sequence[_Range], pair: _Pair, trials: Array) -> tuple[_Pair, Array]:
+def _meeting(family: _Family, messages: Sequence[_Range], last: _Entering) -> _Meeting:
+    """Bound what is summed where the query is involved, whatever theta is chosen."""
+    scope = _joint_scope(family, [last.scope, *(message.scope for message in messages)])
+    bounds = [combined([Potential(last.scope, values)], scope) for values in (last.size, last.error)]
+    for message in messages:
+        most = combined([Potential(message.scope, message.most)], scope)
+        bounds = [values * most for values in bounds]
+    low, top = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
+    size, error = (greatest_sum(low, top, values) for values in bounds)
+    error = error + _drift(low, top, bounds[0] + bounds[1])
+    error += ROUNDING * low.shape[-1] * (size + error) + VANISHING
+    scale = float(np.ldexp(1.0, -np.frexp(size.max())[1]))
+    return _Meeting(family, tuple(messages), scope, scale * size, scale * error, scale)
+
+
+def _sum_pair(meeting: _Meeting, pair: _Pair, trials: Array) -> tuple[_Pair, Array]:
     """Sum a variable out where the query is involved; return the distributions chosen, too.
 
     A cell with a positive score wants the greatest values of the other messages, any other the least.
     """
-    scope = _joint_scope(family, [pair.scope, *(message.scope for message in messages)])
-    together, before = (ALL, BOTH, *scope), (ALL, BOTH, *pair.scope)
-    masses = combined([Potential(before, pair.masses)], together)
-    bounds = combined([Potential(before, pair.bounds)], together)
+    family, scope = meeting.family, meeting.scope
+    masses = combined([Potential((ALL, BOTH, *pair.scope), pair.masses)], (ALL, BOTH, *scope))
     trial = trials.reshape(-1, *[1] * len(scope))
     high = (1.0 - trial) * masses[0] >= trial * masses[1]
-    for message in messages:
+    for message in meeting.messages:
         least, most = (combined([Potential(message.scope, a)], scope) for a in (message.least, message.most))
-        masses, bounds = masses * np.where(high, most, least), bounds * most
+        masses = masses * np.where(high, most, least)
     low, top = (combined([Potential(family.scope, a)], scope) for a in (family.least, family.most))
     theta = filled(low, top, (1.0 - trial) * masses[0] - trial * masses[1])
-    total, error = greatest_sum(low, top, bounds)
-    error = error + _drift(low, top, bounds.sum(axis=0))
-    error += ROUNDING * theta.shape[-1] * (total + error) + VANISHING
-    greatest = total.reshape(len(total), -1).max(axis=1).reshape(-1, *[1] * (len(scope) - 1))
-    scale = np.ldexp(1.0, -np.frexp(greatest)[1])
-    masses = (theta * masses).sum(axis=-1)
-    return _Pair(scope[:-1], scale * masses, scale * np.stack([total, error])), theta
+    return _Pair(scope[:-1], meeting.scale * (theta * masses).sum(axis=-1)), theta

@@ -96,6 +96,9 @@ SURVEYING = 0.1
 NEARBY = 0.6
 """The share of the time for a search there."""
 
+WIDE = 0.4
+"""The same in a better order, where the first one that comes to mind is too wide to say anything."""
+
 ORDERING = 0.2
 """The share of the time left for bounds without vertices in a better order."""
 
@@ -377,7 +380,14 @@ def _by_search(
 ) -> Iterator[tuple[Extreme, Extreme]]:
     """Bound without vertices, then search over them and without."""
     telling.stage = "bounds without vertices"
-    first = _loose(credal, asked, budget)
+    chosen: dict[End, Choices] = {}
+    loose = _without_models(bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen))
+    yield loose
+    if not chosen and _is_vacuous(_near(loose)):
+        # It is too wide in the order that comes first: no model is sought before something is known.
+        loose = _ordered(credal, asked, _near(loose), budget.share(WIDE))
+        yield loose
+    first = _with_models(credal, asked, loose, chosen, budget)
     yield first
     ordered = _ordered(credal, asked, _near(first), budget.share(ORDERING))
     yield ordered
@@ -390,7 +400,10 @@ def _by_search(
     for seed in range(1, MOST_ORDERS):
         if budget.is_spent:
             break
-        yield _ordered(credal, asked, near, budget.share(ORDERING, least=LEAST_SECONDS), seed)
+        share = WIDE if _is_vacuous(near) else ORDERING
+        found = _ordered(credal, asked, near, budget.share(share, least=LEAST_SECONDS), seed)
+        yield found
+        near = max(near[0], _near(found)[0]), min(near[1], _near(found)[1])
 
 
 def _searches(
@@ -422,18 +435,26 @@ def _searches(
             near = max(near[0], lower), min(near[1], upper)
 
 
-def _loose(credal: CredalNetwork, asked: Question, budget: Budget) -> tuple[Extreme, Extreme]:
-    """Bound without vertices in the first order that comes to mind, and look for models close to the ends."""
-    chosen: dict[End, Choices] = {}
-    ends = bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen)
+def _without_models(ends: tuple[Endpoint, Endpoint]) -> tuple[Extreme, Extreme]:
+    lower, upper = (Extreme(proved, None) for proved in ends)
+    return lower, upper
+
+
+def _with_models(
+    credal: CredalNetwork,
+    asked: Question,
+    proved: tuple[Extreme, Extreme],
+    chosen: Mapping[End, Choices],
+    budget: Budget,
+) -> tuple[Extreme, Extreme]:
+    """Look for models close to the ends."""
     try:
         climber = Climber.of(credal, asked)
     except (OutOfTime, ProblemTooLarge):
-        lower, upper = (Extreme(proved, None) for proved in ends)
-        return lower, upper
+        return proved
     lower, upper = (
-        _climbed(climber.towards(end), proved, end, budget, chosen.get(end))
-        for end, proved in zip(End, ends, strict=True)
+        _climbed(climber.towards(end), one.endpoint, end, budget, chosen.get(end))
+        for end, one in zip(End, proved, strict=True)
     )
     return lower, upper
 
@@ -443,13 +464,16 @@ def _ordered(
 ) -> tuple[Extreme, Extreme]:
     """Bound without vertices in a better order."""
     order = better_order(_interior(credal, asked, near), seed=seed, budget=budget.share(0.5))
-    lower, upper = bounded(credal, asked, budget=budget, order=order)
-    return Extreme(lower, None), Extreme(upper, None)
+    return _without_models(bounded(credal, asked, budget=budget, order=order))
 
 
 def _near(*found: tuple[Extreme, Extreme]) -> tuple[float, float]:
     """Return the best bounds so far."""
     return max(lower.endpoint.bound for lower, _ in found), min(upper.endpoint.bound for _, upper in found)
+
+
+def _is_vacuous(near: tuple[float, float]) -> bool:
+    return near[0] <= 0.0 and near[1] >= 1.0
 
 
 def _closings(
