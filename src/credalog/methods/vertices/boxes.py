@@ -9,13 +9,15 @@ G is linear in each block, so where its slope in one value of a block is never s
 maximum of G gives the first all it may have, or the second no more than it must: intervals shrink, then
 slopes are narrower, and so on. What is left is bounded twice, by the relaxation in which contexts choose
 apart and by the mean value theorem: G at one model, plus what each block may still gain (proof 25). Where
-neither bound suffices, the block that may gain most and whose contexts differ most is split: one of its
+neither suffices, cells are compared (`differences`), then all is linear but for an error (`first_order`); and
+where no bound does, the block that may gain most and whose contexts differ most is split: one of its
 values is at an end of its interval, or it is the only one that is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
@@ -24,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from credalog.methods.vertices.ascent import Climber
+from credalog.methods.vertices.differences import Differences
 from credalog.methods.vertices.first_order import coefficients, greatest
 from credalog.methods.vertices.greedy import DRIFT
 from credalog.methods.vertices.interval_slopes import (
@@ -72,7 +75,7 @@ NEARLY = 0.25
 """Blocks move one after the other where so great a share of what they may gain would be little enough."""
 
 PROMISING = 0.05
-"""A bound to the first order is tried again at the next split where it was so small a share of the other;"""
+"""Closer bounds are tried again at the next split where one was so small a share of the first;"""
 
 WAITING = 8
 """where it was not, after so many splits."""
@@ -114,6 +117,15 @@ class Closing:
     def tables(self) -> Mapping[int, Array]:
         """Return the best model that was met."""
         return self._search.tables
+
+    def compare(self, budget: Budget) -> None:
+        """Prove what the differences of cells prove without any split."""
+        with suppress(OutOfTime):
+            self._search.begin(budget)
+            value = self._search.value
+            if value >= 0.0:
+                gap = CLOSE * allowed_gap(self._tolerance, value)
+                self.bound = self._search.whole().proved(value, self.bound, gap=gap, budget=budget)
 
     def run(self, budget: Budget, report: Callable[[float, int], None]) -> None:
         """Prove bounds closer and closer, while the time lasts.
@@ -157,7 +169,7 @@ class _Node(NamedTuple):
     high: Array
     rounds: int = 0
     waits: int = 0
-    """After how many splits a bound to the first order is worth its price."""
+    """After how many splits closer bounds are worth their price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +248,14 @@ class _Search:
         if self.value < 0.0:
             self.value = self._climber.posterior(self.tables, budget)
 
+    def whole(self) -> Differences:
+        """Return what cells differ by where nothing is split."""
+        return self._differences(self._places.boxes(self._root.low[None], self._root.high[None]))
+
+    def _differences(self, boxes: Boxes) -> Differences:
+        single = {x: (low[0], high[0]) for x, (low, high) in boxes.items()}
+        return Differences(self._layout, single, self._climber.event)
+
     def set_goal(self, gap: float) -> None:
         """Begin to prove a value so much above the best one that is met."""
         self.explored, self._gap = 0, gap
@@ -284,16 +304,18 @@ class _Search:
             node = _Node(low[i], high[i], parent.rounds + 1, parent.waits)
             if narrowed.change[i] >= LEAST_CHANGE and node.rounds < ROUNDS:
                 kept.append(node)
-            elif (waits := self._to_first_order(narrowed, passed, np.array([i]), parent.waits)) is not None:
+            elif (waits := self._closely(narrowed, passed, np.array([i]), trial, parent.waits)) is not None:
                 kept += self._halves(node._replace(waits=waits), splits[i])
         return kept
 
-    def _to_first_order(self, found: _Narrowed, passed: Upward, node: Nodes, waits: int) -> int | None:
-        """Bound a node to the first order (proof 34); return when to try that again, None if it is closed."""
-        if waits or not self._has_first_order:
-            return max(waits - 1, 0)
-        before = passed.at(node)
-        most = greatest(self._layout, at_nodes(found.boxes, node), before, self._budget)
+    def _closely(self, found: _Narrowed, passed: Upward, node: Nodes, trial: float, waits: int) -> int | None:
+        """Bound a node more closely (proofs 34, 36); return when to try that again, None if it is closed."""
+        if waits:
+            return waits - 1
+        boxes, before = at_nodes(found.boxes, node), passed.at(node)
+        most = self._differences(boxes).greatest(trial, self._budget)
+        if most > 0.0 and self._has_first_order:
+            most = min(most, greatest(self._layout, boxes, before, self._budget))
         if most <= 0.0:
             return None
         return 0 if most <= PROMISING * float(before.total(self._layout)[1][0]) else WAITING

@@ -108,6 +108,9 @@ LAYING_OUT = 0.06
 LAYOUT_CELLS = 1 << 16
 """A search without vertices bounds hundreds of nodes, and closer where tables may be large."""
 
+COMPARING = 0.4
+"""The share of the time left for what cells differ by."""
+
 TURNS = (0.3, 0.6, 0.6, 1.0)
 """The shares of the time left for the upper end, the lower one, and both once more."""
 
@@ -418,6 +421,12 @@ def _searches(
     """Search over vertices and without them for a while each, then longest where more was found."""
     layout = _layout(credal, asked, near, budget.share(LAYING_OUT))
     closings = _closings(credal, asked, layout, models, near, tolerance)
+    telling.stage = "differences of cells"
+    comparing = budget.share(COMPARING)
+    for end, share in zip((End.UPPER, End.LOWER), (0.5, 1.0), strict=True):
+        if end in closings:
+            closings[end].compare(comparing.share(share))
+    yield _closed(models, closings)
     without = [False, True, False, True]
     for turn, share in enumerate(SEARCHING):
         part = budget.share(share)
@@ -511,6 +520,11 @@ def _decided(
     for end, share in zip((End.UPPER, End.LOWER) * 2, TURNS, strict=True):
         if end in closings:
             closings[end].run(budget.share(share), partial(report, end))
+    return _closed(first, closings)
+
+
+def _closed(first: tuple[Extreme, Extreme], closings: Mapping[End, Closing]) -> tuple[Extreme, Extreme]:
+    """Return what searches without vertices have found so far."""
     lower, upper = (
         Extreme(_proved(end, closings[end].bound), None, closings[end].tables) if end in closings else known
         for end, known in zip(End, first, strict=True)
