@@ -406,3 +406,21 @@ def test_where_nothing_is_said_of_an_observation_it_is_certain_at_most() -> None
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0.25), (0.5, 0.5), (1.0, 0.75), (1.5, 0.75)])
 def test_a_share_of_a_range_is_one_of_its_width_and_ends_at_its_upper_end(share: float, expected: float):
     assert likelihood._within((Fraction(1, 4), Fraction(3, 4)), share) == expected
+
+
+def test_what_is_said_of_the_opposite_of_an_observation_is_turned_round() -> None:
+    """f and g are not observed to be true: P(!f | x) is 0.5 to 0.8 where P(f | x) is 0.2 to 0.5."""
+    ranges = [(F, "0.2", "0.5"), (~F, "0.4", "0.9"), (G, "0.1", "0.3"), (~G, "0.7", "0.8")]
+    stated = [
+        Sentence.of(claim, lower, upper, given=given)
+        for (claim, lower, upper), given in zip(ranges, (X, ~X, X, ~X), strict=True)
+    ]
+    folded = fold(pair(stated[:2], stated[2:]), Query(X, ~F & ~G))
+    assert folded is not None
+    found = {leaf.variable: dict(zip(("no", "yes"), leaf.likelihood, strict=True)) for leaf in folded.leaves}
+    tenths = {atom.variable: {"no": (low, high)} for atom, low, high in ((F, 4, 9), (G, 7, 8))}
+    tenths[F.variable]["yes"], tenths[G.variable]["yes"] = (5, 8), (7, 9)
+    assert found == {
+        v: {given: (Fraction(low, 10), Fraction(high, 10)) for given, (low, high) in of.items()}
+        for v, of in tenths.items()
+    }

@@ -317,3 +317,40 @@ def test_a_parent_that_is_known_is_no_contradiction() -> None:
     below, above, half = np.array([0.25, 0.75]), np.array([0.5, 1.0]), np.array([0.5])
     assert kernels.family_to_parent(below, above, half, half, 0, (0.0, 1.0)) == (0.0, 1.0, True)
     assert not kernels.family_to_parent(below, above, half, half, 0, (0.0, 0.1))[2]
+
+
+def test_of_two_excluded_intervals_below_a_parent_the_higher_one_ends_its_range() -> None:
+    """0.95 - 0.4 p > 0.94 where p < 1/40, and 0.95 + 0.05 p < 0.93 where p < -2/5."""
+    below, above = np.array([0.95, 0.55]), np.array([0.95, 1.0])
+    found = kernels.family_to_parent(below, above, np.array([0.1]), np.array([1.0]), 0, (0.93, 0.94))
+    assert found == (pytest.approx(1 / 40), 1.0, True)
+
+
+def test_a_parent_of_probability_zero_is_no_way_out() -> None:
+    """P(x) = 0.9 whatever its parent is."""
+    law = np.array([0.9, 0.9])
+    assert not kernels.family_to_parent(law, law, np.array([0.0]), np.array([1.0]), 0, (0.0, 0.5))[2]
+
+
+@pytest.mark.parametrize("is_upper", [False, True])
+def test_a_parent_that_hardly_bears_on_its_child_is_not_excluded_by_roundings(is_upper: bool) -> None:
+    """The slope is 1e-9, by which every rounding of P(x) is divided."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        table, chances = 0.3 + 1e-9 * rng.random(8) + 0.1 * np.repeat(rng.random(4), 2), rng.random(3)
+        truth = at(fractions(table), fractions(chances))
+        near = nextafter(float(truth), 1.0 if is_upper else 0.0)
+        edge = float(truth) if (Fraction(float(truth)) >= truth) == is_upper else near
+        lower, upper = chances.copy(), chances.copy()
+        lower[2], upper[2] = 0.0, 1.0
+        head = (0.0, edge) if is_upper else (edge, 1.0)
+        left, right, is_possible = kernels.family_to_parent(table, table, lower, upper, 2, head)
+        assert is_possible and left <= chances[2] <= right
+
+
+def test_rows_too_small_for_a_pivot_are_no_proof_of_emptiness() -> None:
+    """5 p - 4 (1 - p) <= 0, a hundred billion times smaller: p is at most 4/9."""
+    bound, is_possible = kernels.maximize(
+        1e-11 * np.array([[5.0, -4.0]]), 1, np.array([1.0, 0.0]), np.zeros(2)
+    )
+    assert is_possible and bound >= 4 / 9

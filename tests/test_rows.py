@@ -15,7 +15,8 @@ import pytest
 
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.encoding import Encoding, RatioKey
+from credalog.methods.cliques import encoding as encoding_module
+from credalog.methods.cliques.encoding import Encoding, RatioKey, _Rows
 from credalog.methods.cliques.slices import RUNGS, Rung
 from credalog.network.formulas import Is, Variable, conjunction, propositions
 from credalog.network.graph import Markov
@@ -479,3 +480,37 @@ def test_a_slice_leaves_out_what_is_declared_of_variables_it_does_not_show() -> 
         assert encoding.factorization.is_slice
         shown = {x for clique in encoding.factorization.cliques for x in clique.scope}
         assert len(shown) <= few.variables
+
+
+def test_two_observations_of_which_nothing_is_said_have_no_least_likelihood() -> None:
+    """P(b | !a) and P(c | !a) may be zero."""
+    said = [says(atom, Fraction(1, 2), 1, given=A) for atom in (B, C)]
+    network = Network((A.variable, B.variable, C.variable), (says(A, Fraction(1, 4), 1), *said))
+    asked = Query(A, B & C)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    assert len(encoding.evidence) == 2
+    assert encoding.least_likelihood({}) == 0.0
+
+
+def test_entries_of_one_column_add_up_to_one_entry() -> None:
+    rows = _Rows()
+    rows.add(np.array([0, 0, 1]), np.array([1.0, 2.0, 4.0]))
+    matrix = rows.matrix(2)
+    assert (matrix.indices.tolist(), matrix.data.tolist()) == ([0, 1], [3.0, 4.0])
+
+
+def test_the_error_of_column_bounds_counts_all_columns_and_thrice_all_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What each column is a sum of is another column; then it is multiplied, compared and divided."""
+    network = Network(
+        (A.variable, B.variable), (says(A, Fraction(1, 3), 1), says(B, 0, Fraction(1, 2), given=A))
+    )
+    encoding, objective = Engine(network).part(Query(B)).encode(Query(B), Reading.OUTER)
+    monkeypatch.setattr(encoding_module, "relative_error", lambda _: 0.0)
+    exact = encoding.with_column_bounds(objective).column_bounds
+    monkeypatch.setattr(encoding_module, "relative_error", float)
+    found = encoding.with_column_bounds(objective).column_bounds
+    assert exact is not None and found is not None
+    widths = [2 ** len(clique.scope) for clique in encoding.factorization.cliques]
+    assert found == pytest.approx(exact * (1 + sum(widths) + 3 * len(widths)))

@@ -222,3 +222,32 @@ def test_a_bridge_to_the_first_variable_says_nothing_of_a_factor_without_a_head(
     places = [f for f, factor in enumerate(graph.factors) if set(factor.scope) == {2, 3}]
     assert len(places) == 1 and graph.factors[places[0]].kind is Kind.TABLE
     assert len(marked(graph)[places[0]]) < 2
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("others", [(), ((0, 2),), ((1, 2),)])
+def test_one_bridge_to_their_child_makes_parents_with_many_ancestors_independent(
+    order: tuple[int, int], others: tuple[tuple[int, int], ...]
+) -> None:
+    """Both have more ancestors than are searched; a second child makes the edges of one parent no bridges."""
+    atoms = propositions("a b x")
+    network = Network(
+        tuple(atom.variable for atom in atoms),
+        (S(atoms[2], 0.2, 0.8, given=atoms[order[0]] & atoms[order[1]]),),
+    )
+    count = separation.MOST_ANCESTORS + 10
+    chains = [[3 + side * count + i for i in range(count)] for side in range(2)]
+    rows = [(chains[0][0],), (chains[1][0],), (0, 1), *((x + 1,) for chain in chains for x in chain)]
+    for chain in chains:
+        rows[chain[-1]] = ()
+    graph = factor_graph(network)
+    dependencies = Parents.of_rows([*rows, *others])
+    assert marked(mark_independent(graph, dependencies)) == [[0, 1]]
+
+
+def test_a_bridge_to_the_second_variable_says_nothing_of_a_factor_without_a_head() -> None:
+    """b leads to a, and a by a bridge to z."""
+    a, z, b = propositions("a z b")
+    network = Network(tuple(x.variable for x in (a, z, b)), (S(a | b, 0.1, 0.9, tau=False),))
+    found = marked(mark_independent(factor_graph(network), Parents.of_rows([(2,), (0,), ()])))
+    assert [len(together) for together in found] == [1]

@@ -789,6 +789,9 @@ def test_what_no_other_assignment_passes_is_rounded_up():
     assert claimed(THIRD, BEST) == ["no assignment but that of P(a) scores over 0.333333334 (alpha = 1)"]
     with pytest.raises(Refused, match="no other assignment"):
         claimed(THIRD, {**BEST, "score": "0.333333333"})
+    # Nothing is known of the lower end but that it is no more than the upper one, and the least bound counts.
+    assert claimed(THIRD, {**BEST, "alpha": "0"})
+    assert claimed(THIRD + "\nP(not a) <= 0.9", BEST)
 
 
 @pytest.mark.parametrize("alpha", ["2", "-1", "3/2"])
@@ -852,9 +855,19 @@ def test_laws_that_an_assignment_names_are_asked_of_one_state_given_others(query
         claimed("0.2 <= P(a) <= 0.8\n0 <= P(b) <= 1\n0 <= P(c) <= 1", line)
 
 
+@pytest.mark.parametrize(("left", "given"), [([[0, 1]], [[0, 0]]), ([[0, 1]], [[0, 1]])])
+def test_a_product_is_of_events_that_its_context_leaves_open(left, given):
+    """Of a, which is independent of all else, nothing is left open where it is settled."""
+    proof = Proof(
+        Meaning(parse(FREE).ground(), Markov.LOCAL), {"tables": [[[0, 1], []]], "rows": [], "nodes": []}
+    )
+    with pytest.raises(Refused, match="about other variables"):
+        proof.row(["product", ["lower", "upper"], left, given, [[1, 1]], [], given, 0], {})
+
+
 def test_a_sum_of_more_than_one_does_not_say_that_there_is_no_model():
     text = "P(a) >= 0.8\nP(b) >= 0.8"
-    rows = [["sentence", k, "lower", 0, []] for k in (0, 1)]
+    rows: list[Any] = [["sentence", k, "lower", 0, []] for k in (0, 1)]
     line = {**BOUND, "query": "P(a) + P(b)", "bound": "1.6", "tables": [[[0, 1], []]], "rows": rows}
     (said,) = claimed(text, {**line, "nodes": [leaf("1", "1")]})
     assert said == "every model has P(a) + P(b) >= 1.600000000"
