@@ -420,10 +420,3 @@ def test_the_literal_core_is_one_block(structure: Structure) -> None:
     found = factorize(structure, [], query=range(len(structure.parents)))
     assert found.blocks[0] == tuple(sorted(structure.core))
     assert all(len(block) == 1 for block in found.blocks[1:])
-
-
-def test_the_condition_of_a_variable_is_stated_once() -> None:
-    """a -> b -> c in one table: c is independent of a given b, and nothing else."""
-    found = factorize(structure_of([[], [0], [1]]), [], query=(0, 1, 2))
-    stated = [condition for clique in found.cliques for condition in clique.conditions]
-    assert stated == [Condition((2,), (0,), (1,))]

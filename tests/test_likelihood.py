@@ -424,3 +424,9 @@ def test_what_is_said_of_the_opposite_of_an_observation_is_turned_round() -> Non
         v: {given: (Fraction(low, 10), Fraction(high, 10)) for given, (low, high) in of.items()}
         for v, of in tenths.items()
     }
+
+
+def test_what_stands_in_its_own_condition_is_not_gathered() -> None:
+    """Both f and g are said to depend on f and x, but f is no parent of itself."""
+    stated = [Sentence.of(F, 1, 1, given=F & X)], [Sentence.of(G, "0.5", "0.5", given=F & X)]
+    assert fold(pair(*stated), Query(X, F & G)) is None

@@ -326,9 +326,10 @@ def test_of_two_excluded_intervals_below_a_parent_the_higher_one_ends_its_range(
     assert found == (pytest.approx(1 / 40), 1.0, True)
 
 
-def test_a_parent_of_probability_zero_is_no_way_out() -> None:
-    """P(x) = 0.9 whatever its parent is."""
-    law = np.array([0.9, 0.9])
+@pytest.mark.parametrize("chances", [[0.9, 0.9], [0.8, 0.9], [0.9, 0.8]])
+def test_a_parent_of_probability_zero_or_one_is_no_way_out(chances: list[float]) -> None:
+    """P(x) is at least 0.8 whatever its parent is."""
+    law = np.array(chances)
     assert not kernels.family_to_parent(law, law, np.array([0.0]), np.array([1.0]), 0, (0.0, 0.5))[2]
 
 
@@ -354,3 +355,12 @@ def test_rows_too_small_for_a_pivot_are_no_proof_of_emptiness() -> None:
         1e-11 * np.array([[5.0, -4.0]]), 1, np.array([1.0, 0.0]), np.zeros(2)
     )
     assert is_possible and bound >= 4 / 9
+
+
+@pytest.mark.parametrize("most_nodes", [2, 3, 5])
+def test_the_bound_of_many_small_boxes_is_that_of_the_best(most_nodes: int) -> None:
+    """P(a xor b) of independent a and b in [0.2, 0.8] is 0.8 * 0.8 + 0.2 * 0.2 at most; no gap ends it."""
+    t = kernels.table(np.array([2, 2]), np.array([True, True]), np.empty((0, 4)))
+    box, differ = np.array([[0.2, 0.2], [0.8, 0.8]]), np.array([0.0, 1.0, 1.0, 0.0])
+    bound, is_possible = kernels.greatest(t, box, differ, most_nodes, -1.0)
+    assert is_possible and Fraction(68, 100) <= Fraction(bound) <= Fraction(8, 10)

@@ -165,3 +165,10 @@ def test_a_component_whose_law_may_be_any_connects_what_leans_on_it() -> None:
     arrows = {u: numbers(), v: numbers(), x: numbers(u), y: numbers(v)}
     assert condition._excused(arrows, [numbers(u)])
     assert condition.left_open(arrows, [numbers(u)]) == [(numbers(x), numbers(y), numbers())]
+
+
+def test_nothing_is_left_open_of_ties_of_which_only_one_end_is_asked() -> None:
+    """Some product along the ties has the same law of it (proof 9), under the global condition too."""
+    anything = {x: frozenset(range(x)) for x in range(4)}
+    condition = MarkovCondition(parse(CHAIN.replace("0.1", "0").replace("0.9", "1")).ground(), Markov.GLOBAL)
+    assert condition.left_open(anything, [numbers(0)]) == []

@@ -514,3 +514,34 @@ def test_the_error_of_column_bounds_counts_all_columns_and_thrice_all_tables(
     assert exact is not None and found is not None
     widths = [2 ** len(clique.scope) for clique in encoding.factorization.cliques]
     assert found == pytest.approx(exact * (1 + sum(widths) + 3 * len(widths)))
+
+
+@pytest.mark.parametrize("state", [0, 1])
+def test_the_states_that_a_table_under_evidence_shows_are_those_with_what_is_observed(state: int) -> None:
+    """Of a and b the states are numbered 00, 01, 10, 11."""
+    network = Network(
+        (A.variable, B.variable), (says(A, Fraction(1, 4), 1), says(B, Fraction(1, 2), 1, given=A))
+    )
+    asked = Query(A, B if state else ~B)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    a, b = (encoding.problem.variables.index(x.variable) for x in (A, B))
+    clique = next(c for c in encoding.factorization.cliques if b in c.fixed and a in c.scope)
+    assert encoding.state_numbers((a, b), clique).tolist() == [state, 2 + state]
+
+
+def test_without_a_markov_condition_evidence_says_what_it_will() -> None:
+    """a may be b, or its opposite: P(a | b) is anything, whatever P(a) is."""
+    halves = [says(atom, Fraction(1, 2), Fraction(1, 2)) for atom in (A, B)]
+    network = Network((A.variable, B.variable), (*halves, says(A & B, 0, 1), says(A & ~B, 0, 1)))
+    found = Engine(network, markov=Markov.NONE).query(Query(A, B), Options(method="factorized"))
+    assert found.lower <= 0.0 and found.upper >= 1.0
+
+
+def test_the_least_likelihood_is_rounded_down() -> None:
+    """As a float, 1/10 is a little more than that."""
+    network = Network(
+        (A.variable, B.variable),
+        (says(A, Fraction(1, 4), 1), *(says(B, Fraction(1, 10), 1, given=given) for given in (A, ~A))),
+    )
+    encoding, _ = Engine(network).part(Query(A, B)).encode(Query(A, B), Reading.LITERAL)
+    assert 0 <= Fraction(1, 10) - Fraction(encoding.least_likelihood({})) < Fraction(1, 10**16)

@@ -224,25 +224,23 @@ def test_a_bridge_to_the_first_variable_says_nothing_of_a_factor_without_a_head(
     assert len(marked(graph)[places[0]]) < 2
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-@pytest.mark.parametrize("others", [(), ((0, 2),), ((1, 2),)])
+@pytest.mark.parametrize("names", ["abx", "xab"])
+@pytest.mark.parametrize("second", ["", "ax", "bx"])
 def test_one_bridge_to_their_child_makes_parents_with_many_ancestors_independent(
-    order: tuple[int, int], others: tuple[tuple[int, int], ...]
+    names: str, second: str
 ) -> None:
-    """Both have more ancestors than are searched; a second child makes the edges of one parent no bridges."""
-    atoms = propositions("a b x")
+    """Both have more ancestors than are searched; a second child leaves one of them without a bridge."""
+    a, b, x = (names.index(name) for name in "abx")
+    atoms = propositions(" ".join(names))
     network = Network(
-        tuple(atom.variable for atom in atoms),
-        (S(atoms[2], 0.2, 0.8, given=atoms[order[0]] & atoms[order[1]]),),
+        tuple(atom.variable for atom in atoms), (S(atoms[x], 0.2, 0.8, given=atoms[a] & atoms[b]),)
     )
     count = separation.MOST_ANCESTORS + 10
-    chains = [[3 + side * count + i for i in range(count)] for side in range(2)]
-    rows = [(chains[0][0],), (chains[1][0],), (0, 1), *((x + 1,) for chain in chains for x in chain)]
-    for chain in chains:
-        rows[chain[-1]] = ()
-    graph = factor_graph(network)
-    dependencies = Parents.of_rows([*rows, *others])
-    assert marked(mark_independent(graph, dependencies)) == [[0, 1]]
+    rows: list[tuple[int, ...]] = [()] * 3 + [(3 + i + 1,) for i in range(2 * count)]
+    rows[a], rows[b], rows[x] = (3,), (3 + count,), (a, b)
+    rows[3 + count - 1] = rows[3 + 2 * count - 1] = ()
+    dependencies = Parents.of_rows([*rows, tuple(names.index(name) for name in second)])
+    assert marked(mark_independent(factor_graph(network), dependencies)) == [sorted((a, b))]
 
 
 def test_a_bridge_to_the_second_variable_says_nothing_of_a_factor_without_a_head() -> None:
