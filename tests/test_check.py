@@ -57,6 +57,7 @@ def test_a_law_has_no_negative_entry_and_sums_of_one(
 def test_tables_are_compared_relative_to_each_probability_as_well() -> None:
     rare, near = np.array([1e-6, 1.0 - 1e-6]), np.array([2e-6, 1.0 - 2e-6])
     assert _distance(near, rare) == pytest.approx(1e-3)
+    assert _distance(np.array([0.0, 1.0]), rare) == pytest.approx(1e-3)
     assert _distance(EVEN, np.array([0.0, 1.0])) == 0.5
     assert _distance(EVEN, EVEN) == 0.0
 

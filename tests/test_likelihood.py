@@ -426,6 +426,25 @@ def test_what_is_said_of_the_opposite_of_an_observation_is_turned_round() -> Non
     }
 
 
+def test_all_that_is_said_of_a_likelihood_counts() -> None:
+    twice = [Sentence.of(G, "0.3", 1, given=X), Sentence.of(G, 0, "0.6", given=X)]
+    for said in (twice, twice[::-1]):
+        folded = fold(pair(certain(F), [*said, *certain(G)[1:]]), Query(X, F & G))
+        assert folded is not None
+        assert [leaf.likelihood[1] for leaf in folded.leaves] == [
+            (THIRD, THIRD),
+            (Fraction(3, 10), Fraction(3, 5)),
+        ]
+
+
+def test_an_end_without_a_model_has_none_on_another_scale() -> None:
+    folded = fold(pair(certain(F), certain(G)), Query(X, F & G))
+    assert folded is not None
+    (corner,) = folded.corners()
+    bare = Interval(*(Endpoint(bound, None, Warrant.CHECKED) for bound in (0.25, 0.5)))
+    assert corner.restored(bare) == bare
+
+
 def test_what_stands_in_its_own_condition_is_not_gathered() -> None:
     """Both f and g are said to depend on f and x, but f is no parent of itself."""
     stated = [Sentence.of(F, 1, 1, given=F & X)], [Sentence.of(G, "0.5", "0.5", given=F & X)]

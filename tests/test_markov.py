@@ -492,3 +492,5 @@ def test_the_graph_of_columns_is_that_of_sentences(more: str) -> None:
     columns, plain = (dependency_graph(ground(theory, columns_from=n)) for n in (0, 10**9))
     names = {v: i for i, v in enumerate(plain.variables)}
     assert {v: {*columns.parents(v)} for v in columns.variables} == {v: {*plain.parents(v)} for v in names}
+    assert {*columns.formulas} == {*plain.formulas}
+    assert len(columns.edges) == len(plain.edges)

@@ -165,6 +165,8 @@ def test_a_component_whose_law_may_be_any_connects_what_leans_on_it() -> None:
     arrows = {u: numbers(), v: numbers(), x: numbers(u), y: numbers(v)}
     assert condition._excused(arrows, [numbers(u)])
     assert condition.left_open(arrows, [numbers(u)]) == [(numbers(x), numbers(y), numbers())]
+    # What follows the component by its table has other numbers under that law: nobody can tell.
+    assert condition.left_open(arrows, [numbers(u)], spared=numbers(x)) is None
 
 
 def test_nothing_is_left_open_of_ties_of_which_only_one_end_is_asked() -> None:
