@@ -445,7 +445,13 @@ def test_an_end_without_a_model_has_none_on_another_scale() -> None:
     assert corner.restored(bare) == bare
 
 
-def test_what_stands_in_its_own_condition_is_not_gathered() -> None:
-    """Both f and g are said to depend on f and x, but f is no parent of itself."""
-    stated = [Sentence.of(F, 1, 1, given=F & X)], [Sentence.of(G, "0.5", "0.5", given=F & X)]
-    assert fold(pair(*stated), Query(X, F & G)) is None
+def test_no_corner_makes_all_that_was_observed_of_one_family_impossible() -> None:
+    """P(h | y) and P(h | !y) are each 0 or 0.5, but not both 0."""
+    y, h, i = propositions("y h i")
+    more = [Sentence.of(h, 0, "0.5", given=given) for given in (y, ~y)]
+    more += [Sentence.of(i, THIRD, THIRD, given=given) for given in (y, ~y)]
+    network = network_of(*pair(certain(F), certain(G)).sentences, Sentence.of(y, "0.2", "0.4"), *more)
+    folded = fold(network, Query(X & y, F & G & h & i))
+    assert folded is not None
+    found = [[*corner.values.values()] for corner in folded.corners()]
+    assert len(found) == 3 and all(map(any, (values for corner in found for values in corner)))

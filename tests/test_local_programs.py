@@ -364,3 +364,13 @@ def test_the_bound_of_many_small_boxes_is_that_of_the_best(most_nodes: int) -> N
     box, differ = np.array([[0.2, 0.2], [0.8, 0.8]]), np.array([0.0, 1.0, 1.0, 0.0])
     bound, is_possible = kernels.greatest(t, box, differ, most_nodes, -1.0)
     assert is_possible and Fraction(68, 100) <= Fraction(bound) <= Fraction(8, 10)
+
+
+def test_what_is_bounded_counts_in_the_error_of_its_bound_whatever_its_sign() -> None:
+    """c - y g is nothing but the rounding of y g, where c is minus that."""
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        y, g = 0.1 + rng.random(2)
+        c = -(y * g)
+        bound = kernels.dual_bound(np.array([[-g]]), 1, np.array([c]), np.array([y]))
+        assert Fraction(bound) >= Fraction(c) + Fraction(y) * Fraction(g)
