@@ -545,3 +545,14 @@ def test_the_least_likelihood_is_rounded_down() -> None:
     )
     encoding, _ = Engine(network).part(Query(A, B)).encode(Query(A, B), Reading.LITERAL)
     assert 0 <= Fraction(1, 10) - Fraction(encoding.least_likelihood({})) < Fraction(1, 10**16)
+
+
+def test_tables_of_a_slice_share_no_law_of_which_they_do_not_show_the_parents() -> None:
+    """a leans on b, and is tied to nothing: of its two tables one shows d instead. All are fair coins."""
+    pairs = [says(one | other, 0.1, 0.9, tau=False) for one, other in ((B, C), (C, D), (D, A))]
+    network = Network(tuple(x.variable for x in (A, B, C, D)), (says(A, 0.2, 0.8, given=B), *pairs))
+    encoding, _ = Engine(network).part(Query(C)).encode_slice(Query(C), Rung(4, 4), Budget.of())
+    a, b = (encoding.problem.variables.index(x.variable) for x in (A, B))
+    shown = [b in clique.scope for clique in encoding.factorization.cliques if clique.block == (a,)]
+    assert sorted(shown) == [False, True]
+    assert worst_miss(encoding, seen_in_cliques(encoding, network, np.full((2,) * 4, 1 / 16))) <= 1e-12
