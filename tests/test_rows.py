@@ -556,3 +556,17 @@ def test_tables_of_a_slice_share_no_law_of_which_they_do_not_show_the_parents() 
     shown = [b in clique.scope for clique in encoding.factorization.cliques if clique.block == (a,)]
     assert sorted(shown) == [False, True]
     assert worst_miss(encoding, seen_in_cliques(encoding, network, np.full((2,) * 4, 1 / 16))) <= 1e-12
+
+
+def test_what_is_said_of_several_values_is_said_in_every_context() -> None:
+    """P(c is 1 or 2 | a) = 1/2, but 9/10 with b and 1/10 without it."""
+    c = Variable("c", ("1", "2", "3", "4"))
+    either = Is(c, "1") | Is(c, "2")
+    stated = [says(either, 0.4, 0.6, given=given) for given in (A, ~A)]
+    network = Network((A.variable, B.variable, c), (says(A, 0.2, 0.8), says(B, 0.2, 0.8), *stated))
+    asked = Query(A & B & Is(c, "1"))
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    with_b, without = np.array([0.9, 0.9, 0.1, 0.1]) / 8, np.array([0.1, 0.1, 0.9, 0.9]) / 8
+    joint = np.array([[without, with_b], [without, with_b]])
+    missed = encoding.program.inequalities @ seen_in_cliques(encoding, network, joint)
+    assert missed.min() < -0.01
