@@ -7,12 +7,14 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from credalog import parse
 from credalog.network.formulas import Is, Variable, propositions
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.check import (
+    _Components,
     _distance,
     _distance_from_laws,
     _fitted,
@@ -55,6 +57,7 @@ def test_a_law_has_no_negative_entry_and_sums_of_one(
 def test_tables_are_compared_relative_to_each_probability_as_well() -> None:
     rare, near = np.array([1e-6, 1.0 - 1e-6]), np.array([2e-6, 1.0 - 2e-6])
     assert _distance(near, rare) == pytest.approx(1e-3)
+    assert _distance(np.array([0.0, 1.0]), rare) == pytest.approx(1e-3)
     assert _distance(EVEN, np.array([0.0, 1.0])) == 0.5
     assert _distance(EVEN, EVEN) == 0.0
 
@@ -163,3 +166,37 @@ def test_many_tables_are_not_summed_up_after_the_end_of_time() -> None:
     assert table.tolist() == [0.5, 0.5] and model.probability(Is(w)) == 0.5
     with pytest.raises(OutOfTime):
         model.marginals([(w,)], Budget.of(0.0))
+
+
+TWO_TIED = "0 <= P(a xor b) <= 1\n0 <= P(y) <= 1"
+
+
+def tied_pair(*of_y: str) -> tuple[Distribution, Network]:
+    """Return coins a, b and y, of which y leans on others in tables that say nothing."""
+    network = parse(TWO_TIED).ground()
+    of = {v.name: v for v in network.variables}
+    names = ((), "a"), ("a", "b"), (of_y, "y")
+    factors = [
+        Factor((of[x],), tuple(of[p] for p in parents), np.full((2,) * (len(parents) + 1), 0.5))
+        for parents, x in names
+    ]
+    return Distribution(tuple(factors)), network
+
+
+@pytest.mark.parametrize(("of_y", "excused"), [((), 2), (("a",), 0)])
+def test_ties_are_excused_only_where_every_factor_leans_on_its_own(
+    of_y: tuple[str, ...], excused: int
+) -> None:
+    distribution, network = tied_pair(*of_y)
+    found = _Components(distribution, network, dependency_graph(network), ())
+    assert len(found.excused) == excused
+
+
+def test_a_parent_that_leans_on_ties_breaks_what_their_factors_say() -> None:
+    """b and p are no neighbours, but p copies b: given a they are not independent."""
+    network = parse("0 <= P(a xor b) <= 1\n0 <= P(a | p) <= 1").ground()
+    of = {v.name: v for v in network.variables}
+    half = np.full((2, 2), 0.5)
+    factors = [Factor((of["a"],), (), half[0]), Factor((of["b"],), (of["a"],), half)]
+    copied = Distribution((*factors, Factor((of["p"],), (of["b"],), np.eye(2))))
+    assert max(_Components(copied, network, dependency_graph(network), ()).violations()) > 0.1

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from credalog.methods.cliques.factorization import Clique, Factorization, factorize, in_one_clique
+from credalog.methods.cliques.factorization import (
+    Agreement,
+    Cheapest,
+    Clique,
+    Demand,
+    Demands,
+    Factorization,
+    Separator,
+    factorize,
+    in_one_clique,
+)
 from credalog.network.graph import strong_components
 from credalog.network.structure import Condition, Indices, Reading, Structure
 
@@ -119,3 +129,42 @@ def test_three_that_are_apart_given_one_have_a_condition_each() -> None:
 def test_without_cycles_each_variable_is_a_block(reading: Reading) -> None:
     found = factorize(structure_of((), (0,)), [(1,)], query=(1,), reading=reading)
     assert found.blocks == ((0,), (1,))
+
+
+def test_tables_of_one_variable_that_are_too_large_to_be_merged_agree_on_what_both_show() -> None:
+    """13 is the child of 12, the child of all others: it is asked for with six of them, and with six more."""
+    structure = structure_of(*((),) * 12, tuple(range(12)), (12,))
+    found = factorize(structure, [(*range(6), 13), (*range(6, 12), 13)], query=(13,))
+    first, second = (n for n, clique in enumerate(found.cliques) if clique.block == (13,))
+    assert Separator(first, second, (12, 13), Agreement.EQUAL) in found.separators
+
+
+def test_what_costs_least_is_taken_once() -> None:
+    cheapest = Cheapest(range(3), lambda n: (n, 0))
+    cheapest.changed([0, 1])
+    assert [cheapest.take() for _ in range(3)] == [0, 1, 2]
+    assert not cheapest
+
+
+def test_a_larger_table_under_the_same_evidence_takes_the_place_of_smaller_ones() -> None:
+    demands, all_of_them = Demands(), Demand(frozenset((0, 1, 2)))
+    for scope in ((0, 1), (1, 2)):
+        demands.add(Demand(frozenset(scope)))
+    demands.add(all_of_them)
+    assert demands.of(range(3)) == [all_of_them]
+
+
+def test_the_condition_of_a_variable_is_stated_once() -> None:
+    """0 -> 1 -> 2 in one table: 2 is independent of 0 given 1, and nothing else."""
+    found = factorize(structure_of((), (0,), (1,)), [], query=(0, 1, 2))
+    assert [c for clique in found.cliques for c in clique.conditions] == [Condition((2,), (0,), (1,))]
+
+
+def test_the_global_condition_of_a_chain_of_ties_says_more_than_the_local_ones() -> None:
+    """Of 0 - 1 - 2 - 3: without its end, the next one is independent of the other end given one neighbour."""
+    path = structure_of((1,), (0, 2), (1, 3), (2,))
+    (clique, _) = in_one_clique(path, query=(0,), reading=Reading.GLOBAL).cliques
+    shorter = {Condition((1,), (3,), (2,)), Condition((2,), (0,), (1,))}
+    assert not shorter.isdisjoint(clique.conditions)
+    local = {Condition((0,), (2, 3), (1,)), Condition((1,), (3,), (0, 2)), Condition((2,), (0,), (1, 3))}
+    assert local <= {*clique.conditions}

@@ -318,10 +318,9 @@ def test_without_a_markov_condition_no_table_states_one() -> None:
         assert found.lower <= 0.0 and found.upper >= 0.5
 
 
-@pytest.mark.parametrize("numerator", [65, 127, 257, 500, 812])
-def test_an_observation_divides_the_mass_by_its_least_likelihood(numerator: int) -> None:
+@pytest.mark.parametrize("least", [*(Fraction(n, 997) for n in (65, 127, 257, 500, 812)), Fraction(3, 4)])
+def test_an_observation_divides_the_mass_by_its_least_likelihood(least: Fraction) -> None:
     """Without that bound on the mass no bound on the posterior is provable; a hair less, and it is false."""
-    least = Fraction(numerator, 997)
     a, b, e = propositions("a b e")
     sentences = (
         says(a, Fraction(1, 5), Fraction(2, 5)),
@@ -351,3 +350,17 @@ def test_a_probability_without_a_condition_is_read_off_the_table_of_the_query(se
     both = model.probability(conjunction((case.query.claim, observed)))
     assert objective.numerator @ tables == pytest.approx(both)
     assert objective.denominator @ tables == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("reading", [Reading.LITERAL, Reading.FREE])
+def test_only_the_law_of_a_variable_given_its_parents_sits_at_an_end(reading: Reading) -> None:
+    """On a -> b -> c, P(a | b) lies between ends where all laws are at theirs; without arrows none is."""
+    chain = [says(A, 0.2, 0.4), says(B, 0.1, 0.3, given=A), says(B, 0.4, 0.5, given=~A)]
+    more = [says(C, 0.5, 0.6, given=B), says(C, 0.2, 0.3, given=~B)]
+    network = Network(tuple(x.variable for x in (A, B, C)), (*chain, *more))
+    encoding, _ = Engine(network).part(Query(A & B & C)).encode(Query(A & B & C), reading)
+    at_ends = encoding.program.ratios.at_vertex.tolist()
+    parents = encoding.problem.structure.parents
+    assert any(at_ends) == (reading is Reading.LITERAL)
+    for key, is_at_end in zip(encoding.keys, at_ends, strict=True):
+        assert not is_at_end or key.given == parents[key.left[0]]

@@ -533,3 +533,18 @@ def test_every_term_of_a_reduced_cost_counts_in_its_error() -> None:
         parts = program.inequalities, program.equalities, program.ratios.numerator, program.ratios.denominator
         terms = sum(np.count_nonzero(part.toarray(), axis=0) for part in parts)
         assert (Checker(program)._terms >= 2 * terms + 4).all()
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0])
+def test_a_priced_bound_is_rounded_down_where_the_shift_cancels_it(size: float) -> None:
+    random = Random(7)
+    for _ in range(1000):
+        worth, error, mass = (
+            size * random.uniform(0.5, 1.0),
+            random.uniform(0.0, 0.1),
+            random.uniform(1.0, 2.0),
+        )
+        least = -Fraction(worth) - Fraction(error)
+        product = min(least, least * Fraction(mass))
+        shift = float(-product)
+        assert Fraction(priced_bound(shift, worth, error=error, mass=mass)) <= Fraction(shift) + product

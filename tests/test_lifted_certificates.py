@@ -282,6 +282,7 @@ def few_claim(text: str, few: Any, law: Any, markov: str = "local") -> list[str]
     lcn = credalog.parse(text)
     network = ground(fewer(lcn.theory, FEW))
     factors = [law(x, v.name, [w.name for w in network.variables]) for x, v in enumerate(network.variables)]
+    factors.sort(key=lambda factor: len(factor[1]))
     line = {"claim": "model", "query": "P(A(p0))", "value": "1/2", "within": "0", "residual": "0"}
     begun = {**head(text, "A(p0)"), "markov": markov}
     return checked(text, [begun, {**line, "few": few, "factors": factors}])
@@ -322,6 +323,16 @@ def leaning(x: int, name: str, names: list[str]) -> list[Any]:
     return [[x], [names.index("A(p1)")] if is_next else [], 2, [1, 1] * (2 if is_next else 1)]
 
 
+def held(x: int, name: str, names: list[str]) -> list[Any]:
+    is_next = name in ("R(p1,p2)", "R(p2,p1)")
+    return [[x], [names.index("A(p0)")] if is_next else [], 2, [1, 1] * (2 if is_next else 1)]
+
+
+def holding(x: int, name: str, names: list[str]) -> list[Any]:
+    is_next = name == "A(p0)"
+    return [[x], [names.index("A(p1)")] if is_next else [], 2, [1, 1] * (2 if is_next else 1)]
+
+
 def missed(x: int, name: str, names: list[str]) -> list[Any]:
     return [[x], [], 10, [1, 9] if name.startswith("R") else [5, 5]]
 
@@ -332,6 +343,24 @@ def missed(x: int, name: str, names: list[str]) -> list[Any]:
 def test_what_stands_for_others_is_a_coin_like_all(law, why):
     with pytest.raises(Refused, match=why):
         few_claim(TWO, FEW, law)
+
+
+@pytest.mark.parametrize("law", [held, holding])
+def test_under_no_condition_too_what_stands_for_others_has_no_arrow_to_it_or_from_it(law):
+    assert few_claim(TWO, FEW, coin, markov="none")
+    with pytest.raises(Refused, match="coin like others"):
+        few_claim(TWO, FEW, law, markov="none")
+
+
+def test_independences_hold_by_the_arrows_and_not_by_the_numbers_alone():
+    def drawn(x: int, name: str, names: list[str]) -> list[Any]:
+        is_next = name == "Storm"
+        return [[x], [names.index("A(p0)")] if is_next else [], 2, [1, 1] * (2 if is_next else 1)]
+
+    text = TWO + "predicate Storm\nP(Storm) >= 0.1\n"
+    assert few_claim(text, FEW, coin)
+    with pytest.raises(Refused, match="by the arrows"):
+        few_claim(text, FEW, drawn)
 
 
 @pytest.mark.parametrize(

@@ -406,3 +406,52 @@ def test_where_nothing_is_said_of_an_observation_it_is_certain_at_most() -> None
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0.25), (0.5, 0.5), (1.0, 0.75), (1.5, 0.75)])
 def test_a_share_of_a_range_is_one_of_its_width_and_ends_at_its_upper_end(share: float, expected: float):
     assert likelihood._within((Fraction(1, 4), Fraction(3, 4)), share) == expected
+
+
+def test_what_is_said_of_the_opposite_of_an_observation_is_turned_round() -> None:
+    """f and g are not observed to be true: P(!f | x) is 0.5 to 0.8 where P(f | x) is 0.2 to 0.5."""
+    ranges = [(F, "0.2", "0.5"), (~F, "0.4", "0.9"), (G, "0.1", "0.3"), (~G, "0.7", "0.8")]
+    stated = [
+        Sentence.of(claim, lower, upper, given=given)
+        for (claim, lower, upper), given in zip(ranges, (X, ~X, X, ~X), strict=True)
+    ]
+    folded = fold(pair(stated[:2], stated[2:]), Query(X, ~F & ~G))
+    assert folded is not None
+    found = {leaf.variable: dict(zip(("no", "yes"), leaf.likelihood, strict=True)) for leaf in folded.leaves}
+    tenths = {atom.variable: {"no": (low, high)} for atom, low, high in ((F, 4, 9), (G, 7, 8))}
+    tenths[F.variable]["yes"], tenths[G.variable]["yes"] = (5, 8), (7, 9)
+    assert found == {
+        v: {given: (Fraction(low, 10), Fraction(high, 10)) for given, (low, high) in of.items()}
+        for v, of in tenths.items()
+    }
+
+
+def test_all_that_is_said_of_a_likelihood_counts() -> None:
+    twice = [Sentence.of(G, "0.3", 1, given=X), Sentence.of(G, 0, "0.6", given=X)]
+    for said in (twice, twice[::-1]):
+        folded = fold(pair(certain(F), [*said, *certain(G)[1:]]), Query(X, F & G))
+        assert folded is not None
+        assert [leaf.likelihood[1] for leaf in folded.leaves] == [
+            (THIRD, THIRD),
+            (Fraction(3, 10), Fraction(3, 5)),
+        ]
+
+
+def test_an_end_without_a_model_has_none_on_another_scale() -> None:
+    folded = fold(pair(certain(F), certain(G)), Query(X, F & G))
+    assert folded is not None
+    (corner,) = folded.corners()
+    bare = Interval(*(Endpoint(bound, None, Warrant.CHECKED) for bound in (0.25, 0.5)))
+    assert corner.restored(bare) == bare
+
+
+def test_no_corner_makes_all_that_was_observed_of_one_family_impossible() -> None:
+    """P(h | y) and P(h | !y) are each 0 or 0.5, but not both 0."""
+    y, h, i = propositions("y h i")
+    more = [Sentence.of(h, 0, "0.5", given=given) for given in (y, ~y)]
+    more += [Sentence.of(i, THIRD, THIRD, given=given) for given in (y, ~y)]
+    network = network_of(*pair(certain(F), certain(G)).sentences, Sentence.of(y, "0.2", "0.4"), *more)
+    folded = fold(network, Query(X & y, F & G & h & i))
+    assert folded is not None
+    found = [[*corner.values.values()] for corner in folded.corners()]
+    assert len(found) == 3 and all(map(any, (values for corner in found for values in corner)))

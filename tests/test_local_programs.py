@@ -317,3 +317,60 @@ def test_a_parent_that_is_known_is_no_contradiction() -> None:
     below, above, half = np.array([0.25, 0.75]), np.array([0.5, 1.0]), np.array([0.5])
     assert kernels.family_to_parent(below, above, half, half, 0, (0.0, 1.0)) == (0.0, 1.0, True)
     assert not kernels.family_to_parent(below, above, half, half, 0, (0.0, 0.1))[2]
+
+
+def test_of_two_excluded_intervals_below_a_parent_the_higher_one_ends_its_range() -> None:
+    """0.95 - 0.4 p > 0.94 where p < 1/40, and 0.95 + 0.05 p < 0.93 where p < -2/5."""
+    below, above = np.array([0.95, 0.55]), np.array([0.95, 1.0])
+    found = kernels.family_to_parent(below, above, np.array([0.1]), np.array([1.0]), 0, (0.93, 0.94))
+    assert found == (pytest.approx(1 / 40), 1.0, True)
+
+
+@pytest.mark.parametrize("chances", [[0.9, 0.9], [0.8, 0.9], [0.9, 0.8]])
+def test_a_parent_of_probability_zero_or_one_is_no_way_out(chances: list[float]) -> None:
+    """P(x) is at least 0.8 whatever its parent is."""
+    law = np.array(chances)
+    assert not kernels.family_to_parent(law, law, np.array([0.0]), np.array([1.0]), 0, (0.0, 0.5))[2]
+
+
+@pytest.mark.parametrize("is_upper", [False, True])
+def test_a_parent_that_hardly_bears_on_its_child_is_not_excluded_by_roundings(is_upper: bool) -> None:
+    """The slope is 1e-9, by which every rounding of P(x) is divided."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        table, chances = 0.3 + 1e-9 * rng.random(8) + 0.1 * np.repeat(rng.random(4), 2), rng.random(3)
+        truth = at(fractions(table), fractions(chances))
+        near = nextafter(float(truth), 1.0 if is_upper else 0.0)
+        edge = float(truth) if (Fraction(float(truth)) >= truth) == is_upper else near
+        lower, upper = chances.copy(), chances.copy()
+        lower[2], upper[2] = 0.0, 1.0
+        head = (0.0, edge) if is_upper else (edge, 1.0)
+        left, right, is_possible = kernels.family_to_parent(table, table, lower, upper, 2, head)
+        assert is_possible and left <= chances[2] <= right
+
+
+def test_rows_too_small_for_a_pivot_are_no_proof_of_emptiness() -> None:
+    """5 p - 4 (1 - p) <= 0, a hundred billion times smaller: p is at most 4/9."""
+    bound, is_possible = kernels.maximize(
+        1e-11 * np.array([[5.0, -4.0]]), 1, np.array([1.0, 0.0]), np.zeros(2)
+    )
+    assert is_possible and bound >= 4 / 9
+
+
+@pytest.mark.parametrize("most_nodes", [2, 3, 5])
+def test_the_bound_of_many_small_boxes_is_that_of_the_best(most_nodes: int) -> None:
+    """P(a xor b) of independent a and b in [0.2, 0.8] is 0.8 * 0.8 + 0.2 * 0.2 at most; no gap ends it."""
+    t = kernels.table(np.array([2, 2]), np.array([True, True]), np.empty((0, 4)))
+    box, differ = np.array([[0.2, 0.2], [0.8, 0.8]]), np.array([0.0, 1.0, 1.0, 0.0])
+    bound, is_possible = kernels.greatest(t, box, differ, most_nodes, -1.0)
+    assert is_possible and Fraction(68, 100) <= Fraction(bound) <= Fraction(8, 10)
+
+
+def test_what_is_bounded_counts_in_the_error_of_its_bound_whatever_its_sign() -> None:
+    """c - y g is nothing but the rounding of y g, where c is minus that."""
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        y, g = 0.1 + rng.random(2)
+        c = -(y * g)
+        bound = kernels.dual_bound(np.array([[-g]]), 1, np.array([c]), np.array([y]))
+        assert Fraction(bound) >= Fraction(c) + Fraction(y) * Fraction(g)

@@ -3,12 +3,15 @@
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import networkx as nx
 import pytest
 
+from credalog import parse
+from credalog.grounding.network import ground
 from credalog.network.formulas import (
     FALSE,
     TRUE,
@@ -468,3 +471,26 @@ def test_a_sequence_that_is_made_when_someone_looks_is_made_once():
     assert (len(deferred), deferred[1], deferred[:1]) == (2, "y", ("x",))
     assert deferred == ("x", "y") and deferred == _Deferred(make) and deferred != ("x",)
     assert hash(deferred) == hash(("x", "y")) and made == ["made", "made"]
+
+
+def test_what_draws_nothing_leaves_no_arrow() -> None:
+    a, b = propositions("a b")
+    both = Sentence.of(a & b, "0.1", "0.9")
+    silent = replace(both, draws=False)
+    for sentence, tied in ((both, [(1,), (0,)]), (silent, [(), ()])):
+        graph = dependency_graph(Network((a.variable, b.variable), (sentence,)))
+        assert [*graph.parent_indices] == tied
+
+
+@pytest.mark.parametrize(
+    "more", ["", "P(B(x) | A(x)) >= P(B(x) | !A(x))", "0.1 <= P(A(x)) + P(B(x))", "0.1 <= P(B(x) xor A(x))"]
+)
+def test_the_graph_of_columns_is_that_of_sentences(more: str) -> None:
+    """Also where something is said across conditions, or of a sum, which columns do not hold."""
+    text = "domain P = {p1, p2}\npredicate A(P), B(P)\nforall x in P: P(A(x)) <= 0.9\n"
+    theory = parse(text + (f"forall x in P: {more}\n" if more else "")).theory
+    columns, plain = (dependency_graph(ground(theory, columns_from=n)) for n in (0, 10**9))
+    names = {v: i for i, v in enumerate(plain.variables)}
+    assert {v: {*columns.parents(v)} for v in columns.variables} == {v: {*plain.parents(v)} for v in names}
+    assert {*columns.formulas} == {*plain.formulas}
+    assert len(columns.edges) == len(plain.edges)

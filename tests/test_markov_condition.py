@@ -153,3 +153,24 @@ def test_what_is_given_may_lie_on_a_cycle_with_all_that_leads_to_it() -> None:
 def test_anything_is_independent_of_nothing(markov: Markov) -> None:
     condition = MarkovCondition(parse("0.3 <= P(b | a) <= 0.4\n0.1 <= P(a) <= 0.2").ground(), markov)
     assert condition.independent(numbers(0), numbers(), numbers(1))
+
+
+def test_a_component_whose_law_may_be_any_connects_what_leans_on_it() -> None:
+    """u and v are tied; x leans on u, y on v: that tables have no arrow between u and v proves nothing."""
+    text = "0.1 <= P(u xor v) <= 0.9\n0.1 <= P(x | u) <= 0.9\n0.1 <= P(y | v) <= 0.9\nindependent x, y"
+    network = parse(text).ground()
+    condition = MarkovCondition(network, Markov.LOCAL)
+    number = {v.name: condition.number[v] for v in network.variables}
+    u, v, x, y = (number[name] for name in "uvxy")
+    arrows = {u: numbers(), v: numbers(), x: numbers(u), y: numbers(v)}
+    assert condition._excused(arrows, [numbers(u)])
+    assert condition.left_open(arrows, [numbers(u)]) == [(numbers(x), numbers(y), numbers())]
+    # What follows the component by its table has other numbers under that law: nobody can tell.
+    assert condition.left_open(arrows, [numbers(u)], spared=numbers(x)) is None
+
+
+def test_nothing_is_left_open_of_ties_of_which_only_one_end_is_asked() -> None:
+    """Some product along the ties has the same law of it (proof 9), under the global condition too."""
+    anything = {x: frozenset(range(x)) for x in range(4)}
+    condition = MarkovCondition(parse(CHAIN.replace("0.1", "0").replace("0.9", "1")).ground(), Markov.GLOBAL)
+    assert condition.left_open(anything, [numbers(0)]) == []

@@ -15,7 +15,8 @@ import pytest
 
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.encoding import Encoding, RatioKey
+from credalog.methods.cliques import encoding as encoding_module
+from credalog.methods.cliques.encoding import Encoding, RatioKey, _Rows
 from credalog.methods.cliques.slices import RUNGS, Rung
 from credalog.network.formulas import Is, Variable, conjunction, propositions
 from credalog.network.graph import Markov
@@ -479,3 +480,93 @@ def test_a_slice_leaves_out_what_is_declared_of_variables_it_does_not_show() -> 
         assert encoding.factorization.is_slice
         shown = {x for clique in encoding.factorization.cliques for x in clique.scope}
         assert len(shown) <= few.variables
+
+
+def test_two_observations_of_which_nothing_is_said_have_no_least_likelihood() -> None:
+    """P(b | !a) and P(c | !a) may be zero."""
+    said = [says(atom, Fraction(1, 2), 1, given=A) for atom in (B, C)]
+    network = Network((A.variable, B.variable, C.variable), (says(A, Fraction(1, 4), 1), *said))
+    asked = Query(A, B & C)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    assert len(encoding.evidence) == 2
+    assert encoding.least_likelihood({}) == 0.0
+
+
+def test_entries_of_one_column_add_up_to_one_entry() -> None:
+    rows = _Rows()
+    rows.add(np.array([0, 0, 1]), np.array([1.0, 2.0, 4.0]))
+    matrix = rows.matrix(2)
+    assert (matrix.indices.tolist(), matrix.data.tolist()) == ([0, 1], [3.0, 4.0])
+
+
+def test_the_error_of_column_bounds_counts_all_columns_and_thrice_all_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What each column is a sum of is another column; then it is multiplied, compared and divided."""
+    network = Network(
+        (A.variable, B.variable), (says(A, Fraction(1, 3), 1), says(B, 0, Fraction(1, 2), given=A))
+    )
+    encoding, objective = Engine(network).part(Query(B)).encode(Query(B), Reading.OUTER)
+    monkeypatch.setattr(encoding_module, "relative_error", lambda _: 0.0)
+    exact = encoding.with_column_bounds(objective).column_bounds
+    monkeypatch.setattr(encoding_module, "relative_error", float)
+    found = encoding.with_column_bounds(objective).column_bounds
+    assert exact is not None and found is not None
+    widths = [2 ** len(clique.scope) for clique in encoding.factorization.cliques]
+    assert found == pytest.approx(exact * (1 + sum(widths) + 3 * len(widths)))
+
+
+@pytest.mark.parametrize("state", [0, 1])
+def test_the_states_that_a_table_under_evidence_shows_are_those_with_what_is_observed(state: int) -> None:
+    """Of a and b the states are numbered 00, 01, 10, 11."""
+    network = Network(
+        (A.variable, B.variable), (says(A, Fraction(1, 4), 1), says(B, Fraction(1, 2), 1, given=A))
+    )
+    asked = Query(A, B if state else ~B)
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    a, b = (encoding.problem.variables.index(x.variable) for x in (A, B))
+    clique = next(c for c in encoding.factorization.cliques if b in c.fixed and a in c.scope)
+    assert encoding.state_numbers((a, b), clique).tolist() == [state, 2 + state]
+
+
+def test_without_a_markov_condition_evidence_says_what_it_will() -> None:
+    """a may be b, or its opposite: P(a | b) is anything, whatever P(a) is."""
+    halves = [says(atom, Fraction(1, 2), Fraction(1, 2)) for atom in (A, B)]
+    network = Network((A.variable, B.variable), (*halves, says(A & B, 0, 1), says(A & ~B, 0, 1)))
+    found = Engine(network, markov=Markov.NONE).query(Query(A, B), Options(method="factorized"))
+    assert found.lower <= 0.0 and found.upper >= 1.0
+
+
+def test_the_least_likelihood_is_rounded_down() -> None:
+    """As a float, 1/10 is a little more than that."""
+    network = Network(
+        (A.variable, B.variable),
+        (says(A, Fraction(1, 4), 1), *(says(B, Fraction(1, 10), 1, given=given) for given in (A, ~A))),
+    )
+    encoding, _ = Engine(network).part(Query(A, B)).encode(Query(A, B), Reading.LITERAL)
+    assert 0 <= Fraction(1, 10) - Fraction(encoding.least_likelihood({})) < Fraction(1, 10**16)
+
+
+def test_tables_of_a_slice_share_no_law_of_which_they_do_not_show_the_parents() -> None:
+    """a leans on b, and is tied to nothing: of its two tables one shows d instead. All are fair coins."""
+    pairs = [says(one | other, 0.1, 0.9, tau=False) for one, other in ((B, C), (C, D), (D, A))]
+    network = Network(tuple(x.variable for x in (A, B, C, D)), (says(A, 0.2, 0.8, given=B), *pairs))
+    encoding, _ = Engine(network).part(Query(C)).encode_slice(Query(C), Rung(4, 4), Budget.of())
+    a, b = (encoding.problem.variables.index(x.variable) for x in (A, B))
+    shown = [b in clique.scope for clique in encoding.factorization.cliques if clique.block == (a,)]
+    assert sorted(shown) == [False, True]
+    assert worst_miss(encoding, seen_in_cliques(encoding, network, np.full((2,) * 4, 1 / 16))) <= 1e-12
+
+
+def test_what_is_said_of_several_values_is_said_in_every_context() -> None:
+    """P(c is 1 or 2 | a) = 1/2, but 9/10 with b and 1/10 without it."""
+    c = Variable("c", ("1", "2", "3", "4"))
+    either = Is(c, "1") | Is(c, "2")
+    stated = [says(either, 0.4, 0.6, given=given) for given in (A, ~A)]
+    network = Network((A.variable, B.variable, c), (says(A, 0.2, 0.8), says(B, 0.2, 0.8), *stated))
+    asked = Query(A & B & Is(c, "1"))
+    encoding, _ = Engine(network).part(asked).encode(asked, Reading.LITERAL)
+    with_b, without = np.array([0.9, 0.9, 0.1, 0.1]) / 8, np.array([0.1, 0.1, 0.9, 0.9]) / 8
+    joint = np.array([[without, with_b], [without, with_b]])
+    missed = encoding.program.inequalities @ seen_in_cliques(encoding, network, joint)
+    assert missed.min() < -0.01

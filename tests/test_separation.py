@@ -222,3 +222,30 @@ def test_a_bridge_to_the_first_variable_says_nothing_of_a_factor_without_a_head(
     places = [f for f, factor in enumerate(graph.factors) if set(factor.scope) == {2, 3}]
     assert len(places) == 1 and graph.factors[places[0]].kind is Kind.TABLE
     assert len(marked(graph)[places[0]]) < 2
+
+
+@pytest.mark.parametrize("names", ["abx", "xab"])
+@pytest.mark.parametrize("second", ["", "ax", "bx"])
+def test_one_bridge_to_their_child_makes_parents_with_many_ancestors_independent(
+    names: str, second: str
+) -> None:
+    """Both have more ancestors than are searched; a second child leaves one of them without a bridge."""
+    a, b, x = (names.index(name) for name in "abx")
+    atoms = propositions(" ".join(names))
+    network = Network(
+        tuple(atom.variable for atom in atoms), (S(atoms[x], 0.2, 0.8, given=atoms[a] & atoms[b]),)
+    )
+    count = separation.MOST_ANCESTORS + 10
+    rows: list[tuple[int, ...]] = [()] * 3 + [(3 + i + 1,) for i in range(2 * count)]
+    rows[a], rows[b], rows[x] = (3,), (3 + count,), (a, b)
+    rows[3 + count - 1] = rows[3 + 2 * count - 1] = ()
+    dependencies = Parents.of_rows([*rows, tuple(names.index(name) for name in second)])
+    assert marked(mark_independent(factor_graph(network), dependencies)) == [sorted((a, b))]
+
+
+def test_a_bridge_to_the_second_variable_says_nothing_of_a_factor_without_a_head() -> None:
+    """b leads to a, and a by a bridge to z."""
+    a, z, b = propositions("a z b")
+    network = Network(tuple(x.variable for x in (a, z, b)), (S(a | b, 0.1, 0.9, tau=False),))
+    found = marked(mark_independent(factor_graph(network), Parents.of_rows([(2,), (0,), ()])))
+    assert [len(together) for together in found] == [1]

@@ -212,6 +212,10 @@ def test_a_leaf_without_weight_proves_that_there_is_no_model():
 
     assert said("0", "1", "5") == said("0", "1/5", "1") == said("1/10", "1", "6") == ["there is no model"]
     assert said("0", "1/10", "1/2") == ["there is no model"]
+    below = {**nothing, "claim": "upper", "bound": "-1/2"}
+    assert claimed(text, {**below, "nodes": [["leaf", "0", "1", [[0, "5"], [1, "5"]]]]}) == said(
+        "0", "1", "5"
+    )
     with pytest.raises(Refused, match="nothing negative"):
         said("0", "1", "4.9")
     with pytest.raises(Refused, match="nothing negative"):
@@ -298,14 +302,16 @@ def test_what_is_no_distribution_is_no_model(factors, why):
 # ---- files ------------------------------------------------------------------------------------------------
 
 
-def test_half_a_file_two_files_and_none_are_refused(tmp_path):
+def test_half_a_file_two_files_and_none_are_refused(tmp_path, capsys):
     """Claims that were cut off, or that follow another certificate, would be passed over in silence."""
     whole = gzip.compress("\n".join(written("P(a) = 0.4", {**BOUND, "query": "P(a)", "bound": "0"})).encode())
     (tmp_path / "m.lcn").write_text("P(a) = 0.4\n", encoding="utf-8")
     for data, code in ((whole, 0), (whole[:-4], 5), (whole + b"more", 5), (whole + whole, 5), (b"", 5)):
         (tmp_path / "c").write_bytes(data)
         assert main(["verify", str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == code
+        capsys.readouterr()
         assert verify_alone([str(tmp_path / "m.lcn"), str(tmp_path / "c")]) == code
+        assert capsys.readouterr().out == ("" if code else "every model has P(a) >= 0.000000000\n")
 
 
 def test_a_certificate_without_a_claim_proves_nothing(tmp_path, capsys):
@@ -711,6 +717,7 @@ def test_products_of_bounds_hold_in_a_model_and_in_its_boxes():
         ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 0]], [[1, 1]], 0],
         ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[0, 1]], [[1, 1]], [[1, 1]], 0],
         ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [], 0],
+        ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [], [], 0],
         ["product", ["lower", "upward"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [[1, 1]], 0],
         ["product", ["lower", "lower"], [[0, 1]], [[1, 1]], [[2, 1]], [[1, 1]], [[1, 1]], 1],
     ],
@@ -725,6 +732,32 @@ def test_a_product_of_events_that_depend_on_each_other_is_refused(changed):
     assert proof.row(fair, {})[0]
     with pytest.raises(Refused):
         proof.row(changed, {})
+
+
+@pytest.mark.parametrize("markov", [Markov.LOCAL, Markov.NONE])
+@pytest.mark.parametrize(
+    ("ends", "sign", "l", "m"),
+    [
+        (["lower", "lower"], 1, Fraction(1, 10), Fraction(1, 5)),
+        (["lower", "upper"], -1, Fraction(1, 10), Fraction(3, 5)),
+        (["upper", "upper"], 1, Fraction(3, 10), Fraction(3, 5)),
+    ],
+)
+def test_a_product_of_bounds_is_worth_the_product_of_what_each_is_worth(markov, ends, sign, l, m):
+    """Also of an event of two variables, and where it is declared that two events are independent."""
+    text = "0 <= P(c) <= 1\n0 <= P(a | c) <= 1\n0 <= P(d | c) <= 1\n0.2 <= P(b | c) <= 0.6\n"
+    network = parse(text + "independent a d, b | c").ground()
+    a, b, c, d = (i for name in NAMES for i, v in enumerate(network.variables) if v.name == name)
+    proof = Proof(Meaning(network, markov), {"tables": [[[a, b, c, d], []]], "rows": [], "nodes": []})
+    box = {key({a: 1, d: 1}, {c: 1}): (Fraction(1, 10), Fraction(3, 10))}
+    form, is_equation = proof.row(
+        ["product", ends, [[a, 1], [d, 1]], [[c, 1]], [[b, 1]], [[c, 1]], [[c, 1]], 0], box
+    )
+    worth = dict.fromkeys(product((0, 1), repeat=4), Fraction(0))
+    for (_, *states), coefficient in form:
+        worth[tuple(states)] += coefficient
+    assert not is_equation
+    assert worth == {(x, y, z, w): sign * ((x * w) - l) * (y - m) * z for x, y, z, w in worth}
 
 
 def box_around(reason: list[Any], joint: dict[tuple[int, ...], Fraction], rng: Random) -> Box:
@@ -756,6 +789,9 @@ def test_what_no_other_assignment_passes_is_rounded_up():
     assert claimed(THIRD, BEST) == ["no assignment but that of P(a) scores over 0.333333334 (alpha = 1)"]
     with pytest.raises(Refused, match="no other assignment"):
         claimed(THIRD, {**BEST, "score": "0.333333333"})
+    # Nothing is known of the lower end but that it is no more than the upper one, and the least bound counts.
+    assert claimed(THIRD, {**BEST, "alpha": "0"})
+    assert claimed(THIRD + "\nP(not a) <= 0.9", BEST)
 
 
 @pytest.mark.parametrize("alpha", ["2", "-1", "3/2"])
@@ -781,6 +817,81 @@ def test_what_is_known_under_another_condition_says_nothing_of_a_best_assignment
     assert claimed(COPIED, NEVER, {**best, "query": "P(a | b)"})
     with pytest.raises(Refused, match="no other assignment"):
         claimed(COPIED, NEVER, {**best, "query": "P(a)"})
+
+
+FREE = "0 <= P(a) <= 1\n0 <= P(b) <= 1"
+NEAR = {**MODEL, "query": "P(not a)", "value": "0.1", "within": "0.02"}
+EIGHTH = [[[0], [], 25, [3, 22]], [[1], [], 2, [1, 1]]]
+"""Tables with P(not a) = 0.12."""
+
+
+def test_a_lower_end_is_no_more_than_a_model_may_attain():
+    """P(not a) = 0.12 was shown to be 0.1 within 0.02; to be 0.1 of nothing that is almost a model."""
+    best = {**BEST, "alpha": "0", "score": "0.12"}
+    _, said = claimed(FREE, {**NEAR, "factors": EIGHTH}, best)
+    assert said == "no assignment but that of P(a) scores over 0.12 (alpha = 0)"
+    with pytest.raises(Refused, match="no other assignment"):
+        claimed(FREE, {**NEAR, "factors": EIGHTH}, {**best, "score": "0.119"})
+    almost = {**NEAR, "residual": "0.000001", "factors": EIGHTH}
+    (shown,) = claimed(FREE, almost)
+    assert shown.startswith("a distribution that satisfies everything within 1e-6 attains P(!a) = 0.1")
+    with pytest.raises(Refused, match="no other assignment"):
+        claimed(FREE, almost, best)
+
+
+def test_sums_say_nothing_of_a_best_assignment_and_do_not_stand_in_its_way():
+    difference = {**MODEL, "query": "P(a) - P(b)", "value": "0.38", "factors": EIGHTH}
+    text = FREE + "\n0.1 <= P(a) + 2 P(b)"
+    assert claimed(text, difference, {**BEST, "score": "1"})[1].startswith("no assignment but")
+    with pytest.raises(Refused, match="an assignment is one event"):
+        claimed(text, {**BEST, "query": "P(a) - P(b)", "score": "1"})
+
+
+@pytest.mark.parametrize("query", ["P(!a | a)", "P(a or b)", "P(a | b or c)"])
+def test_laws_that_an_assignment_names_are_asked_of_one_state_given_others(query):
+    """The laws that a names, divided by those that a names, are 1: but P(!a | a) is 0."""
+    line = {"claim": "lower", "query": query, "bound": "1", "orders": [[], [0]]}
+    with pytest.raises(Refused, match="one state of some variables given one of others"):
+        claimed("0.2 <= P(a) <= 0.8\n0 <= P(b) <= 1\n0 <= P(c) <= 1", line)
+
+
+@pytest.mark.parametrize(("left", "given"), [([[0, 1]], [[0, 0]]), ([[0, 1]], [[0, 1]])])
+def test_a_product_is_of_events_that_its_context_leaves_open(left, given):
+    """Of a, which is independent of all else, nothing is left open where it is settled."""
+    proof = Proof(
+        Meaning(parse(FREE).ground(), Markov.LOCAL), {"tables": [[[0, 1], []]], "rows": [], "nodes": []}
+    )
+    with pytest.raises(Refused, match="about other variables"):
+        proof.row(["product", ["lower", "upper"], left, given, [[1, 1]], [], given, 0], {})
+
+
+def test_a_sum_of_more_than_one_does_not_say_that_there_is_no_model():
+    text = "P(a) >= 0.8\nP(b) >= 0.8"
+    rows: list[Any] = [["sentence", k, "lower", 0, []] for k in (0, 1)]
+    line = {**BOUND, "query": "P(a) + P(b)", "bound": "1.6", "tables": [[[0, 1], []]], "rows": rows}
+    (said,) = claimed(text, {**line, "nodes": [leaf("1", "1")]})
+    assert said == "every model has P(a) + P(b) >= 1.600000000"
+
+
+def test_a_bound_of_a_quotient_is_no_sentence():
+    """Of P(a) / (1 + P(b)) >= 0 nothing is kept; of P(a) >= 0 it is, as a third sentence."""
+    tables = {"tables": [[[0, 1], []]], "bound": "0"}
+    quotient = {**BOUND, **tables, "query": "P(a) / (1 + P(b))"}
+    third = {
+        **BOUND,
+        **tables,
+        "query": "P(a)",
+        "rows": [["sentence", 2, "lower", 0, []]],
+        "nodes": [leaf("1")],
+    }
+    assert claimed(FREE, quotient, {**BOUND, **tables, "query": "P(a)"}, third)
+    with pytest.raises(Refused, match="there is a sentence 2"):
+        claimed(FREE, quotient, third)
+
+
+def test_a_network_has_no_models_of_few_elements():
+    with pytest.raises(Refused, match="only models of a theory"):
+        claimed(FREE, {**NEAR, "factors": EIGHTH, "few": {}})
 
 
 @pytest.mark.parametrize(("bound", "end"), [("0", "upper"), ("1", "lower")])
