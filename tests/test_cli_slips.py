@@ -198,7 +198,15 @@ def test_a_number_that_makes_no_sense_is_refused(refused: Callable[..., str], wo
 
 @pytest.mark.parametrize(
     "words",
-    [("query", "P(a)", "--certificate"), ("graph", "-o"), ("ground", "-o"), ("widen", "--by", "0.1", "-o")],
+    [
+        ("query", "P(a)", "--certificate"),
+        ("graph", "-o"),
+        ("ground", "-o"),
+        ("widen", "--by", "0.1", "-o"),
+        ("repair", "-o"),
+        ("maxent", "-o"),
+        ("convert",),
+    ],
     ids=" ".join,
 )
 def test_what_a_command_makes_does_not_take_the_place_of_its_model(
@@ -207,6 +215,31 @@ def test_what_a_command_makes_does_not_take_the_place_of_its_model(
     code, _, complaint = ask(*words, str(tmp_path / "model.lcn"))
     assert (code, (tmp_path / "model.lcn").read_text()) == (2, CHAIN)
     assert "is the model itself" in complaint
+
+
+def test_what_a_command_makes_does_not_take_the_place_of_its_data(ask: Ask, tmp_path: Path):
+    table = tmp_path / "cases.csv"
+    table.write_text("a\n1\n")
+    code, _, complaint = ask("learn", str(table), "-o", str(table), text="P(a) = ?\n")
+    assert (code, table.read_text()) == (2, "a\n1\n")
+    assert "is what is read" in complaint
+
+
+@pytest.mark.parametrize("words", [("ground", "-o"), ("widen", "--by", "0.1", "-o"), ("repair", "-o")])
+def test_a_text_is_not_written_under_the_name_of_another_form(
+    ask: Ask, tmp_path: Path, words: tuple[str, ...]
+):
+    code, _, complaint = ask(*words, str(tmp_path / "out.bif"))
+    assert (code, (tmp_path / "out.bif").exists()) == (2, False)
+    assert "out.lcn" in complaint
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e300"])
+def test_a_limit_without_end_is_no_limit(ask: Ask, recwarn: pytest.WarningsRecorder, seconds: str):
+    code, _, err = ask("query", "P(a)", "--timeout", seconds)
+    assert (code, err) == (0, "")
+    # An error in the thread of the alarm is a warning of pytest.
+    assert not recwarn.list
 
 
 def test_a_certificate_that_is_not_there_is_no_raw_error(ask: Ask):

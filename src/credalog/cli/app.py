@@ -1,7 +1,8 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
 Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
-evidence, 5 not decided in time or a proof refused, 130 interrupted. A user never meets a traceback.
+evidence, 5 not decided in time or a proof refused, 6 every question of a batch failed, 130 interrupted. A
+user never meets a traceback.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ READER_LEFT = 141
 
 CODES = (
     "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
-    "5 not decided in time, or a proof refused (verify), 130 interrupted"
+    "5 not decided in time, or a proof refused (verify), 6 every question of a batch failed, 130 interrupted"
 )
 
 
@@ -118,7 +119,7 @@ def _stopped(chosen: Namespace, *, has_written: bool) -> int:
     if not is_late:
         return _failed("interrupted", INTERRUPTED)
     what = f"{chosen.command} was not done within {chosen.timeout:g} s"
-    return _failed(f"{what}\n  Give it more time: --timeout {10 * chosen.timeout:g}", UNDECIDED)
+    return _failed(f"{what}\n  Give it more time: --timeout {max(1.0, 10 * chosen.timeout):g}", UNDECIDED)
 
 
 def _failed(message: str, code: int) -> int:

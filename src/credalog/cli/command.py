@@ -24,6 +24,7 @@ Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
 UNDECIDED = 5
+NONE_ANSWERED = 6
 INTERRUPTED = 130
 
 SECONDS = 30.0
