@@ -60,6 +60,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         (("P(a) = 0.3",), "decide {file} 'P(a) >= 0.5'"),
         (("P(a) > 20%",), "decide {file} 'P(a) >= 20%'"),
         (("P(A)",), "Did you mean a?"),
+        (("P(C = red)",), "variable C in"),
         (("P(a)", "--evidence", "b:true"), "Write a or !a"),
         (("P(a)", "--evidence", "b=1"), "Write b or !b"),
         (("P(a)", "--evidence", "P(b)=1"), "without P"),
@@ -251,6 +252,43 @@ def test_an_argument_that_may_be_left_out_is_not_asked_for(refused: Callable[...
     assert "QUERY" not in refused("verify", "a.lcn").splitlines()[-1]
 
 
+@pytest.mark.parametrize("words", ["a,b", "a b", "a;b", "a and b", "a|b", "a / b"])
+def test_variables_in_one_word_are_told_apart(ask: Ask, words: str):
+    code, _, complaint = ask("map", "--variables", words)
+    assert code == 2 and "with blanks between them: a b;" in complaint
+
+
+@pytest.mark.parametrize("word", ["P(a)", "a=true", "!a", "not a", "a:1"])
+def test_a_variable_is_named_alone(ask: Ask, word: str):
+    code, _, complaint = ask("map", "--variables", word)
+    assert code == 2 and "Name the variable alone: a." in complaint
+
+
+def test_variables_may_be_named_one_after_the_other(ask: Ask):
+    _, out, _ = ask("map", "--variables", "a", "--variables", "b", "--json")
+    assert json.loads(out)["variables"] == ["a", "b"]
+
+
+def test_a_question_may_begin_with_a_minus(ask: Ask):
+    code, out, _ = ask("query", "-P(a)", "-2 P(a)", "--json")
+    assert (code, len(json.loads(out))) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("decide", "model.lcn 'P(a | b) >= 0.5'"),
+        ("learn", "model.lcn cases.csv"),
+        ("verify", "model.lcn model.cert"),
+        ("convert", "model.lcn model.bif"),
+        ("map", "model.lcn"),
+    ],
+)
+def test_what_is_missing_is_shown(refused: Callable[..., str], command: str, told: str):
+    words = () if command == "map" else ("model.lcn",)
+    assert refused(command, *words).rstrip().endswith(f"credalog {command} {told}")
+
+
 def test_a_name_is_told_as_it_was_written(ask: Ask):
     code, _, complaint = ask("independences", "a and b")
     assert code == 2 and "no variable a and b" in complaint
@@ -408,3 +446,19 @@ def test_marginals_of_a_file_that_says_nothing_are_none(ask: Ask):
     code, _, complaint = ask("marginals", text="# nothing yet\n")
     assert code == 0
     assert "says nothing" in complaint
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("P(red)", "It is a value of Color: write Color = red."),
+        ("P(Color = Red)", "Did you mean red?"),
+        ("P(Q(u+1))", "domain Day = 1..7"),
+        ("P(u)", "It is an element"),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(ask: Ask, question: str, told: str):
+    declared = "domain D = {u, v}\npredicate Q(D)\nforall x in D: P(Q(x)) >= 0.1\n"
+    plain = "variable Color in {red, green, blue}\nP(Color = red) >= 0.2\n"
+    code, _, complaint = ask("query", question, text=declared if "u" in question else plain)
+    assert code == 2 and told in complaint

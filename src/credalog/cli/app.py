@@ -68,11 +68,17 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
 """What other programs call a command or an option, and what it is called here."""
 
 
+NEGATIVE = re.compile(r"-[\d./%\s*]*[PE]\(")
+"""The beginning of a question with a minus before it."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
+    # A question that begins with a minus would be taken for an option; one that begins with a blank is not.
+    words = [f" {word}" if NEGATIVE.match(word) else word for word in words]
     clock = Clock() if arguments is None else Clock(monotonic())
     chosen, unknown = _parser().parse_known_args(words)
     chosen.clock = clock
@@ -127,6 +133,26 @@ def _failed(message: str, code: int) -> int:
     return code
 
 
+_EXAMPLES = {
+    "FILE": "model.lcn",
+    "QUERY": "'P(a | b)'",
+    "STATEMENT": "'P(a | b) >= 0.5'",
+    "QUESTIONS": "questions.txt",
+    "DATA": "cases.csv",
+    "CERTIFICATE": "model.cert",
+    "OUT": "model.bif",
+}
+_EXPECTED = {
+    "QUERY": "Name a file, then a question in quotes",
+    "STATEMENT": "Name a file, then a comparison in quotes",
+    "QUESTIONS": "Name a file, then one with a question on each line",
+    "DATA": "Name a file, then a table with a row for each case",
+    "CERTIFICATE": "Name a file, then what --certificate wrote",
+    "OUT": "Name a file, then the one to write",
+}
+"""What stands in the place of a word that is missing, and what to say of it."""
+
+
 class _Parser(ArgumentParser):
     """A parser of arguments that recognises what was meant."""
 
@@ -141,9 +167,15 @@ class _Parser(ArgumentParser):
             message = f"there is no {choice['what'].lower()} {choice['word']}{advice}"
         if message.endswith("required: COMMAND"):
             message += "\n  `credalog --help` lists the commands."
-        elif message.endswith("QUERY") and " required: " in message:
-            message += f"\n  Name a file, then a question in quotes: {self.prog} model.lcn 'P(a | b)'"
+        elif " required: " in message:
+            message += f"\n  {_EXPECTED.get(message.split()[-1], 'Name a file')}: {self.prog} {self._example}"
         super().error(message)
+
+    @property
+    def _example(self) -> str:
+        """Write what must follow the command, with something in the place of each word."""
+        needed = [one for one in self._get_positional_actions() if one.required]
+        return " ".join(_EXAMPLES.get(str(one.metavar), str(one.metavar)) for one in needed)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Complain about arguments that the command does not have."""

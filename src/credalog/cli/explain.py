@@ -293,7 +293,13 @@ def _export(distribution: Distribution, path: str) -> None:
 # ---- the commands -------------------------------------------------------------------------------------
 
 ASSIGNING = (
-    Argument("--variables", "the variables to assign (default: all that are not observed)", "X", nargs="+"),
+    Argument(
+        "--variables",
+        "the variables to assign, with blanks between them (default: all that are not observed)",
+        "X",
+        nargs="+",
+        action="extend",
+    ),
     Argument(
         "--criterion",
         "which interval is better (default maximax)",
