@@ -493,3 +493,13 @@ def test_answers_take_the_place_of_nothing_that_is_read(here, capsys, target, bl
     assert blamed in capsys.readouterr().err
     assert Path("q.txt").read_text(encoding="utf-8") == "P(a)"
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [{"jobs": 0}, {"jobs": 1.5}, {"timeout": -1}, {"total": 0}, {"method": "zz"}, {"memory": -1}],
+    ids=str,
+)
+def test_an_option_that_makes_no_sense_is_told_once(slip: dict[str, Any]):
+    with pytest.raises(CredalogError, match=f"{next(iter(slip.values()))}"):
+        credalog.batch(credalog.parse(MODEL), ["P(a)", "P(b)"], **slip)

@@ -462,3 +462,21 @@ def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(ask: Ask, quest
     plain = "variable Color in {red, green, blue}\nP(Color = red) >= 0.2\n"
     code, _, complaint = ask("query", question, text=declared if "u" in question else plain)
     assert code == 2 and told in complaint
+
+
+def test_a_threshold_that_cannot_be_is_told_before_anything_is_decided(ask: Ask):
+    code, out, complaint = ask("decide", "P(a) >= 0.1", "P(b) >= 1.5")
+    assert (code, out) == (2, "")
+    assert "1.5 is no probability" in complaint and "P(b) >= 1.5" in complaint
+    assert ask("decide", "2 P(b) >= 1.5")[0] == 0
+
+
+def test_evidence_that_cannot_be_is_told_once_of_all_marginals(ask: Ask):
+    code, _, complaint = ask("marginals", "--evidence", "n")
+    assert (code, complaint.count("error: ")) == (4, 1)
+
+
+def test_a_folder_without_data_is_not_passed_over_in_silence(ask: Ask, tmp_path: Path):
+    (tmp_path / "data").mkdir()
+    code, _, complaint = ask("query", "P(a)", "--data", str(tmp_path / "data"))
+    assert code == 2 and "there are no data in the folder" in complaint
