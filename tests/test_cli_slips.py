@@ -480,3 +480,25 @@ def test_a_folder_without_data_is_not_passed_over_in_silence(ask: Ask, tmp_path:
     (tmp_path / "data").mkdir()
     code, _, complaint = ask("query", "P(a)", "--data", str(tmp_path / "data"))
     assert code == 2 and "there are no data in the folder" in complaint
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [("stdin", "error: standard input is closed"), ("stdout", "error: standard output is closed")],
+)
+def test_a_stream_that_is_closed_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, closed: str, told: str
+):
+    monkeypatch.setattr(f"sys.{closed}", None)
+    assert main(["query", "-", "P(a)"]) == 2
+    assert capsys.readouterr().err.startswith(told)
+
+
+def test_standard_input_is_not_read_twice(capsys: pytest.CaptureFixture[str]):
+    assert main(["batch", "-", "-"]) == 2
+    assert "cannot be both the model and the questions" in capsys.readouterr().err
+
+
+def test_a_number_in_quotes_is_no_constant(ask: Ask):
+    code, _, complaint = ask("query", "P(a)", text='P(a) = "0.3"\n')
+    assert code == 2 and "Write it without: 0.3" in complaint

@@ -14,6 +14,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 from typing import NoReturn
@@ -74,6 +75,11 @@ NEGATIVE = re.compile(r"-[\d./%\s*]*[PE]\(")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    if sys.stderr is None:
+        # Nobody listens: what would be said is kept from the answers.
+        sys.stderr = StringIO()
+    if sys.stdout is None:
+        return _failed("standard output is closed\n  Send it to a file: > answers.txt", BAD_INPUT)
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
@@ -108,7 +114,8 @@ def _carried_out(chosen: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_LEFT
     except OSError as error:
-        return _failed(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
+        what = f"{error.filename or 'what is written'}: {(error.strerror or str(error)).lower()}"
+        return _failed(f"{what}\n  Name a file, or a place, that can be read or written.", BAD_INPUT)
     except MemoryError:
         return _failed("out of memory\n  Try a smaller domain, or another --method.", BAD_INPUT)
     except RecursionError:

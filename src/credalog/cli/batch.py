@@ -84,6 +84,10 @@ def _check(arguments: Namespace) -> None:
             "one model or a folder of models is needed",
             advice="Write `credalog batch MODEL QUESTIONS`, or `credalog batch --models FOLDER QUESTIONS`.",
         )
+    if arguments.file == arguments.questions == "-":
+        raise LanguageError(
+            "standard input cannot be both the model and the questions", advice="Name a file for one of them."
+        )
     _check_output(arguments)
     refuse_unless(arguments.cluster is None or arguments.jobs is None, "--jobs", "no --cluster")
     refuse_unless(arguments.cluster is None or arguments.memory is None, "--memory", "--jobs")
