@@ -502,3 +502,21 @@ def test_standard_input_is_not_read_twice(capsys: pytest.CaptureFixture[str]):
 def test_a_number_in_quotes_is_no_constant(ask: Ask):
     code, _, complaint = ask("query", "P(a)", text='P(a) = "0.3"\n')
     assert code == 2 and "Write it without: 0.3" in complaint
+
+
+def test_a_table_is_told_from_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "cases.csv").write_text("a,b\n1,0\n")
+    assert main(["query", str(tmp_path / "cases.csv"), "P(a)"]) == 2
+    assert "is a table, not a model" in capsys.readouterr().err
+
+
+def test_data_that_a_file_cannot_take_are_not_passed_over(
+    ask: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    net = tmp_path / "net.uai"
+    net.write_text("BAYES\n1\n2\n1\n1 0\n2\n0.4 0.6\n")
+    assert main(["marginals", str(net)]) == 0
+    assert main(["marginals", str(net), "--data", str(tmp_path / "model.lcn")]) == 2
+    assert "takes no data" in capsys.readouterr().err
+    _, _, complaint = ask("query", "P(a)", "--data", str(tmp_path / "model.lcn"))
+    assert "Data are a JSON object" in complaint

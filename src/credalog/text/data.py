@@ -451,9 +451,12 @@ def _json(text: str, path: Path) -> Mapping[str, Rows]:
         loaded = json.loads(text, object_pairs_hook=without_repetition)
     except json.JSONDecodeError as error:
         place = Place.within(text, error.pos, file=str(path))
-        raise LanguageError(f"{path} is not JSON: {error.msg.lower()}", place=place) from None
+        advice = 'Data are a JSON object, {"Person": ["Tim"]}, or tables: .csv, .tsv, .parquet.'
+        message = f"{path} is not JSON: {error.msg.lower()}"
+        raise LanguageError(message, place=place, advice=advice) from None
     except RecursionError:
-        raise LanguageError(f"{path} is nested too deeply") from None
+        advice = 'Write {"Person": ["Tim", "Tom"], "Before": [["d1", "d2"]]}.'
+        raise LanguageError(f"{path} is nested too deeply", advice=advice) from None
     if not isinstance(loaded, dict):
         raise LanguageError(
             f"{path} is not a JSON object",
