@@ -520,3 +520,8 @@ def test_data_that_a_file_cannot_take_are_not_passed_over(
     assert "takes no data" in capsys.readouterr().err
     _, _, complaint = ask("query", "P(a)", "--data", str(tmp_path / "model.lcn"))
     assert "Data are a JSON object" in complaint
+
+
+def test_an_option_of_another_command_is_told_whose_it_is(refused: Callable[..., str]):
+    assert "It is an option of marginals." in refused("query", "a.lcn", "P(a)", "--window", "2")
+    assert "credalog query --help" in refused("query", "a.lcn", "P(a)", "--quux", "2")

@@ -190,7 +190,13 @@ class _Parser(ArgumentParser):
         known = dict.fromkeys(re.findall(r"--[\w-]+", self.format_help()))
         if not wrong.startswith("-"):
             self.error(f"{wrong} is a word too many\n  {_of_a_word(known)}")
-        self.error(f"there is no option {wrong}{_advice(wrong.partition('=')[0], list(known))}")
+        name = wrong.partition("=")[0]
+        advice = (
+            _advice(name, list(known))
+            or _elsewhere(name)
+            or f"\n  `{self.prog} --help` lists those there are."
+        )
+        self.error(f"there is no option {wrong} here{advice}")
 
 
 def _advice(word: str, known: Sequence[str]) -> str:
@@ -206,6 +212,12 @@ def _advice(word: str, known: Sequence[str]) -> str:
     if word.endswith(")"):
         return f"\n  A command comes first, then the file: credalog query model.lcn '{word}'"
     return f"\n  A command comes first: credalog check {word}" if Path(word).suffix else ""
+
+
+def _elsewhere(option: str) -> str:
+    """Say which commands have an option that this one has not."""
+    having = [one.name for one in COMMANDS if any(option in each.name.split() for each in one.arguments)]
+    return f"\n  It is an option of {', '.join(having)}." if having else ""
 
 
 def _of_a_word(known: Iterable[str]) -> str:
