@@ -185,7 +185,7 @@ def test_lines_of_text_are_answered_in_a_file(folder, capsys):
     before = Path("out.jsonl").read_bytes()
     assert batch("m.lcn", "q.txt", "-o", "out.jsonl") == 0
     assert Path("out.jsonl").read_bytes() == before
-    assert "4 of 4 questions are answered" in capsys.readouterr().err
+    assert "4 of 4 questions have their lines" in capsys.readouterr().err
 
 
 def test_lines_of_json_name_their_evidence_and_limits(here):
@@ -351,6 +351,7 @@ def test_a_torn_line_is_asked_again(here, cut):
         (lambda: Path("q.txt").write_text("P(a)", encoding="utf-8"), "the questions changed"),
         (lambda: Path("out.jsonl").write_text('{"a": 1}\n', encoding="utf-8"), "no answers of a batch"),
         (lambda: Path("out.jsonl").write_text("x\ny\n", encoding="utf-8"), "line 1 of out.jsonl"),
+        (lambda: Path("out.jsonl").write_text("my notes", encoding="utf-8"), "line 1 of out.jsonl"),
     ],
 )
 def test_what_was_asked_before_must_be_the_same(here, capsys, change, blamed):
@@ -372,6 +373,7 @@ def test_what_was_asked_before_must_be_the_same(here, capsys, change, blamed):
         (("m.lcn", "rows.csv", "--query", "P({{x}})"), "has no column x"),
         (("--models", "nowhere", "q.txt"), "there is no folder nowhere"),
         (("m.lcn", "q.txt", "--ignore", "b"), "--ignore has no effect here"),
+        (("m.lcn", "q.txt", "--query", "P(a)"), "--query has no effect here"),
         (("m.lcn", "q.txt", "--jobs", "2", "--cluster", "local"), "--jobs has no effect"),
         (("m.lcn", "q.txt", "--cluster", "local:x"), "local:x is no cluster"),
         (("m.lcn", "q.txt", "--cluster", "nonsense://x"), "no Dask scheduler answers at nonsense://x"),
@@ -465,3 +467,39 @@ def test_a_file_without_questions_is_not_passed_over_in_silence(here, capsys):
     Path("q.txt").write_text("# P(a)\n", encoding="utf-8")
     assert batch("m.lcn", "q.txt") == 0
     assert "q.txt asks nothing" in capsys.readouterr().err
+
+
+def test_a_batch_that_answers_nothing_has_an_exit_code_of_its_own(here, capsys):
+    Path("q.txt").write_text("P(zz)\nP(\n", encoding="utf-8")
+    for words in (("-o", "out.jsonl"), ("-o", "out.jsonl"), ()):
+        assert batch("m.lcn", "q.txt", *words) == 6
+        assert "every question failed" in capsys.readouterr().err
+    assert {one["status"] for one in lines()} == {"FAILED"}
+
+
+def test_a_question_that_failed_is_not_counted_as_answered(here, capsys):
+    Path("q.txt").write_text("P(a)\nP(zz)\n", encoding="utf-8")
+    assert batch("m.lcn", "q.txt", "-o", "out.jsonl") == 0
+    assert "1 of 2 questions answered, 1 failed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "blamed"),
+    [("q.txt", "is what is read"), ("m.lcn", "the model itself"), ("out.csv", "Name it out.jsonl")],
+)
+def test_answers_take_the_place_of_nothing_that_is_read(here, capsys, target, blamed):
+    Path("q.txt").write_text("P(a)", encoding="utf-8")
+    assert batch("m.lcn", "q.txt", "-o", target) == 2
+    assert blamed in capsys.readouterr().err
+    assert Path("q.txt").read_text(encoding="utf-8") == "P(a)"
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [{"jobs": 0}, {"jobs": 1.5}, {"timeout": -1}, {"total": 0}, {"method": "zz"}, {"memory": -1}],
+    ids=str,
+)
+def test_an_option_that_makes_no_sense_is_told_once(slip: dict[str, Any]):
+    with pytest.raises(CredalogError, match=f"{next(iter(slip.values()))}"):
+        credalog.batch(credalog.parse(MODEL), ["P(a)", "P(b)"], **slip)

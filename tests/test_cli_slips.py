@@ -60,6 +60,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         (("P(a) = 0.3",), "decide {file} 'P(a) >= 0.5'"),
         (("P(a) > 20%",), "decide {file} 'P(a) >= 20%'"),
         (("P(A)",), "Did you mean a?"),
+        (("P(C = red)",), "variable C in"),
         (("P(a)", "--evidence", "b:true"), "Write a or !a"),
         (("P(a)", "--evidence", "b=1"), "Write b or !b"),
         (("P(a)", "--evidence", "P(b)=1"), "without P"),
@@ -198,7 +199,15 @@ def test_a_number_that_makes_no_sense_is_refused(refused: Callable[..., str], wo
 
 @pytest.mark.parametrize(
     "words",
-    [("query", "P(a)", "--certificate"), ("graph", "-o"), ("ground", "-o"), ("widen", "--by", "0.1", "-o")],
+    [
+        ("query", "P(a)", "--certificate"),
+        ("graph", "-o"),
+        ("ground", "-o"),
+        ("widen", "--by", "0.1", "-o"),
+        ("repair", "-o"),
+        ("maxent", "-o"),
+        ("convert",),
+    ],
     ids=" ".join,
 )
 def test_what_a_command_makes_does_not_take_the_place_of_its_model(
@@ -209,6 +218,31 @@ def test_what_a_command_makes_does_not_take_the_place_of_its_model(
     assert "is the model itself" in complaint
 
 
+def test_what_a_command_makes_does_not_take_the_place_of_its_data(ask: Ask, tmp_path: Path):
+    table = tmp_path / "cases.csv"
+    table.write_text("a\n1\n")
+    code, _, complaint = ask("learn", str(table), "-o", str(table), text="P(a) = ?\n")
+    assert (code, table.read_text()) == (2, "a\n1\n")
+    assert "is what is read" in complaint
+
+
+@pytest.mark.parametrize("words", [("ground", "-o"), ("widen", "--by", "0.1", "-o"), ("repair", "-o")])
+def test_a_text_is_not_written_under_the_name_of_another_form(
+    ask: Ask, tmp_path: Path, words: tuple[str, ...]
+):
+    code, _, complaint = ask(*words, str(tmp_path / "out.bif"))
+    assert (code, (tmp_path / "out.bif").exists()) == (2, False)
+    assert "out.lcn" in complaint
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e300"])
+def test_a_limit_without_end_is_no_limit(ask: Ask, recwarn: pytest.WarningsRecorder, seconds: str):
+    code, _, err = ask("query", "P(a)", "--timeout", seconds)
+    assert (code, err) == (0, "")
+    # An error in the thread of the alarm is a warning of pytest.
+    assert not recwarn.list
+
+
 def test_a_certificate_that_is_not_there_is_no_raw_error(ask: Ask):
     code, _, complaint = ask("verify", "no such file")
     assert code == 2 and "Check the name" in complaint
@@ -216,6 +250,43 @@ def test_a_certificate_that_is_not_there_is_no_raw_error(ask: Ask):
 
 def test_an_argument_that_may_be_left_out_is_not_asked_for(refused: Callable[..., str]):
     assert "QUERY" not in refused("verify", "a.lcn").splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", ["a,b", "a b", "a;b", "a and b", "a|b", "a / b"])
+def test_variables_in_one_word_are_told_apart(ask: Ask, words: str):
+    code, _, complaint = ask("map", "--variables", words)
+    assert code == 2 and "with blanks between them: a b;" in complaint
+
+
+@pytest.mark.parametrize("word", ["P(a)", "a=true", "!a", "not a", "a:1"])
+def test_a_variable_is_named_alone(ask: Ask, word: str):
+    code, _, complaint = ask("map", "--variables", word)
+    assert code == 2 and "Name the variable alone: a." in complaint
+
+
+def test_variables_may_be_named_one_after_the_other(ask: Ask):
+    _, out, _ = ask("map", "--variables", "a", "--variables", "b", "--json")
+    assert json.loads(out)["variables"] == ["a", "b"]
+
+
+def test_a_question_may_begin_with_a_minus(ask: Ask):
+    code, out, _ = ask("query", "-P(a)", "-2 P(a)", "--json")
+    assert (code, len(json.loads(out))) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("decide", "model.lcn 'P(a | b) >= 0.5'"),
+        ("learn", "model.lcn cases.csv"),
+        ("verify", "model.lcn model.cert"),
+        ("convert", "model.lcn model.bif"),
+        ("map", "model.lcn"),
+    ],
+)
+def test_what_is_missing_is_shown(refused: Callable[..., str], command: str, told: str):
+    words = () if command == "map" else ("model.lcn",)
+    assert refused(command, *words).rstrip().endswith(f"credalog {command} {told}")
 
 
 def test_a_name_is_told_as_it_was_written(ask: Ask):
@@ -375,3 +446,82 @@ def test_marginals_of_a_file_that_says_nothing_are_none(ask: Ask):
     code, _, complaint = ask("marginals", text="# nothing yet\n")
     assert code == 0
     assert "says nothing" in complaint
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("P(red)", "It is a value of Color: write Color = red."),
+        ("P(Color = Red)", "Did you mean red?"),
+        ("P(Q(u+1))", "domain Day = 1..7"),
+        ("P(u)", "It is an element"),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(ask: Ask, question: str, told: str):
+    declared = "domain D = {u, v}\npredicate Q(D)\nforall x in D: P(Q(x)) >= 0.1\n"
+    plain = "variable Color in {red, green, blue}\nP(Color = red) >= 0.2\n"
+    code, _, complaint = ask("query", question, text=declared if "u" in question else plain)
+    assert code == 2 and told in complaint
+
+
+def test_a_threshold_that_cannot_be_is_told_before_anything_is_decided(ask: Ask):
+    code, out, complaint = ask("decide", "P(a) >= 0.1", "P(b) >= 1.5")
+    assert (code, out) == (2, "")
+    assert "1.5 is no probability" in complaint and "P(b) >= 1.5" in complaint
+    assert ask("decide", "2 P(b) >= 1.5")[0] == 0
+
+
+def test_evidence_that_cannot_be_is_told_once_of_all_marginals(ask: Ask):
+    code, _, complaint = ask("marginals", "--evidence", "n")
+    assert (code, complaint.count("error: ")) == (4, 1)
+
+
+def test_a_folder_without_data_is_not_passed_over_in_silence(ask: Ask, tmp_path: Path):
+    (tmp_path / "data").mkdir()
+    code, _, complaint = ask("query", "P(a)", "--data", str(tmp_path / "data"))
+    assert code == 2 and "there are no data in the folder" in complaint
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [("stdin", "error: standard input is closed"), ("stdout", "error: standard output is closed")],
+)
+def test_a_stream_that_is_closed_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, closed: str, told: str
+):
+    monkeypatch.setattr(f"sys.{closed}", None)
+    assert main(["query", "-", "P(a)"]) == 2
+    assert capsys.readouterr().err.startswith(told)
+
+
+def test_standard_input_is_not_read_twice(capsys: pytest.CaptureFixture[str]):
+    assert main(["batch", "-", "-"]) == 2
+    assert "cannot be both the model and the questions" in capsys.readouterr().err
+
+
+def test_a_number_in_quotes_is_no_constant(ask: Ask):
+    code, _, complaint = ask("query", "P(a)", text='P(a) = "0.3"\n')
+    assert code == 2 and "Write it without: 0.3" in complaint
+
+
+def test_a_table_is_told_from_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "cases.csv").write_text("a,b\n1,0\n")
+    assert main(["query", str(tmp_path / "cases.csv"), "P(a)"]) == 2
+    assert "is a table, not a model" in capsys.readouterr().err
+
+
+def test_data_that_a_file_cannot_take_are_not_passed_over(
+    ask: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    net = tmp_path / "net.uai"
+    net.write_text("BAYES\n1\n2\n1\n1 0\n2\n0.4 0.6\n")
+    assert main(["marginals", str(net)]) == 0
+    assert main(["marginals", str(net), "--data", str(tmp_path / "model.lcn")]) == 2
+    assert "takes no data" in capsys.readouterr().err
+    _, _, complaint = ask("query", "P(a)", "--data", str(tmp_path / "model.lcn"))
+    assert "Data are a JSON object" in complaint
+
+
+def test_an_option_of_another_command_is_told_whose_it_is(refused: Callable[..., str]):
+    assert "It is an option of marginals." in refused("query", "a.lcn", "P(a)", "--window", "2")
+    assert "credalog query --help" in refused("query", "a.lcn", "P(a)", "--quux", "2")

@@ -18,8 +18,8 @@ from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.network.formulas import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
 from credalog.network.sentences import Network, Sentence
 from credalog.text.mistakes import Mistake, known_mistakes
-from credalog.text.parse import read, read_formula
-from credalog.text.statements import FORMULA
+from credalog.text.parse import read, read_formula, read_query
+from credalog.text.statements import FORMULA, QUESTION
 from credalog.text.unparse import unparse, unparse_network, unparse_sentence
 from strategies import networks, theories
 
@@ -356,7 +356,7 @@ def test_a_proposition_is_compared_with_true_and_false() -> None:
 
 @pytest.mark.parametrize(("example", "mistake"), [(e, m) for m in known_mistakes() for e in m.examples])
 def test_every_collected_mistake_is_recognised_for_what_it_is(example: str, mistake: Mistake) -> None:
-    reader = read_formula if mistake.start == FORMULA else read
+    reader = {FORMULA: read_formula, QUESTION: read_query}.get(mistake.start, read)
     with pytest.raises(LanguageError) as caught:
         reader(example)
     assert caught.value.message == mistake.message
@@ -656,7 +656,16 @@ def test_a_mark_inside_quotes_is_not_taken_for_a_mistake() -> None:
         credalog.parse('P("it’s // a; b," | c | d) >= 0.1')
 
 
-@pytest.mark.parametrize("text", ["a", "query P(a)", "0.1 a", ""])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "nothing is asked"), (" ", "nothing is asked"), ("forall x in D: P(Q(x))", "a line of the file")],
+)
+def test_what_is_no_question_is_told_what_it_is(text: str, message: str) -> None:
+    with pytest.raises(LanguageError, match=message):
+        read_query(text)
+
+
+@pytest.mark.parametrize("text", ["a", "0.1 a", "a, b"])
 def test_a_question_begins_with_p(text: str) -> None:
     with pytest.raises(LanguageError, match="a question begins"):
         credalog.parse("P(a) >= 0.1").query(text)

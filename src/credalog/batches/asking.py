@@ -20,6 +20,7 @@ from credalog.batches.pools import Here, Pool, Processes
 from credalog.batches.scheduling import Speed, outcomes
 from credalog.errors import CredalogError
 from credalog.lcn import LCN, load
+from credalog.lcn.arguments import counted, options_of
 from credalog.numbers.budget import Budget
 from credalog.numbers.tolerances import TOLERANCE
 
@@ -80,6 +81,13 @@ def batch(
     `total` for all; `memory` is what one process may take, in bytes. Several models are a folder of files, or
     a mapping from names.
     """
+    # Said once of the batch, and not of each of its questions.
+    options_of(timeout, tolerance, markov, method=method)
+    options_of(total, tolerance, markov)
+    if jobs is not None:
+        counted(jobs, "jobs")
+    if memory is not None and not memory > 0:
+        raise CredalogError(f"memory={memory} is no amount", advice="Give bytes: memory=2**30.")
     settings = Settings(timeout, tolerance, method, markov, witnesses)
     asked = Batch.of(_catalogue(model), items_of(questions), settings)
     return _answered(asked, client, jobs, memory, Budget.of(total))

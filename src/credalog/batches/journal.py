@@ -28,6 +28,9 @@ PARTS = ("model", "questions", "options")
 
 DIGITS = 12
 
+BEGINNING = b'{"id": '
+"""How every line begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
@@ -105,7 +108,8 @@ class Journal:
             for number, line in enumerate(lines, 1):
                 fields = _fields(line)
                 if fields is None:
-                    if lines.read(1):
+                    # Half a line of ours begins as a whole one does; anything else is somebody's text.
+                    if lines.read(1) or not BEGINNING.startswith(line[: len(BEGINNING)]):
                         raise CredalogError(
                             f"line {number} of {self.path} is no answer",
                             advice="Name another file to write to, or remove it.",
@@ -192,7 +196,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         # Reading goes through a buffer of its own, so that lines are found quickly.
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise CredalogError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise CredalogError(
+            f"{path} cannot be written: {(error.strerror or str(error)).lower()}",
+            advice="Name a place where you may write.",
+        ) from None
     with os.fdopen(handle, "r+b", buffering=0) as file:
         _lock(file, path)
         yield file

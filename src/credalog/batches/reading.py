@@ -39,6 +39,8 @@ def is_table(path: str) -> bool:
 def content_of(path: str) -> bytes:
     """Return the bytes of a file of questions, of which its fingerprint is made."""
     if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise CredalogError("standard input is closed", advice="Name a file instead of -.")
         return sys.stdin.buffer.read()
     return bytes_of(Path(path))
 

@@ -1,7 +1,8 @@
 """The command line: from words to one command, and from whatever happens to an exit code.
 
 Input: the arguments. Output: an exit code: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible
-evidence, 5 not decided in time or a proof refused, 130 interrupted. A user never meets a traceback.
+evidence, 5 not decided in time or a proof refused, 6 every question of a batch failed, 130 interrupted. A
+user never meets a traceback.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 from typing import NoReturn
@@ -47,7 +49,7 @@ READER_LEFT = 141
 
 CODES = (
     "exit codes: 0 answered, 2 bad input, 3 inconsistent network, 4 impossible evidence, "
-    "5 not decided in time, or a proof refused (verify), 130 interrupted"
+    "5 not decided in time, or a proof refused (verify), 6 every question of a batch failed, 130 interrupted"
 )
 
 
@@ -67,11 +69,22 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
 """What other programs call a command or an option, and what it is called here."""
 
 
+NEGATIVE = re.compile(r"-[\d./%\s*]*[PE]\(")
+"""The beginning of a question with a minus before it."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    if sys.stderr is None:
+        # Nobody listens: what would be said is kept from the answers.
+        sys.stderr = StringIO()
+    if sys.stdout is None:
+        return _failed("standard output is closed\n  Send it to a file: > answers.txt", BAD_INPUT)
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
+    # A question that begins with a minus would be taken for an option; one that begins with a blank is not.
+    words = [f" {word}" if NEGATIVE.match(word) else word for word in words]
     clock = Clock() if arguments is None else Clock(monotonic())
     chosen, unknown = _parser().parse_known_args(words)
     chosen.clock = clock
@@ -101,7 +114,8 @@ def _carried_out(chosen: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_LEFT
     except OSError as error:
-        return _failed(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
+        what = f"{error.filename or 'what is written'}: {(error.strerror or str(error)).lower()}"
+        return _failed(f"{what}\n  Name a file, or a place, that can be read or written.", BAD_INPUT)
     except MemoryError:
         return _failed("out of memory\n  Try a smaller domain, or another --method.", BAD_INPUT)
     except RecursionError:
@@ -118,12 +132,32 @@ def _stopped(chosen: Namespace, *, has_written: bool) -> int:
     if not is_late:
         return _failed("interrupted", INTERRUPTED)
     what = f"{chosen.command} was not done within {chosen.timeout:g} s"
-    return _failed(f"{what}\n  Give it more time: --timeout {10 * chosen.timeout:g}", UNDECIDED)
+    return _failed(f"{what}\n  Give it more time: --timeout {max(1.0, 10 * chosen.timeout):g}", UNDECIDED)
 
 
 def _failed(message: str, code: int) -> int:
     print(f"error: {message}", file=sys.stderr)
     return code
+
+
+_EXAMPLES = {
+    "FILE": "model.lcn",
+    "QUERY": "'P(a | b)'",
+    "STATEMENT": "'P(a | b) >= 0.5'",
+    "QUESTIONS": "questions.txt",
+    "DATA": "cases.csv",
+    "CERTIFICATE": "model.cert",
+    "OUT": "model.bif",
+}
+_EXPECTED = {
+    "QUERY": "Name a file, then a question in quotes",
+    "STATEMENT": "Name a file, then a comparison in quotes",
+    "QUESTIONS": "Name a file, then one with a question on each line",
+    "DATA": "Name a file, then a table with a row for each case",
+    "CERTIFICATE": "Name a file, then what --certificate wrote",
+    "OUT": "Name a file, then the one to write",
+}
+"""What stands in the place of a word that is missing, and what to say of it."""
 
 
 class _Parser(ArgumentParser):
@@ -140,9 +174,15 @@ class _Parser(ArgumentParser):
             message = f"there is no {choice['what'].lower()} {choice['word']}{advice}"
         if message.endswith("required: COMMAND"):
             message += "\n  `credalog --help` lists the commands."
-        elif message.endswith("QUERY") and " required: " in message:
-            message += f"\n  Name a file, then a question in quotes: {self.prog} model.lcn 'P(a | b)'"
+        elif " required: " in message:
+            message += f"\n  {_EXPECTED.get(message.split()[-1], 'Name a file')}: {self.prog} {self._example}"
         super().error(message)
+
+    @property
+    def _example(self) -> str:
+        """Write what must follow the command, with something in the place of each word."""
+        needed = [one for one in self._get_positional_actions() if one.required]
+        return " ".join(_EXAMPLES.get(str(one.metavar), str(one.metavar)) for one in needed)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Complain about arguments that the command does not have."""
@@ -150,7 +190,13 @@ class _Parser(ArgumentParser):
         known = dict.fromkeys(re.findall(r"--[\w-]+", self.format_help()))
         if not wrong.startswith("-"):
             self.error(f"{wrong} is a word too many\n  {_of_a_word(known)}")
-        self.error(f"there is no option {wrong}{_advice(wrong.partition('=')[0], list(known))}")
+        name = wrong.partition("=")[0]
+        advice = (
+            _advice(name, list(known))
+            or _elsewhere(name)
+            or f"\n  `{self.prog} --help` lists those there are."
+        )
+        self.error(f"there is no option {wrong} here{advice}")
 
 
 def _advice(word: str, known: Sequence[str]) -> str:
@@ -166,6 +212,12 @@ def _advice(word: str, known: Sequence[str]) -> str:
     if word.endswith(")"):
         return f"\n  A command comes first, then the file: credalog query model.lcn '{word}'"
     return f"\n  A command comes first: credalog check {word}" if Path(word).suffix else ""
+
+
+def _elsewhere(option: str) -> str:
+    """Say which commands have an option that this one has not."""
+    having = [one.name for one in COMMANDS if any(option in each.name.split() for each in one.arguments)]
+    return f"\n  It is an option of {', '.join(having)}." if having else ""
 
 
 def _of_a_word(known: Iterable[str]) -> str:

@@ -51,7 +51,7 @@ from credalog.cli.output import (
 )
 from credalog.cli.plot import PLOT, check_plot, plot_answers
 from credalog.cli.progress import Stream, Watch
-from credalog.errors import CredalogError, InconsistentNetwork, Option
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, Option
 from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
 
 if TYPE_CHECKING:
@@ -453,12 +453,12 @@ def _answer(
                 if isinstance(answer, CredalogError):
                     text = str(question)
                     found += [_unanswered(columns[0].heading, text, answer)] if arguments.json else []
-                    failed.append(_blamed(text, answer))
+                    failed.append(answer if _is_the_end(answer, arguments) else _blamed(text, answer))
                 else:
                     found.append(answer.to_dict() | _witnesses(answer, arguments))
                     answers.append(answer)
                     watch.is_interrupted |= found[-1].get("status") == "INTERRUPTED"
-                if watch.is_interrupted or isinstance(answer, InconsistentNetwork):
+                if watch.is_interrupted or _is_the_end(answer, arguments):
                     break
         except KeyboardInterrupt:
             watch.is_interrupted = not arguments.clock.is_over
@@ -501,10 +501,15 @@ def _unanswered(as_a: str, question: str, error: CredalogError) -> dict[str, Any
     return {as_a: question, "status": "FAILED", "error": error.message, "exit_code": error.exit_code}
 
 
+def _is_the_end(found: Result, arguments: Namespace) -> bool:
+    """Tell whether no other question can be answered: all marginals have the same evidence."""
+    is_evidence = isinstance(found, ImpossibleEvidence) and arguments.command == "marginals"
+    return is_evidence or isinstance(found, InconsistentNetwork)
+
+
 def _blamed(question: str, error: CredalogError) -> CredalogError:
-    """Say which question failed, unless the network is to blame and not the question."""
-    if not isinstance(error, InconsistentNetwork):
-        error.message = f"{question}: {error.message}"
+    """Say which question failed."""
+    error.message = f"{question}: {error.message}"
     return error
 
 

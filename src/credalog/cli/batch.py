@@ -26,6 +26,7 @@ from credalog.cli.command import (
     INTERRUPTED,
     MARKOV,
     MODEL,
+    NONE_ANSWERED,
     OUTPUT,
     SECONDS,
     TIMEOUT,
@@ -41,7 +42,7 @@ from credalog.cli.command import (
 )
 from credalog.cli.output import check_target
 from credalog.cli.progress import CLEAR, PAUSE
-from credalog.errors import LanguageError
+from credalog.errors import CredalogError, LanguageError
 
 if TYPE_CHECKING:
     from credalog.batches.asking import Batch
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
     from credalog.lcn import LCN
 
 GIGABYTE = 2.0**30
+
+OTHER_FORMS = (".csv", ".tsv", ".xlsx", ".lcn", ".bif", ".uai")
+"""What a file of answers is not, though its name may say so."""
 
 REPORTING = 5.0
 """Seconds between two reports to the scheduler of a cluster."""
@@ -80,12 +84,27 @@ def _check(arguments: Namespace) -> None:
             "one model or a folder of models is needed",
             advice="Write `credalog batch MODEL QUESTIONS`, or `credalog batch --models FOLDER QUESTIONS`.",
         )
-    check_target(arguments.output, model=arguments.file or "-")
+    if arguments.file == arguments.questions == "-":
+        raise LanguageError(
+            "standard input cannot be both the model and the questions", advice="Name a file for one of them."
+        )
+    _check_output(arguments)
     refuse_unless(arguments.cluster is None or arguments.jobs is None, "--jobs", "no --cluster")
     refuse_unless(arguments.cluster is None or arguments.memory is None, "--memory", "--jobs")
     if arguments.models is not None:
         refuse_unless(not (arguments.evidence or arguments.data), "--evidence or --data", "one model")
         refuse_unless(not arguments.template, "--template", "one model")
+
+
+def _check_output(arguments: Namespace) -> None:
+    """Complain of a file to write to that would not hold what its name says, or that is read."""
+    read = [arguments.questions, *(arguments.data or ())]
+    check_target(arguments.output, model=arguments.file or "-", read=read)
+    if Path(arguments.output or "").suffix.lower() in OTHER_FORMS:
+        raise CredalogError(
+            f"answers are not written in the form of {arguments.output}",
+            advice=f"Name it {Path(arguments.output).stem}.jsonl for lines of JSON, .parquet for a table.",
+        )
 
 
 # ---- what is asked ----------------------------------------------------------------------------------------
@@ -128,9 +147,12 @@ def _catalogue(arguments: Namespace) -> Catalogue:
 def _items(arguments: Namespace, catalogue: Catalogue, content: bytes) -> Iterable[Item]:
     """Return the questions of a file, or of the rows of a table."""
     from credalog.batches.catalogue import OneModel, Template
-    from credalog.batches.reading import is_table, read_items, read_table, slots, table_items
+    from credalog.batches.reading import LINES_OF_JSON, is_table, read_items, read_table, slots, table_items
 
     query = arguments.query or ""
+    if Path(arguments.questions).suffix.lower() not in LINES_OF_JSON:
+        is_counted = arguments.query is None or is_table(arguments.questions)
+        refuse_unless(is_counted, "--query", "a table of questions, or lines of JSON")
     if not is_table(arguments.questions):
         refuse_unless(not arguments.template, "--template", "a table of questions")
         refuse_unless(not arguments.ignore, "--ignore", "a table of questions")
@@ -177,7 +199,7 @@ def _answer(asked: Batch, opened: Journal, arguments: Namespace) -> int:
 
     left = len(asked.items) - len(opened.done)
     if opened.done:
-        note(f"{len(opened.done):,} of {len(asked.items):,} questions are answered in {arguments.output}")
+        note(f"{len(opened.done):,} of {len(asked.items):,} questions have their lines in {arguments.output}")
     watch = _Watch(len(asked.items), opened)
     is_interrupted = False
     if left:
@@ -197,23 +219,33 @@ def _ended(asked: Batch, opened: Journal, arguments: Namespace, *, is_interrupte
     done, count = len(opened.done), len(asked.items)
     failed = f", {opened.failed:,} failed" if opened.failed else ""
     share = 100.0 * opened.exact / done if done else 0.0
-    note(f"{done:,} of {count:,} questions answered{failed}; {share:.1f} % exact")
+    note(f"{done - opened.failed:,} of {count:,} questions answered{failed}; {share:.1f} % exact")
     if done == count:
-        return ANSWERED
+        return _code(done, opened.failed, arguments.output)
     note(f"the same command again goes on with the {count - done:,} that are left")
     return INTERRUPTED if is_interrupted else UNDECIDED
 
 
+def _code(done: int, failed: int, place: str) -> int:
+    """Return the exit code of a batch that came to its end; if all of it failed, tell where it says why."""
+    if not done or failed < done:
+        return ANSWERED
+    note(f"every question failed; `error` in each line of {place} says why")
+    return NONE_ANSWERED
+
+
 def _to_terminal(asked: Batch, arguments: Namespace) -> int:
     """Write lines to standard output."""
+    from credalog.batches.outcomes import FAILED
     from credalog.numbers.budget import Budget
 
-    done = 0
+    done = failed = 0
     with _workers(asked, arguments) as pool:
         for outcome in asked.outcomes(pool, budget=Budget.of(time_left(arguments))):
             done += 1
+            failed += outcome.status == FAILED
             print(json.dumps(outcome.to_dict(), ensure_ascii=False), flush=True)
-    return ANSWERED if done == len(asked.items) else UNDECIDED
+    return _code(done, failed, "the output") if done == len(asked.items) else UNDECIDED
 
 
 class _Watch:

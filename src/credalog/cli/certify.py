@@ -40,7 +40,7 @@ CERTIFICATE = Argument(
 
 def reserve(arguments: Namespace) -> None:
     """Leave half of a command's time for the proofs, if there are to be any, and see where they will go."""
-    check_target(arguments.certificate, model=arguments.file)
+    check_target(arguments.certificate, model=arguments.file, read=arguments.data or ())
     if arguments.certificate is not None and arguments.timeout is not None:
         arguments.clock.reserved = arguments.timeout / 2
 

@@ -29,7 +29,7 @@ from credalog.cli.command import (
     positive,
     seconds_left,
 )
-from credalog.cli.output import check_target, write, write_json
+from credalog.cli.output import check_text_target, write, write_json
 from credalog.errors import CredalogError, InconsistentNetwork
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ WEIGHT = Argument(
 
 def repair(arguments: Namespace) -> int:
     """Offer repairs of a contradiction, and write the file with one of them made."""
-    check_target(arguments.output)
+    check_text_target(arguments)
     model = load_model(arguments)
     seconds = seconds_left(arguments, SECONDS)
     weights = dict(arguments.weight)

@@ -138,7 +138,8 @@ class Clock:
         return seconds + STARTING + LATE + LATER * seconds - self._telling - (monotonic() - self.began)
 
     def _ring_after(self, seconds: float) -> None:
-        self._timer = Timer(max(seconds, SOONEST), self._ring)
+        # No system waits for longer than that, which is for ever.
+        self._timer = Timer(min(max(seconds, SOONEST), threading.TIMEOUT_MAX), self._ring)
         self._timer.daemon = True
         self._timer.start()
 

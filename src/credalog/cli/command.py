@@ -24,6 +24,7 @@ Number = TypeVar("Number", int, float)
 
 ANSWERED = 0
 UNDECIDED = 5
+NONE_ANSWERED = 6
 INTERRUPTED = 130
 
 SECONDS = 30.0
@@ -185,7 +186,7 @@ def load_model(arguments: Namespace) -> LCN:
 
     if arguments.file == "-":
         arguments.file = "standard input"
-        model = parse(sys.stdin.read(), data=arguments.data)
+        model = parse(_standard_input(), data=arguments.data)
     else:
         model = load(arguments.file, data=arguments.data)
     if model.stated == Theory():
@@ -198,6 +199,13 @@ def load_model(arguments: Namespace) -> LCN:
     if arguments.limit is not None:
         model.ground(limit=arguments.limit)
     return model
+
+
+def _standard_input() -> str:
+    """Read all of it."""
+    if sys.stdin is None:
+        raise CredalogError("standard input is closed", advice="Name a file instead of -.")
+    return sys.stdin.read()
 
 
 def note(message: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credalog.cli.command import ANSWERED, JSON, MODEL, OUTPUT, TIMEOUT, Argument, Command, load_model, note
-from credalog.cli.output import check_target, write, write_json
+from credalog.cli.output import check_target, check_text_target, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def learn(arguments: Namespace) -> int:
         raise CredalogError(
             f"{arguments.file} is a table, not a model", advice="The model comes first, then the table."
         )
-    check_target(arguments.output, model=arguments.file)
+    check_text_target(arguments, arguments.observations)
     sheet = _sheet(arguments.observations)
     model = _structure(arguments, sheet)
     learned = model.learn(
@@ -101,8 +101,9 @@ def convert(arguments: Namespace) -> int:
     """Write a network in another form, which the name of the file tells."""
     from credalog.show.formats import is_precise
 
-    model = load_model(arguments)
     target = arguments.target
+    check_target(target, model=arguments.file, read=arguments.data or ())
+    model = load_model(arguments)
     form = arguments.form or {".lcn": "lcn", ".bif": "bif", ".uai": "uai"}.get(Path(target).suffix.lower())
     if form is None:
         raise CredalogError(

@@ -27,7 +27,7 @@ from credalog.cli.command import (
     load_model,
     refuse_unless,
 )
-from credalog.cli.output import as_json, check_target, write, write_json
+from credalog.cli.output import as_json, check_target, check_text_target, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 def ground(arguments: Namespace) -> int:
     """Write the ground network, its evidence and its queries, as a text of the same language or as JSON."""
-    check_target(arguments.output, model=arguments.file)
+    check_text_target(arguments)
     model = load_model(arguments)
     return _write_network(model.ground(), model, arguments)
 
 
 def widen(arguments: Namespace) -> int:
     """Write the ground network with every probability an interval."""
-    check_target(arguments.output, model=arguments.file)
+    check_text_target(arguments)
     model = load_model(arguments)
     wider = model.widen(by=arguments.by, contaminate=arguments.contaminate, zeros=arguments.zeros)
     return _write_network(wider.ground(), model, arguments)
@@ -111,7 +111,7 @@ def _sentence_json(sentence: Sentence) -> dict[str, Any]:
 
 def graph(arguments: Namespace) -> int:
     """Draw the dependency graph: what depends on what, with formulas or intervals, or before grounding."""
-    check_target(arguments.output, model=arguments.file)
+    check_target(arguments.output, model=arguments.file, read=arguments.data or ())
     form: str | None = arguments.form or _form_of(arguments.output)
     refuse_unless(not arguments.marginals or form in LABELLED, "--marginals", "--svg, --png, --pdf or --dot")
     refuse_unless(not arguments.evidence or arguments.marginals, "--evidence", "--marginals")

@@ -239,7 +239,7 @@ WRITING = 8e-5
 
 def maxent(arguments: Namespace) -> int:
     """Find the model of greatest entropy, and answer queries under it."""
-    check_target(arguments.output)
+    check_target(arguments.output, model=arguments.file, read=arguments.data or ())
     model = load_model(arguments)
     asked = [model.question(text) for text in arguments.query]
     if arguments.timeout and not asked:
@@ -293,7 +293,13 @@ def _export(distribution: Distribution, path: str) -> None:
 # ---- the commands -------------------------------------------------------------------------------------
 
 ASSIGNING = (
-    Argument("--variables", "the variables to assign (default: all that are not observed)", "X", nargs="+"),
+    Argument(
+        "--variables",
+        "the variables to assign, with blanks between them (default: all that are not observed)",
+        "X",
+        nargs="+",
+        action="extend",
+    ),
     Argument(
         "--criterion",
         "which interval is better (default maximax)",

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,24 +84,45 @@ def _replace(target: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         # The system would name the temporary file.
-        raise CredalogError(f"{target} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise CredalogError(
+            f"{target} cannot be written: {(error.strerror or str(error)).lower()}",
+            advice="Name a place where you may write.",
+        ) from None
 
 
-def check_target(path: str | None, *, model: str = "-") -> None:
+def check_target(path: str | None, *, model: str = "-", read: Sequence[str] = ()) -> None:
     """Complain about a path that cannot be written to; better before a long computation than after it.
 
-    What is made of a model does not take its place: what it said would be lost.
+    What is made of a model does not take its place, nor that of another file that is read: what they said
+    would be lost.
     """
     if path is None or path == "-":
         return
     target = Path(path)
-    if target.is_file() and Path(model).is_file() and target.samefile(model):
+    if _is_same(target, model):
         raise CredalogError(f"{path} is the model itself", advice="Name another file to write to.")
+    if any(_is_same(target, one) for one in read):
+        raise CredalogError(f"{path} is what is read", advice="Name another file to write to.")
     if target.is_dir():
         raise CredalogError(f"{path} is a folder", advice=f"Name a file in it: {target / 'FILE'}")
     if not target.parent.is_dir():
         raise CredalogError(
             f"there is no folder {target.parent} to write {target.name} to", advice="Name one that there is."
+        )
+
+
+def _is_same(target: Path, other: str) -> bool:
+    return target.is_file() and Path(other).is_file() and target.samefile(other)
+
+
+def check_text_target(arguments: Namespace, *read: str) -> None:
+    """Complain as `check_target` does, and about a name that promises another form than that of a text."""
+    path: str | None = arguments.output
+    check_target(path, model=arguments.file, read=[*(arguments.data or ()), *read])
+    if path is not None and Path(path).suffix.lower() in (".bif", ".uai") and not arguments.json:
+        raise CredalogError(
+            f"{path} would hold a model in the language of .lcn files, whatever its name says",
+            advice=f"Name it {Path(path).with_suffix('.lcn')}; `credalog convert` makes .bif and .uai of it.",
         )
 
 

@@ -37,7 +37,7 @@ def check_plot(arguments: Namespace) -> None:
             f"{path} does not say what kind of picture it is to be",
             advice=f"Name it {Path(path).stem or 'plot'}.svg; .png and .pdf need matplotlib.",
         )
-    check_target(path, model=arguments.file)
+    check_target(path, model=arguments.file, read=arguments.data or ())
     if not path.lower().endswith(".svg"):
         require_painter()
 

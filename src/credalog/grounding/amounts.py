@@ -131,9 +131,10 @@ class Amounts:
             found, advice = f"{name} is no number", f"Write P({name}) for its probability."
         else:
             found = f"there is no constant {name}"
-            advice = (
-                nearest(name, signature.names((Constant, NumberFunction))) or f"Define it: let {name} = 0.1"
-            )
+            near = nearest(name, signature.names((Constant, NumberFunction)))
+            advice = near or f"Define it: let {name} = 0.1"
+            if name[:1].isdigit():
+                found, advice = f"the number {name} stands in quotes", f"Write it without: {name}"
         return Misstatement(found, lexeme=name, advice=advice, kind=UnknownName)
 
     def _looked_up(self, application: Application, scope: Scope) -> Figures:

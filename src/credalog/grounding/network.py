@@ -284,13 +284,21 @@ class Grounder:
         finally:
             unknown = self._patterns.forget_all_but(spoken_of)
         if unknown:
-            known = list(self._patterns.variables)
-            others = (
-                f"The sentences speak of {listed(known)}." if known else "No sentence speaks of anything yet."
-            )
-            advice = nearest(unknown[0], known) or others
             found = f"there is no {unknown[0]}"
-            raise Misstatement(found, lexeme=unknown[0], advice=advice, kind=UnknownName)
+            raise Misstatement(found, lexeme=unknown[0], advice=self._meant(unknown[0]), kind=UnknownName)
+
+    def _meant(self, name: str) -> str:
+        """Say what may have been meant by a name that nothing has."""
+        known = self._patterns.variables
+        if owner := next((one.name for one in known.values() if name in one.values), None):
+            return f"It is a value of {owner}: write {owner} = {name}."
+        if near := nearest(name, known):
+            return near
+        return (
+            f"The sentences speak of {listed(list(known))}."
+            if known
+            else "No sentence speaks of anything yet."
+        )
 
     @property
     def signature(self) -> Signature:

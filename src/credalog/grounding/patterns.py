@@ -258,7 +258,10 @@ class Patterns:
         if self.signature.is_strict or len(constants) < len(arguments):
             what, shown = ("predicate", f"{term.name}(...)") if arguments else ("proposition", term.name)
             kinds = (Predicate, RandomFunction, Relation)
-            raise self.signature.unknown(term.name, what, kinds, advice=f"Declare it: predicate {shown}.")
+            advice = f"Declare it: predicate {shown}."
+            if not arguments and self.signature.is_element(term.name):
+                advice = f"It is an element: say something of it, as in Smokes({term.name})."
+            raise self.signature.unknown(term.name, what, kinds, advice=advice)
         if not arguments and self.signature.is_listed(term.name):
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name

@@ -71,7 +71,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     spellings: dict[str, list[str]] = {}
     for each in known:
         spellings.setdefault(each.lower(), []).append(each)
-    near = get_close_matches(name.lower(), list(spellings), n=3, cutoff=0.5)
+    # The same but for capitals is what was meant, whatever else looks like it.
+    same = [name.lower()] if name.lower() in spellings else []
+    near = same or get_close_matches(name.lower(), list(spellings), n=3, cutoff=0.5)
     matches = [spelt for each in near for spelt in spellings[each]]
     return f"Did you mean {' or '.join(matches)}?" if matches else ""
 
@@ -280,6 +282,13 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
+def _of_its_kind(name: str, sort: str, known: Sequence[str]) -> str:
+    """Say what there is instead of a name, or how to introduce it."""
+    if known:
+        return f"{sort or 'Variables'}: {listed(known)}."
+    return "" if sort else f"Declare it: variable {name} in {{red, green}}."
+
+
 class Unbound(Misstatement):
     """A name is neither an element of the domain wanted, if any, nor bound; `known` are like names."""
 
@@ -294,7 +303,7 @@ class Unbound(Misstatement):
         self.element = Misstatement(
             f"there is no {name} in {sort}" if sort else f"there is no variable and no element {name}",
             lexeme=name,
-            advice=nearest(name, known) or (f"{sort or 'Variables'}: {listed(known)}." if known else ""),
+            advice=nearest(name, known) or _of_its_kind(name, sort, known),
             kind=UnknownName,
         )
         """The same complaint where nothing can be bound."""
@@ -386,5 +395,7 @@ def _shifted(value: str | None, by: int) -> str | None:
         return str(int(value) + by)
     except ValueError:
         raise Misstatement(
-            f"{value} is not an integer, so nothing can be added to it", lexeme=value
+            f"{value} is not an integer, so nothing can be added to it",
+            lexeme=value,
+            advice="Declare a domain of integers, domain Day = 1..7, or name the element that is meant.",
         ) from None

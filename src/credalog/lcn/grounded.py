@@ -6,7 +6,9 @@ later questions, the ground network, its graph, and the engines that answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
@@ -34,6 +36,12 @@ FEW_INSTANCES = 500
 
 MANY_INSTANCES = 50_000
 """A theory with more instances of rules is not grounded whole for a question."""
+
+SEPARATORS = re.compile(r"[\s,;|/&+]+(?:and\s+)?(?![^()]*\))")
+"""What people write between names that are to be given one by one."""
+
+DECORATED = re.compile(r"P\s*\((.*)\)|(?:!|~|¬|not\s)(.*)|(.*?)\s*[=:].*")
+"""A variable with something around it: in a probability, denied, or with a value."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -115,11 +123,7 @@ class Grounded:
         if name not in self._by_name:
             name = name.replace(" ", "")
         if name not in self._by_name:
-            raise UnknownName(
-                f"there is no variable {named}",
-                advice=nearest(name, self._by_name) or "{} lists all variables.",
-                remedies=(Ask("graph FILE", "lcn.variables"),),
-            )
+            raise _no_variable(str(named), self._by_name)
         return self._by_name[name]
 
     # ---- kept between questions -----------------------------------------------------------------------
@@ -211,3 +215,21 @@ class Grounded:
     @cached_property
     def _mentioned(self) -> Mapping[Variable, int]:
         return numbering(self.ground().variables)
+
+
+def _no_variable(named: str, known: Collection[str]) -> UnknownName:
+    """Return the complaint about a name that no variable has, and what was meant by it, if that is seen."""
+    message = f"there is no variable {named}" if named.strip() else "a variable has an empty name"
+    parts = [part for part in SEPARATORS.split(named) if part]
+    if len(parts) > 1 and all(part in known for part in parts):
+        listed = ", ".join(f'"{part}"' for part in parts)
+        told = f"Name them one by one, with blanks between them: {shlex.join(parts)}"
+        return UnknownName(message, advice=f"{told}; in Python as a list: [{listed}].")
+    inside = DECORATED.fullmatch(named.strip())
+    alone = next(filter(None, inside.groups()), "").strip() if inside else ""
+    if alone in known:
+        return UnknownName(message, advice=f"Name the variable alone: {alone}.")
+    if near := nearest(named, known):
+        return UnknownName(message, advice=near)
+    everything = Ask("graph FILE", "lcn.variables")
+    return UnknownName(message, advice="{} lists all variables.", remedies=(everything,))

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from credalog.errors import CredalogError, LanguageError
+from credalog.errors import CredalogError, LanguageError, Option
 from credalog.lcn.analysis import Analysis
 from credalog.lcn.arguments import one_of, require
 from credalog.lcn.wording import GivenHere
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 OTHER_FORMATS = (".uai", ".bif")
 
+NOT_MODELS = (".csv", ".tsv", ".parquet")
+
 MANY_TO_SHOW = 2000
 """A notebook shows a network with more sentences in one line."""
 
@@ -51,9 +53,17 @@ def load(path: str | Path, *, data: Data | None = None) -> LCN:
     """Read an LCN from a file and the files it includes; also from a .uai or .bif file."""
     if not isinstance(path, (str, Path)):
         raise LanguageError(f"{path!r} is no path", advice='Write load("network.lcn").')
-    if Path(path).suffix.lower() in OTHER_FORMATS:
+    suffix = Path(path).suffix.lower()
+    if suffix in NOT_MODELS:
+        advice = "Name the model first; data of a model follow it: {}."
+        remedy = Option("data", str(path))
+        raise LanguageError(f"{path} is a table, not a model", advice=advice, remedies=(remedy,))
+    if suffix in OTHER_FORMATS:
         from credalog.text import readers
 
+        if data is not None:
+            advice = "Leave them out; what was observed is evidence."
+            raise LanguageError(f"a {suffix} file is complete, and takes no data", advice=advice)
         return LCN.from_network(readers.read(path))
     library = library_of(data)
     return _complete(read_file(path, library=library), data, library)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from credalog.errors import CredalogError
+from credalog.errors import CredalogError, Place
 from credalog.lcn.grounded import Grounded
 from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import And, Formula, Variable, conjunction, scope
@@ -77,8 +77,13 @@ class Wording(Grounded):
 
     def statement(self, text: str) -> tuple[Question, Order, Fraction]:
         """Return what a statement such as P(a | b) >= 0.5 compares: the ground question, and with what."""
+        from credalog.questions.decide import require_probability
+
         read = read_threshold(text)
-        return self._ground_query(read.asked, text), read.order, read.number
+        asked = self._ground_query(read.asked, text)
+        if isinstance(asked, Query):
+            require_probability(read.number, Place.within(text, 0, inside="the statement"))
+        return asked, read.order, read.number
 
     def _ground_query(self, rule: AskedRule, text: str) -> Question:
         """Return the ground question that a text asks, conditioned on the evidence."""

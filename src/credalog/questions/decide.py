@@ -21,7 +21,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from credalog.errors import CredalogError, LanguageError, ProblemTooLarge, no_model
+from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.glances import Glances
@@ -144,6 +144,16 @@ def statement_of(stated: Sentence | Contrast) -> tuple[Question, Relation, Fract
     return simplified(Linear(terms)), relation, bound
 
 
+def require_probability(threshold: Fraction | float, place: Place | None = None) -> None:
+    """Complain of a threshold that no probability can be compared with."""
+    if not 0 <= threshold <= 1:
+        raise CredalogError(
+            f"{float(threshold):g} is no probability",
+            place=place,
+            advice="Compare with a number between 0 and 1, or a percentage such as 20%.",
+        )
+
+
 def decide(
     engine: Engine,
     asked: Query,
@@ -153,11 +163,7 @@ def decide(
     relation: Relation = Relation.AT_LEAST,
 ) -> Decision:
     """Tell whether P(claim | given) certainly reaches a threshold, or certainly stays within it."""
-    if not 0 <= threshold <= 1:
-        raise CredalogError(
-            f"{threshold} is no probability",
-            advice="Compare with a number between 0 and 1, or a percentage such as 20%.",
-        )
+    require_probability(threshold)
     # A float means the decimal its user typed.
     exact = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
     budget = Budget.of(options.timeout)

@@ -545,7 +545,10 @@ def _prices(network: Network, weights: Mapping[str, float]) -> tuple[float, ...]
                 advice="Weights go by label, by place such as expert.lcn:3, or by file.",
             )
         if not weight > 0.0:
-            raise CredalogError(f"the weight {weight} of {name} is not positive")
+            raise CredalogError(
+                f"the weight {weight} of {name} is not positive",
+                advice="Give a number above 0; inf protects a sentence.",
+            )
     return tuple(inf if _is_added(one) else _weight(one, weights) for one in network.sentences)
 
 

@@ -26,7 +26,17 @@ from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Number, Source, exact
 from credalog.origins import Origin, records
 from credalog.text.actions import From, Tabled
-from credalog.text.sheets import NOWHERE, Frame, Library, Sheet, is_frame, read_sheet, sheet_of, table_text
+from credalog.text.sheets import (
+    NOWHERE,
+    TABLES,
+    Frame,
+    Library,
+    Sheet,
+    is_frame,
+    read_sheet,
+    sheet_of,
+    table_text,
+)
 from credalog.text.statements import text_of
 from credalog.text.tabled import filled_from
 from credalog.theory import (
@@ -171,11 +181,22 @@ def _additions(data: Data, declared: Mapping[str, Declaration]) -> Iterator[_Add
         return
     for path in map(Path, [data] if isinstance(data, str | Path) else data):
         if path.is_dir():
-            for file in sorted(path.iterdir()):
+            files = sorted(path.iterdir())
+            _require_data(path, files)
+            for file in files:
                 if file.stem in declared:
                     yield from _file(file, declared)
         else:
             yield from _file(path, declared)
+
+
+def _require_data(folder: Path, files: Iterable[Path]) -> None:
+    """Complain of a folder without data: it was hardly meant."""
+    if not any(file.suffix.lower() in (".json", *TABLES) for file in files):
+        raise LanguageError(
+            f"there are no data in the folder {folder}",
+            advice=f"Its files should end in .json, {', '.join(TABLES)}.",
+        )
 
 
 def _declared(names: Iterable[str]) -> str:
@@ -430,9 +451,12 @@ def _json(text: str, path: Path) -> Mapping[str, Rows]:
         loaded = json.loads(text, object_pairs_hook=without_repetition)
     except json.JSONDecodeError as error:
         place = Place.within(text, error.pos, file=str(path))
-        raise LanguageError(f"{path} is not JSON: {error.msg.lower()}", place=place) from None
+        advice = 'Data are a JSON object, {"Person": ["Tim"]}, or tables: .csv, .tsv, .parquet.'
+        message = f"{path} is not JSON: {error.msg.lower()}"
+        raise LanguageError(message, place=place, advice=advice) from None
     except RecursionError:
-        raise LanguageError(f"{path} is nested too deeply") from None
+        advice = 'Write {"Person": ["Tim", "Tom"], "Before": [["d1", "d2"]]}.'
+        raise LanguageError(f"{path} is nested too deeply", advice=advice) from None
     if not isinstance(loaded, dict):
         raise LanguageError(
             f"{path} is not a JSON object",

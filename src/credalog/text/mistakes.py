@@ -75,7 +75,8 @@ _WORDS = {
 def explained(error: UnexpectedInput, statement: Statement, start: str) -> LanguageError:
     """Turn the parser's error into one for people: what the first of these recognises, or what was found."""
     told = (
-        _unbalanced(statement)
+        _empty(statement, start)
+        or _unbalanced(statement)
         or _unasked(statement, start)
         or _recognised(statement, start)
         or _no_threshold(error, statement, start)
@@ -103,6 +104,16 @@ class _Told(NamedTuple):
     remedies: tuple[Remedy, ...] = ()
 
 
+def _empty(statement: Statement, start: str) -> _Told | None:
+    if statement.text.strip():
+        return None
+    empty = {
+        QUESTION: ("nothing is asked", "Write P(claim) or P(claim | condition)."),
+        THRESHOLD: ("nothing is compared", THRESHOLD_ADVICE),
+    }
+    return _Told(0, *empty.get(start, ("there is no formula here", "Write one: a and !b.")))
+
+
 def _unbalanced(statement: Statement) -> _Told | None:
     pairs = {")": "(", "}": "{"}
     opened: list[tuple[str, int]] = []
@@ -127,7 +138,7 @@ def _unasked(statement: Statement, start: str) -> _Told | None:
     if bound := re.match(r"\s*[\d./%]+\s*([<>=≤≥])", statement.text):
         return _bounded(bound.start(1), "P(a) >= 0.5")
     if not re.match(r"[\s(+−-]*[\d./%]*[\s*+−-]*[PE]\s*\(", statement.text):
-        return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
+        return _recognised(statement, start) or _beginning(statement)
     if bounds := re.search(r"\)\s*([<>=≤≥])[^()]*$", statement.text):
         # A threshold is never strict.
         asked = statement.text[: bounds.start(1)].strip()
@@ -135,6 +146,18 @@ def _unasked(statement: Statement, start: str) -> _Told | None:
         is_decided = re.fullmatch(r"([<>]=|[≤≥])\s*[\d./]+%?", threshold)
         return _bounded(bounds.start(1), f"{asked} {threshold}" if is_decided else f"{asked} >= 0.5")
     return None
+
+
+def _beginning(statement: Statement) -> _Told:
+    """Say how a question begins."""
+    if re.match(r"\s*(forall\b|∀)", statement.text):
+        return _Told(
+            0,
+            "a question on many things at once is a line of the file",
+            "Ask of one of them, P(Q(a)); or add the line `query forall x in D: P(Q(x))`, and ask {}.",
+            (Ask("run FILE", "lcn.query(q) for q in lcn.queries"),),
+        )
+    return _Told(0, "a question begins with P(", "Write P(claim) or P(claim | condition).")
 
 
 def _bounded(offset: int, asked: str) -> _Told:
