@@ -13,7 +13,7 @@ import pytest
 from credal_drawing import draw_intervals
 from credalog import parse
 from credalog.methods.progress import Telling
-from credalog.methods.vertices import sets
+from credalog.methods.vertices import sets, weighing
 from credalog.methods.vertices.ascent import Climber, climb
 from credalog.methods.vertices.boxes import Closing, _parts, _Search
 from credalog.methods.vertices.elimination import clusters
@@ -113,25 +113,57 @@ def test_impossible_certain_and_rare_causes_do_not_lead_it_astray(seed: int) -> 
     assert Fraction(lower) <= truth.lower and truth.upper <= Fraction(upper)
 
 
+@pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int) -> None:
+def test_slopes_at_every_model_lie_above_what_is_said_of_them(seed: int, *, compiles: bool) -> None:
     rng = np.random.default_rng(seed)
     network = _draw_extreme(rng)
     query = _random_query(rng, network, 4)
     credal, asked = _asked(network, query)
     if asked.target not in asked.observed:
-        _require_slopes(rng, credal, asked)
+        _require_slopes(rng, credal, asked, compiles=compiles)
 
 
+@pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_slopes_that_nearly_cancel_lie_above_what_is_said_of_them(seed: int) -> None:
+def test_slopes_that_nearly_cancel_lie_above_what_is_said_of_them(seed: int, *, compiles: bool) -> None:
     """In a widened network with loops, contexts of either sign are added up around a centre (proof 33)."""
     rng = np.random.default_rng(seed)
     network = _draw_widened(rng)
     variables = network.variables
     first, *others = (variables[i] for i in rng.permutation(len(variables))[:3])
     query = Query(first.is_("s0"), conjunction(x.is_("s1") for x in others))
-    _require_slopes(rng, *_asked(network, query))
+    _require_slopes(rng, *_asked(network, query), compiles=compiles)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_compiled_loops_find_the_same_slopes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = _draw_widened(rng)
+    first, *others = (network.variables[i] for i in rng.permutation(6)[:3])
+    credal, asked = _asked(network, Query(first.is_("s0"), conjunction(x.is_("s1") for x in others)))
+    layout = sets._layout(credal, asked, (0.0, 1.0), Budget.of(0.05))
+    boxes, event = _one_node(credal, asked, layout), np.array(asked.event, dtype=np.float64)
+    passed = upward(layout, boxes, event, 0.3, Budget.of())
+    plain, looped = (
+        slopes(layout, boxes, passed, Budget.of(), compiles=compiles) for compiles in (False, True)
+    )
+    for x in boxes:
+        assert looped.advantage[x] == pytest.approx(plain.advantage[x], rel=1e-9, abs=1e-13)
+        assert looped.loss[x] == pytest.approx(plain.loss[x], rel=1e-9, abs=1e-13)
+
+
+def test_loops_are_compiled_in_long_searches_only_and_with_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weighing, "is_loaded", lambda _: False)
+    monkeypatch.setattr(weighing, "is_ready", lambda _: False)
+    monkeypatch.setattr(weighing, "can_compile", lambda: True)
+    assert not weighing.Pace().compiles(weighing.LONG, Budget.of(1000.0))
+    assert weighing.Pace().compiles(weighing.LONG + 1, Budget.of(1000.0))
+    assert not weighing.Pace().compiles(weighing.LONG + 1, Budget.of(weighing.COMPILING / 2))
+    monkeypatch.setattr(weighing, "is_ready", lambda _: True)
+    assert weighing.Pace().compiles(weighing.LONG + 1, Budget.of(weighing.COMPILING / 2))
+    monkeypatch.setattr(weighing, "can_compile", lambda: False)
+    assert not weighing.Pace().compiles(weighing.LONG + 1, Budget.of(1000.0))
 
 
 def _draw_widened(rng: np.random.Generator) -> Network:
@@ -152,7 +184,9 @@ def _draw_widened(rng: np.random.Generator) -> Network:
     return Network(variables, tuple(sentences))
 
 
-def _require_slopes(rng: np.random.Generator, credal: CredalNetwork, asked: Question) -> None:
+def _require_slopes(
+    rng: np.random.Generator, credal: CredalNetwork, asked: Question, *, compiles: bool
+) -> None:
     """Compare what is said of slopes with the differences of G at models, world by world."""
     relevant = relevance(credal.parents, [asked.target], asked.observed)
     order = clusters(relevant.parents, asked.observed, credal.sizes)
@@ -166,7 +200,7 @@ def _require_slopes(rng: np.random.Generator, credal: CredalNetwork, asked: Ques
     mass = _score(layout, points, np.ones_like(event), 0.0)
     trial = _score(layout, points, event, 0.0) / mass if mass > 0.0 else float(rng.random())
     passed = upward(layout, boxes, event, trial, Budget.of())
-    least = slopes(layout, boxes, passed, Budget.of()).advantage
+    least = slopes(layout, boxes, passed, Budget.of(), compiles=compiles).advantage
     for node, theta in [
         *((0, {x: _inside(rng, *box) for x, box in whole.items()}) for _ in range(5)),
         (1, points),
@@ -203,8 +237,11 @@ def _score(layout: Layout, theta: dict[int, np.ndarray], event: np.ndarray, tria
     return total
 
 
+@pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_slopes_of_families_that_move_one_after_the_other_hold_on_the_way(seed: int) -> None:
+def test_slopes_of_families_that_move_one_after_the_other_hold_on_the_way(
+    seed: int, *, compiles: bool
+) -> None:
     rng = np.random.default_rng(seed)
     network = _draw_widened(rng)
     first, *others = (network.variables[i] for i in rng.permutation(6)[:3])
@@ -219,7 +256,7 @@ def test_slopes_of_families_that_move_one_after_the_other_hold_on_the_way(seed: 
         for x, (low, high) in boxes.items()
     }
     passed, staying = (upward(layout, b, event, trial, Budget.of()) for b in (boxes, tables))
-    least = slopes_on_the_way(layout, tables, staying, passed, Budget.of())
+    least = slopes_on_the_way(layout, tables, staying, passed, Budget.of(), compiles=compiles)
     for _ in range(6):
         theta = {
             x: filled(low[0], high[0], rng.normal(size=low[0].shape)) for x, (low, high) in boxes.items()

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["can_compile", "compiled", "interpreted", "is_ready", "sources"]
+__all__ = ["can_compile", "compiled", "interpreted", "is_loaded", "is_ready", "sources"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -70,10 +70,15 @@ class _Compiled:
         return self._dispatcher._numba_type_
 
     @property
+    def is_loaded(self) -> bool:
+        """Tell whether this process compiled the function, or loaded it."""
+        return "_dispatcher" in vars(self) and bool(self._dispatcher.signatures)
+
+    @property
     def is_ready(self) -> bool:
         """Tell whether the function was compiled before, by this process or on this machine."""
         kept = _kept(self._dispatcher)
-        return bool(self._dispatcher.signatures) or (kept is not None and bool(kept._load_index()))
+        return self.is_loaded or (kept is not None and bool(kept._load_index()))
 
 
 def _kept(dispatcher: Any) -> Any:
@@ -94,6 +99,11 @@ def can_compile() -> bool:
 def is_ready(function: Callable[..., object]) -> bool:
     """Tell whether a compiled function starts at once: it was compiled before, or numba is missing."""
     return _compiler() is None or cast(_Compiled, function).is_ready
+
+
+def is_loaded(function: Callable[..., object]) -> bool:
+    """Tell whether a compiled function was called before."""
+    return cast(_Compiled, function).is_loaded
 
 
 @contextmanager

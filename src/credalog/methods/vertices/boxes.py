@@ -41,6 +41,7 @@ from credalog.methods.vertices.interval_slopes import (
     slopes_on_the_way,
     upward,
 )
+from credalog.methods.vertices.weighing import Pace
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import absolute_gap, allowed_gap
 from credalog.tables.cones import Array
@@ -233,7 +234,7 @@ class _Search:
         self._climber, self._layout, self._budget = climber, layout, Budget.of()
         self.tables, self.value = tables, -1.0
         self._lacking = inf
-        self.explored = 0
+        self.explored, self._pace = 0, Pace()
         self._has_first_order = coefficients(layout) <= MOST_COEFFICIENTS
         credal, observed = climber.credal, climber.asked.observed
         start = {x: credal.ranges(x, observed) for x in layout.parents}
@@ -294,7 +295,8 @@ class _Search:
         if not len(open_):
             return []
         boxes, passed = at_nodes(boxes, open_), passed.at(open_)
-        found = slopes(self._layout, boxes, passed, self._budget)
+        compiles = self._pace.compiles(self._layout.cells * len(open_), self._budget)
+        found = slopes(self._layout, boxes, passed, self._budget, compiles=compiles)
         narrowed = _narrowed(boxes, found)
         low, high = (self._places.rows({x: b[end] for x, b in narrowed.boxes.items()}) for end in (0, 1))
         kept = list[_Node]()
@@ -352,7 +354,8 @@ class _Search:
     def _cost_on_the_way(self, found: _Narrowed, nodes: Nodes, passed: Upward, staying: Upward) -> Array:
         """Add up what the blocks that stay may gain where their families move one after the other."""
         tables, boxes = self._tables(found, nodes, found.stays), at_nodes(found.boxes, nodes)
-        advantage = slopes_on_the_way(self._layout, tables, staying, passed.at(nodes), self._budget)
+        compiles, before = self._pace.is_compiled, passed.at(nodes)
+        advantage = slopes_on_the_way(self._layout, tables, staying, before, self._budget, compiles=compiles)
         gains = {x: _gains(found.model[x][nodes], boxes[x], advantage[x]).sum(axis=-1) for x in boxes}
         return _sums({x: np.where(found.stays[x][nodes], gains[x], 0.0) for x in boxes})
 

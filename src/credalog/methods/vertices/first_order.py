@@ -12,7 +12,8 @@ arithmetic; Comba and Stolfi, 1993). Messages that meet depend on different fami
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -30,6 +31,9 @@ __all__ = ["coefficients", "greatest"]
 
 OPEN = 1e-9
 """The distances of a block whose intervals are not wider belong to the error."""
+
+HARDLY = 1e-6
+"""An interval that is so small a share of a linear part takes its place: distances cancel there."""
 
 ALONG = -1
 """Stands for the axis of distances in a scope."""
@@ -125,13 +129,18 @@ def _distances(radius: Array, is_open: NDArray[np.bool_]) -> tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """Centre, magnitude of what is linear, error; and for each family the coefficients of its distances."""
+    """Centre, magnitude of what is linear, error; and the coefficients of the distances of some families.
+
+    These lie along the last axis of `part`, one family after the other, and so do the radii.
+    """
 
     scope: tuple[int, ...]
     centre: Array
     linear: Array
     error: Array
-    parts: Mapping[int, Array]
+    part: Array
+    families: tuple[int, ...] = ()
+    radii: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def size(self) -> Array:
@@ -140,26 +149,28 @@ class _Form:
 
     def stretched(self, scope: tuple[int, ...]) -> _Form:
         """Give it the axes of a larger scope."""
-        own, along = (*self.scope, ALONG), (*scope, ALONG)
         centre, linear, error = (
             combined([Potential(self.scope, values)], scope)
             for values in (self.centre, self.linear, self.error)
         )
-        parts = {x: combined([Potential(own, part)], along) for x, part in self.parts.items()}
-        return _Form(scope, centre, linear, error, parts)
+        part = combined([Potential((*self.scope, ALONG), self.part)], (*scope, ALONG))
+        return _Form(scope, centre, linear, error, part, self.families, self.radii)
 
     def repeated(self, size: int) -> _Form:
         """Give the last axis of the scope its length."""
+        if self.centre.shape[-1] == size:
+            return self
         centre, linear, error = (
             np.broadcast_to(values, (*values.shape[:-1], size))
             for values in (self.centre, self.linear, self.error)
         )
-        parts = {x: np.broadcast_to(p, (*p.shape[:-2], size, p.shape[-1])) for x, p in self.parts.items()}
-        return _Form(self.scope, centre, linear, error, parts)
+        part = np.broadcast_to(self.part, (*centre.shape, self.part.shape[-1]))
+        return _Form(self.scope, centre, linear, error, part, self.families, self.radii)
 
 
 def _constant(scope: tuple[int, ...], values: Array) -> _Form:
-    return _Form(scope, values, np.zeros_like(values), np.zeros_like(values), {})
+    zeros = np.zeros_like(values)
+    return _Form(scope, values, zeros, zeros, np.zeros((*values.shape, 0)))
 
 
 class _Pass:
@@ -188,32 +199,36 @@ class _Pass:
         """Return the message of an observed variable."""
         signs = family.signs[..., state, :]
         linear, error = np.abs(signs) @ family.radii, family.untold[..., state] + family.missing
-        return _Form(family.axes[:-1], family.middle[..., state], linear, error, {family.axes[-1]: signs})
+        *axes, own = family.axes
+        return _Form(tuple(axes), family.middle[..., state], linear, error, signs, (own,), family.radii)
 
     def _met(self, step: Step) -> _Form:
         """Multiply all that meets a variable but its own table."""
         x, scope = step.variable, step.scope
-        found = _constant(scope, np.ones([1] * len(scope)))
-        for m in step.entering:
-            found = self._times(found, self._messages.pop(m).stretched(scope))
+        forms = [self._messages.pop(m).stretched(scope) for m in step.entering]
         if x == self._layout.target:
             low, high = self._passed.score
             score = replace(_constant((x,), low), error=np.asarray(high - low))
-            found = self._times(found, score.stretched(scope))
+            forms.append(score.stretched(scope))
+        found = reduce(self._times, forms) if forms else _constant(scope, np.ones([1] * len(scope)))
         return found.repeated(self._layout.sizes[x])
 
     def _times(self, one: _Form, other: _Form) -> _Form:
         """Multiply what depends on different families."""
         first, second = np.abs(one.centre), np.abs(other.centre)
         error = one.linear * other.linear + one.error * other.size + (first + one.linear) * other.error
-        parts = {x: part * other.centre[..., None] for x, part in one.parts.items()}
-        parts |= {x: part * one.centre[..., None] for x, part in other.parts.items()}
+        centre, first_ones = one.centre * other.centre, len(one.radii)
+        part = np.empty((*centre.shape, first_ones + len(other.radii)))
+        np.multiply(one.part, other.centre[..., None], out=part[..., :first_ones])
+        np.multiply(other.part, one.centre[..., None], out=part[..., first_ones:])
         return _Form(
             one.scope,
-            one.centre * other.centre,
+            centre,
             one.linear * second + first * other.linear,
             error + self._share * one.size * other.size + VANISHING,
-            parts,
+            part,
+            one.families + other.families,
+            np.concatenate([one.radii, other.radii]),
         )
 
     def _summed(self, family: _Family, met: _Form) -> _Form:
@@ -221,24 +236,21 @@ class _Pass:
         scope, own = met.scope, family.axes[-1]
         theta, signs = family.at(scope, family.middle), family.signs
         level = (met.centre.max(axis=-1, keepdims=True) + met.centre.min(axis=-1, keepdims=True)) / 2.0
-        parts = {x: np.einsum("...xp,...x->...p", part, theta) for x, part in met.parts.items()}
-        if len(family.radii):
-            along = combined([Potential((*family.axes, ALONG), signs)], (*scope, ALONG))
-            parts[own] = np.einsum("...xp,...x->...p", along, met.centre - level)
-        centre = (theta * met.centre).sum(axis=-1)
-        linear = np.zeros(centre.shape)
-        for x, part in parts.items():
-            linear += np.abs(part) @ self._families[x].radii
+        centre, below = (theta * met.centre).sum(axis=-1), len(met.radii)
+        part = np.empty((*centre.shape, below + len(family.radii)))
+        _mean(met.part, theta, out=part[..., :below])
+        along = combined([Potential((*family.axes, ALONG), signs)], (*scope, ALONG))
+        _mean(along, met.centre - level, out=part[..., below:])
+        radii = np.concatenate([met.radii, family.radii])
         error = np.broadcast_to(self._error(family, met, level), centre.shape)
-        return _Form(scope[:-1], centre, linear, error, parts)
+        linear = np.abs(part) @ radii
+        return _Form(scope[:-1], centre, linear, error, part, (*met.families, own), radii)
 
     def _error(self, family: _Family, met: _Form, level: Array) -> Array:
         """Bound what is linear in nothing: products of a distance here and one below, and old errors."""
         scope = met.scope
         radius, untold = family.at(scope, family.radius), family.at(scope, family.untold)
-        apart = np.zeros(met.centre.shape)
-        for x, part in met.parts.items():
-            apart = apart + np.abs(part - part.mean(axis=-2, keepdims=True)) @ self._families[x].radii
+        apart = _apart(met.part) @ met.radii
         low, high = (family.at(scope, end) for end in family.box)
         error = (radius * apart + untold * np.abs(met.centre - level)).sum(axis=-1)
         error = error + greatest_sum(low, high, met.error)
@@ -251,7 +263,7 @@ class _Pass:
         low, high = (ends[0] for ends in self._passed.messages[x])
         middle = (low + high) / 2.0
         half = (high - low) / 2.0 + self._share * (np.abs(low) + np.abs(high))
-        kept = form.error <= half
+        kept = form.error + HARDLY * form.linear <= half
         if kept.all():
             return form
         return _Form(
@@ -259,14 +271,19 @@ class _Pass:
             np.where(kept, form.centre, middle),
             np.where(kept, form.linear, 0.0),
             np.where(kept, form.error, half),
-            {y: part * kept[..., None] for y, part in form.parts.items()},
+            form.part * kept[..., None],
+            form.families,
+            form.radii,
         )
 
     def _most(self, form: _Form) -> float:
         """Return the greatest value: a knapsack in each block."""
         most = float(form.centre + form.error + self._share * form.size)
-        for x, part in form.parts.items():
+        first = 0
+        for x in form.families:
             family = self._families[x]
+            part = form.part[first : first + len(family.radii)]
+            first += len(part)
             if family.radius.shape[-1] == 2:
                 most += float(np.abs(part) @ family.radii)
                 continue
@@ -278,3 +295,18 @@ class _Pass:
             ] * np.abs(weights)
             most += float(gain.sum() + slack.sum())
         return most + self._share * abs(most)
+
+
+def _mean(values: Array, weights: Array, out: Array) -> None:
+    """Add up values times weights over the axis before the last; of weights it is the last."""
+    first, *rest = range(weights.shape[-1])
+    np.multiply(values[..., first, :], weights[..., first, None], out=out)
+    for i in rest:
+        out += values[..., i, :] * weights[..., i, None]
+
+
+def _apart(values: Array) -> Array:
+    """Return how far values are from their mean over the axis before the last."""
+    if values.shape[-2] == 2:
+        return np.asarray(np.abs(values[..., :1, :] - values[..., 1:, :]) / 2.0)
+    return np.asarray(np.abs(values - values.mean(axis=-2, keepdims=True)))

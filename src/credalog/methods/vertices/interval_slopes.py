@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.methods.vertices.greedy import DRIFT, VANISHING
+from credalog.methods.vertices.weighing import Terms, cells, weigh
 from credalog.numbers.budget import Budget
 from credalog.tables.cones import Array
 from credalog.tables.elimination import Potential, combined
@@ -142,7 +143,8 @@ def _sums(
     for step in steps:
         mine = scopes[step.variable]
         wanted = [mine, parents[step.variable], *(kept for m in step.entering for kept in sums[m])]
-        sums[step.variable] = tuple(dict.fromkeys(tuple(y for y in mine if y in kept) for kept in wanted))
+        found = dict.fromkeys(tuple(y for y in mine if y in kept) for kept in wanted)
+        sums[step.variable] = tuple(sorted(found, key=len, reverse=True))
     return sums
 
 
@@ -245,9 +247,9 @@ class Slopes:
     loss: Mapping[int, Array]
 
 
-def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> Slopes:
+def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget, *, compiles: bool = False) -> Slopes:
     """Find how G depends on every block, at every node."""
-    weights = _Weights(layout, boxes, passed, budget)
+    weights = _Weights(layout, boxes, passed, budget, compiles=compiles)
     advantage, loss = dict[int, Array](), dict[int, Array]()
     for x in layout.parents:
         budget.require_time()
@@ -263,14 +265,20 @@ def slopes(layout: Layout, boxes: Boxes, passed: Upward, budget: Budget) -> Slop
 
 
 def slopes_on_the_way(
-    layout: Layout, boxes: Boxes, passed: Upward, before: Upward, budget: Budget
+    layout: Layout,
+    boxes: Boxes,
+    passed: Upward,
+    before: Upward,
+    budget: Budget,
+    *,
+    compiles: bool = False,
 ) -> dict[int, Array]:
     """Compare values where the families that go before theirs are as in `before`, others as in `passed`.
 
     Before a family go those whose messages reach it, and those of messages that enter a step ahead of its own
     (proof 33). `boxes` are the tables of `passed`.
     """
-    weights = _Weights(layout, boxes, passed, budget, before)
+    weights = _Weights(layout, boxes, passed, budget, before, compiles=compiles)
     found = {x: _compared(layout, step, weights, before) for step in layout.steps for x in [step.variable]}
     for x, state in layout.observed.items():
         if x in layout.parents:
@@ -342,9 +350,16 @@ class _Weights:
     """
 
     def __init__(
-        self, layout: Layout, boxes: Boxes, passed: Upward, budget: Budget, before: Upward | None = None
+        self,
+        layout: Layout,
+        boxes: Boxes,
+        passed: Upward,
+        budget: Budget,
+        before: Upward | None = None,
+        *,
+        compiles: bool,
     ) -> None:
-        self._layout, self._boxes, self._passed = layout, boxes, passed
+        self._layout, self._boxes, self._passed, self._compiles = layout, boxes, passed, compiles
         self._before = before or passed
         last = layout.steps[-1].variable
         ones = np.ones(len(passed.messages[last][0]))
@@ -369,7 +384,8 @@ class _Weights:
         mixed = whole if all(x in kept for kept in rest) else _mixed(box, met, error)
         for kept in rest:
             around = self._around_centre(step, kept, whole if x in kept else mixed)
-            found[kept] = _common(around, _summed_over(found[first], first, kept))
+            wider = min((k for k in found if set(kept) <= set(k)), key=len)
+            found[kept] = _common(around, _summed_over(found[wider], wider, kept))
         if m in self._passed.asking:
             return {kept: (np.maximum(low, 0.0), high) for kept, (low, high) in found.items()}
         return found
@@ -397,8 +413,10 @@ class _Weights:
 
         The last axis of the factor stays where the step's variable is kept, and has length one otherwise.
         """
-        least, most = (ends[..., None] for ends in self.of(step.variable))
         gone = _gone(step, kept)
+        if gone and self._compiles:
+            return self._by_loops(step, kept, factor, is_closer=True)
+        least, most = (ends[..., None] for ends in self.of(step.variable))
         product = _times((least, most), factor.ends)
         error = factor.error + relative_error(OPERATIONS + prod(least.shape[i] for i in gone))
         found = _ordered(step, kept, _added(product, gone, error, _magnitude(product)))
@@ -406,6 +424,8 @@ class _Weights:
 
     def _around_centre(self, step: Step, kept: tuple[int, ...], factor: _Factor) -> Ends:
         """Sum slopes times what a factor is away from a centre, and add the centre times their sum."""
+        if self._compiles:
+            return self._by_loops(step, kept, factor, is_closer=False)
         least, most = (ends[..., None] for ends in self.of(step.variable))
         gone = _gone(step, kept)
         centre = _centre(most - least, (factor.low + factor.high) / 2.0, gone)
@@ -418,6 +438,27 @@ class _Weights:
         more = _times((total[0][..., None], total[1][..., None]), (centre, centre))
         slack = error * (_magnitude(more) + _magnitude((low, high))) + VANISHING
         return _ordered(step, kept, (low + more[0] - slack, high + more[1] + slack))
+
+    def _by_loops(self, step: Step, kept: tuple[int, ...], factor: _Factor, *, is_closer: bool) -> Ends:
+        """Sum around a centre, and also term by term if that may be closer, by compiled loops."""
+        axes, slopes_of = step.scope[:-1], self._sums[step.variable]
+        least, most = slopes_of[axes]
+        nodes, shape = len(least), least.shape[1:]
+        own = tuple(n if y in kept else 1 for y, n in zip(axes, shape, strict=True))
+        slots = cells(factor.low.shape[1:-1], shape), cells(own, shape)
+        low, high = (_flat(ends, factor.low.shape[-1]) for ends in factor.ends)
+        terms = Terms(_flat(least)[..., 0], _flat(most)[..., 0], low, high, *slots)
+        bottom, top = (_flat(ends)[..., 0] for ends in slopes_of[tuple(y for y in axes if y in kept)])
+        error = factor.error + relative_error(OPERATIONS + prod(shape) // prod(own))
+        found = np.empty((2, nodes, prod(own), low.shape[-1]))
+        weigh(terms, (bottom, top), error, is_closer, (found[0], found[1]))
+        sizes = (nodes, *(n for y, n in zip(axes, shape, strict=True) if y in kept), low.shape[-1])
+        return _ordered(step, kept, (found[0].reshape(sizes), found[1].reshape(sizes)))
+
+
+def _flat(values: Array, last: int = 1) -> Array:
+    """Lay a table's cells side by side: axes are nodes, cells, and what is last."""
+    return np.ascontiguousarray(values).reshape(len(values), -1, last)
 
 
 def _gone(step: Step, kept: tuple[int, ...]) -> tuple[int, ...]:
