@@ -18,7 +18,7 @@ from credalog.methods.automatic import Engine
 from credalog.network.formulas import Is
 from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
-from credalog.numbers.interval import VACUOUS
+from credalog.numbers.interval import VACUOUS, End, Interval
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.questions.influence import explain, measure
 from oracle import interval
@@ -168,6 +168,30 @@ def test_no_place_between_those_tried_is_worse_than_promised():
     coarse = measure(network, query, model.question("P(a)"), Fraction(1, 50), OPTIONS, positions=3)
     fine = measure(network, query, model.question("P(a)"), Fraction(1, 50), OPTIONS, positions=8)
     assert fine.worst <= coarse.at_most + CLOSE
+
+
+def test_no_place_beyond_those_that_are_attained_is_worse_than_promised(monkeypatch: pytest.MonkeyPatch):
+    model, query = credalog.parse(CHAIN), Engine.query
+
+    def bounded(engine: Engine, asked: Query, options: Options) -> Answer:
+        answer = query(engine, asked, options)
+        ends = (replace(answer.interval[end], witnessed=0.3, model=None) for end in End)
+        return replace(answer, interval=Interval(*ends)) if str(asked) == "P(a)" else answer
+
+    monkeypatch.setattr(Engine, "query", bounded)
+    found = measure(*asked(model, "P(b)"), model.question("P(a)"), Fraction(1, 100), OPTIONS)
+    # At P(a) = 0.4, of which the search did not know, see above.
+    assert {s.value for s in found.scenarios} == {0.3}
+    assert found.at_most >= 0.1 + 0.5 * 0.4 - 0.4 * 0.39
+
+
+def test_a_rare_event_is_measured_where_it_may_fall():
+    model = credalog.parse("1e-10 <= P(a) <= 3e-10\n0 <= P(b | a) <= 1\nP(b | !a) = 0")
+    network, query = asked(model, "P(a | b)")
+    found = measure(network, query, model.question("P(a)"), Fraction(1, 10**11), OPTIONS, positions=3)
+    # Whatever is measured, b needs a.
+    assert [s.value for s in found.scenarios] == [1e-10, 2e-10, 3e-10]
+    assert all(s.answer is not None and s.answer.lower == pytest.approx(1.0) for s in found.scenarios)
 
 
 def test_a_place_that_no_model_allows_is_said_to_be_none():

@@ -9,6 +9,7 @@ import pytest
 
 from credalog import LCN, CredalogError, load, parse
 from credalog.cli.app import main
+from credalog.numbers.tolerances import TOLERANCE
 
 BIF = """network rain { }
 variable Sky { type discrete [3] { clear, cloudy, black }; }
@@ -51,8 +52,25 @@ def test_a_share_of_every_distribution_may_be_anything() -> None:
 
 
 def test_the_weights_of_a_linear_sentence_bound_what_it_may_reach() -> None:
-    (sentence,) = parse("0 <= P(a) - 2 P(b) <= 0.9").widen(by="0.3").sentences
+    (sentence,) = parse("0 <= P(a) - 2 P(b) <= 0.9").widen(by="0.1").sentences
+    # P(a) may be off by 0.1 and 2 P(b) by 0.2; the sum is at most 1.
     assert (sentence.lower, sentence.upper) == (Fraction("-0.3"), 1)
+
+
+def test_a_sum_across_conditions_is_off_as_well() -> None:
+    said = "P(c) = 0.5\n0.1 <= P(a | c) - P(a | !c) <= 0.3"
+    (across,) = parse(said).widen(by="0.02").ground().contrasts
+    assert (across.lower, across.upper) == (Fraction("0.06"), Fraction("0.34"))
+    (across,) = parse(said).widen(contaminate="0.1").ground().contrasts
+    assert (across.lower, across.upper) == (Fraction("-0.01"), Fraction("0.37"))
+
+
+def test_what_follows_from_a_widened_sum_across_conditions() -> None:
+    wide = parse("P(c) = 0.5\nP(a | !c) = 0.4\nP(a | c) - P(a | !c) = 0.1").widen(by="0.02")
+    answer = wide.query("P(a | c)")
+    # 0.38 + 0.06 and 0.42 + 0.14.
+    assert (answer.lower, answer.upper) == pytest.approx((0.44, 0.56), abs=2 * TOLERANCE)
+    assert answer.lower <= 0.44 and answer.upper >= 0.56
 
 
 def test_evidence_and_queries_stay() -> None:

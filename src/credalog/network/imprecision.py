@@ -4,23 +4,27 @@ Input: a network, its parents, and by how much its probabilities may be off. Out
 wider bounds. What is impossible or certain stays so, unless asked otherwise.
 
 A distribution of several values is usually given by all but one of them, and the last follows. Once the
-others are intervals it no longer does, so it is given an interval of its own.
+others are intervals it no longer does, so it is given an interval of its own. In a weighted sum every
+probability may be off, so that the sum is off by as much times the weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 from credalog.errors import CredalogError, Option
 from credalog.network.formulas import conjunction
 from credalog.network.polytopes import LocalPolytope, Parents, local_polytopes, ranges
-from credalog.network.sentences import Network, Number, Sentence, exact
+from credalog.network.sentences import Contrast, Network, Number, Sentence, exact
 
 __all__ = ["Imprecision", "widened"]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
+
+_Stated = TypeVar("_Stated", Sentence, Contrast)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +58,29 @@ class Imprecision:
         return cls(amount, _ZERO, zeros) if contaminate is None else cls(_ZERO, amount, zeros)
 
     def bounds(
-        self, lower: Fraction, upper: Fraction, least: Fraction = _ZERO, most: Fraction = _ONE
+        self, lower: Fraction, upper: Fraction, weights: Sequence[Fraction] = (_ONE,)
     ) -> tuple[Fraction, Fraction]:
-        """Widen bounds on what lies between a least and a greatest value; those that say it all may stay."""
+        """Widen bounds on a weighted sum of probabilities that are off; those that say it all may stay."""
+        least, most = sum((w for w in weights if w < 0), _ZERO), sum((w for w in weights if w > 0), _ZERO)
         if not self.zeros and (lower == most or upper == least):
             return lower, upper
-        low = (1 - self.share) * lower + self.share * least - self.by
-        high = (1 - self.share) * upper + self.share * most + self.by
+        by = self.by * (most - least)
+        low = (1 - self.share) * lower + self.share * least - by
+        high = (1 - self.share) * upper + self.share * most + by
         return max(low, least) if lower >= least else low, min(high, most) if upper <= most else high
 
 
 def widened(network: Network, parents: Parents, imprecision: Imprecision) -> Network:
     """Widen the bounds of every sentence, and bound the values that followed from the others."""
-    said = (_widened(sentence, imprecision) for sentence in network.sentences)
-    return replace(network, sentences=(*said, *_implied(network, parents, imprecision)))
+    said = (_widened(s, [weight for weight, _ in s.claims], imprecision) for s in network.sentences)
+    across = (_widened(c, [term.weight for term in c.terms], imprecision) for c in network.contrasts)
+    implied = _implied(network, parents, imprecision)
+    return replace(network, sentences=(*said, *implied), contrasts=tuple(across))
 
 
-def _widened(sentence: Sentence, imprecision: Imprecision) -> Sentence:
-    weights = [weight for weight, _ in sentence.claims]
-    least = sum((w for w in weights if w < 0), _ZERO)
-    most = sum((w for w in weights if w > 0), _ZERO)
-    lower, upper = imprecision.bounds(sentence.lower, sentence.upper, least, most)
-    return replace(sentence, lower=lower, upper=upper)
+def _widened(stated: _Stated, weights: Sequence[Fraction], imprecision: Imprecision) -> _Stated:
+    lower, upper = imprecision.bounds(stated.lower, stated.upper, weights)
+    return replace(stated, lower=lower, upper=upper)
 
 
 def _implied(network: Network, parents: Parents, imprecision: Imprecision) -> Iterator[Sentence]:

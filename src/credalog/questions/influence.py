@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import count, pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +69,11 @@ FIRST_SHARE = 0.4
 PROMISE_SHARE = 0.3
 """The share of the time left for a program that tells which sentences are worth a trial, and for each end."""
 
-FINEST = 10**9
-"""The largest denominator of a place where a measurement is imagined."""
+PLAIN = 9
+"""How many digits the denominator of a place where a measurement is imagined has, if that is close enough."""
+
+CLOSE = Fraction(1, 10**12)
+"""How far from what is attained such a place may be, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -473,8 +476,11 @@ def measure(
     known = finished(engine.query(measured, _within(options, budget.share(FIRST_SHARE))))
     imagined = _Imagined(network, before, known, within, options)
     places = [imagined.place(i, positions) for i in range(positions)]
-    # A window around two neighbouring places holds every window between them.
-    windows = [*((p, p) for p in places), *pairwise(places)]
+    # A window around two neighbouring places holds every window between them; beyond the first and the last
+    # place a measurement may fall as far as the bounds, whether these are attained or not.
+    least, most = (Fraction(known.interval[end].bound) for end in End)
+    edges = [min(least, places[0]), *places[1:-1], max(most, places[-1])]
+    windows = [*((p, p) for p in places), *pairwise(edges)]
     shares = (budget.share(1.0 / left) for left in range(len(windows), 0, -1))
     answers = [imagined.answer(*window, share) for window, share in zip(windows, shares, strict=True)]
     hulls = [answer.upper - answer.lower for answer in answers[positions:] if answer is not None]
@@ -542,5 +548,7 @@ def _parents(network: Network) -> tuple[tuple[int, ...], ...]:
 
 
 def _reached(found: Endpoint) -> Fraction:
-    value = found.bound if found.witnessed is None else found.witnessed
-    return Fraction(value).limit_denominator(FINEST)
+    """Return a plain fraction for what is attained, or else known, however rare."""
+    value = Fraction(found.bound if found.witnessed is None else found.witnessed)
+    plain = (value.limit_denominator(10**digits) for digits in count(PLAIN))
+    return next(place for place in plain if abs(place - value) <= CLOSE * value)
