@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from credal_drawing import draw_intervals
+from credal_drawing import draw_intervals, draw_loopy
 from credalog import parse
 from credalog.methods.vertices import sets
 from credalog.methods.vertices.differences import Differences, _Message
@@ -33,8 +33,8 @@ def _laid_out(network: Network, query: Query) -> tuple[Layout, Boxes, Array]:
     return layout, boxes, np.array(asked.event, dtype=np.float64)
 
 
-def _drawn(rng: np.random.Generator) -> tuple[Layout, Boxes, Array]:
-    network = draw_intervals(rng, 7, 5)
+def _drawn(rng: np.random.Generator, many_valued: bool) -> tuple[Layout, Boxes, Array]:
+    network = draw_loopy(rng, count=6, zeros=0.1).network if many_valued else draw_intervals(rng, 7, 5)
     target, *observed = rng.permutation(len(network.variables))[: rng.integers(2, 5)]
     atoms = [Is(x, x.values[int(rng.integers(len(x.values)))]) for x in network.variables]
     return _laid_out(network, Query(atoms[target], conjunction(atoms[i] for i in observed)))
@@ -46,12 +46,13 @@ def _messages_at(layout: Layout, boxes: Boxes, event: Array, trial: float) -> di
     return {x: ends[1][0] for x, ends in found.messages.items()}
 
 
+@pytest.mark.parametrize("many_valued", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_no_tables_pass_what_cells_and_their_differences_may_be(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, many_valued: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(seed)
-    layout, boxes, event = _drawn(rng)
+    layout, boxes, event = _drawn(rng, many_valued)
     trial, found = float(rng.random()), dict[int, _Message]()
     original = Differences._summed
 
