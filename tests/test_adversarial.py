@@ -64,7 +64,7 @@ def test_brute_force_finds_no_fault(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", COMBINED)
-@pytest.mark.parametrize("seed", range(700, 702))
+@pytest.mark.parametrize("seed", [700])
 def test_networks_of_several_kinds_at_once_find_no_fault(kind: str, seed: int) -> None:
     case = random_case(kind, seed)
     outcome = outcome_of(case, timeout=1.5)

@@ -131,7 +131,7 @@ def _around(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_model_found_by_bisection_passes_a_bound_found_at_the_ends(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def best(lcn: LCN, asked: str, end: End, *, enough: float) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_model_is_confirmed_by_the_table_of_all_worlds(kind: str, seed: int) -> None:
     case = random_case(kind, seed, largest=5)
