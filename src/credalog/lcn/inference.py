@@ -28,6 +28,7 @@ from credalog.errors import CredalogError, Option
 from credalog.lcn.arguments import counted, one_of, options_of, require, several, workers_of
 from credalog.lcn.wording import Asked, GivenHere, Wording
 from credalog.network.expressions import Combined
+from credalog.network.families import is_precise
 from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Network, Query
@@ -275,7 +276,7 @@ class Inference(Wording):
 
     def _pointwise(self, observed: Formula, options: Options) -> dict[Is, Answer] | None:
         """Find all marginals at once, without importing what only intervals need."""
-        if any(sentence.lower != sentence.upper for sentence in self.ground().sentences):
+        if not is_precise(self.ground()):
             return None
         from credalog.methods.answer import marginal_atoms
         from credalog.methods.compiled import Compiled

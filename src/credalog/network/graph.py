@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 from credalog.choices import View
 from credalog.errors import UnknownName
 from credalog.network.columns import columns_of, numbering
+from credalog.network.families import FamilySentences, families_of
 from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.network.sentences import Independence, Network, Sentence
 from credalog.numbers.budget import require_time
@@ -230,6 +231,8 @@ def dependency_graph(network: Network) -> DependencyGraph:
 
 def _drawn_on_arrays(network: Network) -> DependencyGraph | None:
     """Draw the graph of a large network, whose formulas are made only if someone looks at them."""
+    if (tabled := families_of(network)) is not None:
+        return _drawn_of_families(network, tabled)
     if network.contrasts or columns_of(network) is None:
         return None
     # Small networks need no sparse matrices, and the verifier may have none.
@@ -245,6 +248,22 @@ def _drawn_on_arrays(network: Network) -> DependencyGraph | None:
         edges=_Deferred(lambda: tuple(stamps.made.edges)),
         parent_indices=parents.rows,
         child_indices=parents.reversed.rows,
+        _index=numbering(network.variables),
+    )
+
+
+def _drawn_of_families(network: Network, tabled: FamilySentences) -> DependencyGraph:
+    """Draw the graph of a network of tables: who has which parents is told."""
+    parents: list[Indices] = [() for _ in network.variables]
+    for family in tabled.families:
+        parents[family.child] = tuple(sorted(family.parents))
+    stamps = _Stamped(network)
+    return DependencyGraph(
+        variables=network.variables,
+        formulas=_Deferred(lambda: tuple(stamps.made.formulas)),
+        edges=_Deferred(lambda: tuple(stamps.made.edges)),
+        parent_indices=tuple(parents),
+        child_indices=_reversed(tuple(parents)),
         _index=numbering(network.variables),
     )
 

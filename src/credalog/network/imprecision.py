@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 from typing import TypeVar
 
 from credalog.errors import CredalogError, Option
+from credalog.network.families import Family, families_of
 from credalog.network.formulas import conjunction
 from credalog.network.polytopes import LocalPolytope, Parents, local_polytopes, ranges
 from credalog.network.sentences import Contrast, Network, Number, Sentence, exact
@@ -69,9 +71,33 @@ class Imprecision:
         high = (1 - self.share) * upper + self.share * most + by
         return max(low, least) if lower >= least else low, min(high, most) if upper <= most else high
 
+    def family(self, family: Family) -> Family:
+        """Widen the bounds on every value; of two values the second follows from the first."""
+        rows = zip(family.lower, family.upper, family.scale, strict=True)
+        lower, upper, scale = zip(*(self._row(*row) for row in rows), strict=True)
+        told = family.size if family.size > 2 else family.told
+        return replace(family, lower=lower, upper=upper, scale=scale, told=told)
+
+    def _row(
+        self, lower: Sequence[int], upper: Sequence[int], scale: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Widen a row of a family, as `bounds` widens the bounds on a probability, in whole numbers."""
+        unit = lcm(self.by.denominator, self.share.denominator)
+        by, share = int(self.by * unit) * scale, int(self.share * unit)
+        low, high = list[int](), list[int]()
+        for least, most in zip(lower, upper, strict=True):
+            stays = not self.zeros and (least == scale or most == 0)
+            low.append(least * unit if stays else max((unit - share) * least - by, 0))
+            high.append(
+                most * unit if stays else min((unit - share) * most + share * scale + by, scale * unit)
+            )
+        return tuple(low), tuple(high), scale * unit
+
 
 def widened(network: Network, parents: Parents, imprecision: Imprecision) -> Network:
     """Widen the bounds of every sentence, and bound the values that followed from the others."""
+    if (tabled := families_of(network)) is not None:
+        return replace(network, sentences=tabled.revised(map(imprecision.family, tabled.families)))
     said = (_widened(s, [weight for weight, _ in s.claims], imprecision) for s in network.sentences)
     across = (_widened(c, [term.weight for term in c.terms], imprecision) for c in network.contrasts)
     implied = _implied(network, parents, imprecision)

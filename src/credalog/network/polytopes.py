@@ -12,7 +12,7 @@ rounded and equal rays are equal tuples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache, partial
@@ -21,12 +21,14 @@ from math import gcd, lcm, prod
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
+from credalog.network.families import Configuration, Family, FamilyPlaces, Place, families_of
 from credalog.network.formulas import Formula, Is, Variable, literals_of, truth_table
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import require_time
 
 __all__ = [
     "Configuration",
+    "FamilyPolytopes",
     "LocalAssessment",
     "LocalPolytope",
     "Parents",
@@ -34,8 +36,10 @@ __all__ = [
     "Row",
     "Vertex",
     "facets",
+    "has_empty",
     "local_polytopes",
     "local_row",
+    "point",
     "ranges",
     "single_value_bounds",
     "vacuous",
@@ -43,8 +47,6 @@ __all__ = [
 ]
 
 Vertex: TypeAlias = tuple[Fraction, ...]
-Configuration: TypeAlias = tuple[int, ...]
-Place: TypeAlias = tuple[int, Configuration]
 _Ray: TypeAlias = tuple[int, ...]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -103,13 +105,19 @@ class LocalAssessment:
     """
 
     polytopes: tuple[Mapping[Configuration, LocalPolytope], ...]
-    places: tuple[tuple[Place, ...], ...]
+    places: Sequence[tuple[Place, ...]]
     rest: tuple[int, ...]
 
 
 def vacuous(size: int) -> LocalPolytope:
     """Return the polytope of all probability vectors."""
     return LocalPolytope(size)
+
+
+def point(theta: Vertex) -> LocalPolytope:
+    """Return the polytope of one vector: an equality for each value but the last, which follows."""
+    told = zip(_units(len(theta)), theta[:-1], strict=False)
+    return LocalPolytope(len(theta), tuple(Row(unit, value, value) for unit, value in told))
 
 
 @lru_cache(maxsize=65536)
@@ -372,6 +380,9 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
     nothing else. One that makes its claim certain, or impossible, does so in every configuration in which
     its condition holds, since no part of a zero is positive: it is local to all of them.
     """
+    tabled = _tabled(network, graph)
+    if tabled is not None:
+        return tabled
     index = {variable: i for i, variable in enumerate(network.variables)}
     rows: list[dict[Configuration, list[Row]]] = [{} for _ in network.variables]
     # Of a variable with many parents as many sentences speak: its parents are looked up once.
@@ -388,6 +399,67 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
     )
     said = (i for i, found in enumerate(places) if not found)
     return LocalAssessment(polytopes, places, tuple(i for i in said if not network.sentences[i].is_vacuous))
+
+
+def _tabled(network: Network, graph: Parents) -> LocalAssessment | None:
+    """Read the polytopes off the families of a network; None where it has none, or the graph has others."""
+    sentences = families_of(network)
+    if sentences is None:
+        return None
+    found: list[Mapping[Configuration, LocalPolytope]] = [MappingProxyType({}) for _ in network.variables]
+    parents: list[tuple[int, ...]] = [() for _ in network.variables]
+    for family in sentences.families:
+        found[family.child] = FamilyPolytopes(family)
+        parents[family.child] = tuple(sorted(family.parents))
+    if parents != [tuple(above) for above in graph.parent_indices]:
+        return None
+    return LocalAssessment(tuple(found), FamilyPlaces(sentences), ())
+
+
+class FamilyPolytopes(Mapping[Configuration, LocalPolytope]):
+    """The local polytopes of a family, made when asked for; parents are in the order of their numbers."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        strides = [prod(family.sizes[k + 1 :]) for k in range(len(family.sizes))]
+        self._axes = [(family.sizes[k], strides[k]) for k in family.order]
+        self._made: dict[Configuration, LocalPolytope] = {}
+
+    def __getitem__(self, configuration: Configuration) -> LocalPolytope:
+        if configuration not in self._made:
+            self._made[configuration] = self._polytope(self._row(configuration))
+        return self._made[configuration]
+
+    def _row(self, configuration: Configuration) -> int:
+        """Return the number of the row that a configuration has in the family."""
+        states = tuple(zip(configuration, self._axes, strict=True))
+        if not all(0 <= state < size for state, (size, _) in states):
+            raise KeyError(configuration)
+        return sum(state * stride for state, (_, stride) in states)
+
+    def _polytope(self, row: int) -> LocalPolytope:
+        units = _units(self.family.size)
+        rows = (Row(units[k], *self.family.bounds(row, k)) for k in range(self.family.told))
+        return LocalPolytope(self.family.size, tuple(rows))
+
+    def __iter__(self) -> Iterator[Configuration]:
+        return product(*(range(size) for size, _ in self._axes))
+
+    def __len__(self) -> int:
+        return len(self.family.scale)
+
+
+def has_empty(polytopes: Mapping[Configuration, LocalPolytope]) -> bool:
+    """Tell whether some polytope of a variable has no point."""
+    require_time()
+    if isinstance(polytopes, FamilyPolytopes):
+        return polytopes.family.has_empty
+    return any(_is_empty(polytope) for polytope in polytopes.values())
+
+
+def _is_empty(polytope: LocalPolytope) -> bool:
+    require_time()
+    return polytope.is_empty
 
 
 def _family(

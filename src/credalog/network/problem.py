@@ -19,7 +19,14 @@ from math import prod
 
 from credalog.network.formulas import Is, Variable, conjunction, truth_table
 from credalog.network.graph import DependencyGraph, Markov
-from credalog.network.polytopes import Configuration, LocalPolytope, Place, local_polytopes, local_row
+from credalog.network.polytopes import (
+    Configuration,
+    LocalPolytope,
+    Place,
+    has_empty,
+    local_polytopes,
+    local_row,
+)
 from credalog.network.sentences import Network, Sentence
 from credalog.network.structure import Condition, Reading, Structure, ancestors
 from credalog.numbers.budget import require_time
@@ -123,18 +130,21 @@ def _local(
     polytopes may exclude each other, since no theta of it can be chosen for itself.
     """
     assessment = local_polytopes(network, _Parents(structure.parents))
+    several = {x for component in structure.components if len(component) > 1 for x in component}
+    suspect = {x for x, found in enumerate(assessment.polytopes) if has_empty(found)}
+    if not several and not suspect:
+        return assessment.polytopes, list(assessment.rest), {}
     empty = {
         (x, configuration)
-        for x, found in enumerate(assessment.polytopes)
-        for configuration, polytope in found.items()
+        for x in suspect
+        for configuration, polytope in assessment.polytopes[x].items()
         if polytope.is_empty
     }
     polytopes = tuple(
-        {key: polytope for key, polytope in found.items() if (x, key) not in empty}
+        {key: polytope for key, polytope in found.items() if (x, key) not in empty} if x in suspect else found
         for x, found in enumerate(assessment.polytopes)
     )
     forced = {n: place for n, places in enumerate(assessment.places) for place in places if place in empty}
-    several = {x for component in structure.components if len(component) > 1 for x in component}
     tied = (n for n, places in enumerate(assessment.places) if any(x in several for x, _ in places))
     return polytopes, sorted({*assessment.rest, *forced, *tied}), forced
 

@@ -351,7 +351,11 @@ class Network:
 
     def about(self, variables: Iterable[Variable]) -> Network:
         """Return what is said of some variables, and of these alone."""
+        from credalog.network.families import families_of
+
         kept = tuple(variables)
+        if (tabled := families_of(self)) is not None:
+            return Network(kept, tabled.among(kept))
         seen = frozenset(kept)
         sentences = tuple(s for s in self.sentences if seen.issuperset(s.scope))
         declared = (i for i in self.independences if seen.issuperset((*i.left, *i.right, *i.given)))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import ProblemTooLarge
+from credalog.network.families import Family
 from credalog.network.formulas import (
     Formula,
     Is,
@@ -30,9 +31,11 @@ from credalog.network.formulas import (
 from credalog.network.graph import DependencyGraph, strong_components
 from credalog.network.polytopes import (
     Configuration,
+    FamilyPolytopes,
     LocalPolytope,
     Row,
     Vertex,
+    has_empty,
     local_polytopes,
     ranges,
     single_value_bounds,
@@ -175,6 +178,10 @@ class CredalNetwork:
 
     def _point_table(self, x: int) -> Array | None:
         """Round the only table of a family; None where there are several, or floats are too coarse for it."""
+        require_time()
+        found = self.polytopes[x]
+        if isinstance(found, FamilyPolytopes):
+            return _FamilyTable(found.family).point()
         exact = self.exact_table(x)
         if exact is None or any(0 < value < TINY for value in exact.values.flat):
             return None
@@ -274,15 +281,21 @@ class CredalNetwork:
         if self.base is not None and x < len(self.base.sizes):
             return self.base.ranges(x, observed)
         if x not in self._ranges:
-            shape = [self.sizes[p] for p in self.parents[x]]
-            least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
-            for configuration, polytope in self.polytopes[x].items():
-                for value, (low, high) in enumerate(ranges(polytope)):
-                    least[*configuration, value], most[*configuration, value] = _outwards(low, high)
-            self._ranges[x] = least, most
+            self._ranges[x] = self._all_ranges(x)
         fixed = (observed.get(p) for p in self.parents[x])
         index: Any = tuple(slice(None) if state is None else state for state in fixed)
         least, most = (np.asarray(ends[index]) for ends in self._ranges[x])
+        return least, most
+
+    def _all_ranges(self, x: int) -> tuple[Array, Array]:
+        found = self.polytopes[x]
+        if isinstance(found, FamilyPolytopes):
+            return _FamilyTable(found.family).ranges()
+        shape = [self.sizes[p] for p in self.parents[x]]
+        least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
+        for configuration, polytope in found.items():
+            for value, (low, high) in enumerate(ranges(polytope)):
+                least[*configuration, value], most[*configuration, value] = _outwards(low, high)
         return least, most
 
     @cached_property
@@ -306,7 +319,8 @@ class CredalNetwork:
         """Return a distribution inside each credal set of a family, its observed parents fixed."""
         empty = self._without_vertices(x, observed)
         shape = [self.sizes[p] for p in empty.parents]
-        if prod(self.sizes[p] for p in self.parents[x]) <= FEW_CONFIGURATIONS:
+        is_tabled = isinstance(self.polytopes[x], FamilyPolytopes)
+        if is_tabled or prod(self.sizes[p] for p in self.parents[x]) <= FEW_CONFIGURATIONS:
             index: Any = tuple(slice(None) if state is None else state for state in empty.full)
             return Potential((*empty.parents, x), self._whole_centre(x)[index])
         rows = [self.centre(x, configuration) for configuration in empty.configurations(self.sizes)]
@@ -317,11 +331,17 @@ class CredalNetwork:
         if self.base is not None and x < len(self.base.sizes):
             return self.base._whole_centre(x)
         if x not in self._centres:
-            shape = [self.sizes[p] for p in self.parents[x]]
-            rows = [self.centre(x, configuration) for configuration in np.ndindex(*shape)]
-            self._centres[x] = np.array(rows).reshape(*shape, self.sizes[x])
+            self._centres[x] = self._all_centres(x)
             self._centres[x].setflags(write=False)
         return self._centres[x]
+
+    def _all_centres(self, x: int) -> Array:
+        found = self.polytopes[x]
+        if isinstance(found, FamilyPolytopes):
+            return _FamilyTable(found.family).centre()
+        shape = [self.sizes[p] for p in self.parents[x]]
+        rows = [self.centre(x, configuration) for configuration in np.ndindex(*shape)]
+        return np.array(rows).reshape(*shape, self.sizes[x])
 
     @cached_property
     def _centres(self) -> dict[int, Array]:
@@ -332,6 +352,55 @@ class CredalNetwork:
         if prod(self.sizes[p] for p in free) * self.sizes[x] > MAX_CELLS:
             raise ProblemTooLarge(f"{self.network.variables[x]} has too many parent configurations")
         return Table(x, free, np.empty(0), tuple(observed.get(p) for p in self.parents[x]))
+
+
+class _FamilyTable:
+    """The bounds of a whole family in exact numbers, its parents in the order of their numbers."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.lower, self.upper = self._arranged(family.lower), self._arranged(family.upper)
+        self.scale = self._arranged(family.scale)
+
+    def _arranged(self, rows: Sequence[Any]) -> NDArray[np.object_]:
+        table = np.array(rows, dtype=object).reshape(*self.family.sizes, -1)
+        return table.transpose(*self.family.order, table.ndim - 1)
+
+    def point(self) -> Array | None:
+        """Return the only table, rounded once; None where there are several, or floats are too coarse."""
+        if not self.family.is_point:
+            return None
+        table = _quotients(self.upper, self.scale)
+        is_tiny = (table < float(TINY)) & (self.upper > 0).astype(bool)
+        return None if is_tiny.any() else table
+
+    def ranges(self) -> tuple[Array, Array]:
+        """Return the least and the greatest probabilities that bounds on the others leave, moved outwards."""
+        most_others = self.upper.sum(axis=-1, keepdims=True) - self.upper
+        least_others = self.lower.sum(axis=-1, keepdims=True) - self.lower
+        least = np.maximum(self.lower, self.scale - most_others)
+        most = np.minimum(self.upper, self.scale - least_others)
+        return self._moved(least, 0.0), self._moved(most, 1.0)
+
+    def _moved(self, ends: NDArray[np.object_], towards: float) -> Array:
+        """Round towards a certainty; certainty stays."""
+        rounded = _quotients(ends, self.scale)
+        is_certain = ((ends == 0) | (ends == self.scale)).astype(bool)
+        return np.where(is_certain, rounded, np.nextafter(rounded, towards))
+
+    def centre(self) -> Array:
+        """Return the distributions equally far between all bounds, as `interval_centre` has them."""
+        width = self.upper - self.lower
+        whole = width.sum(axis=-1, keepdims=True)
+        free = self.scale - self.lower.sum(axis=-1, keepdims=True)
+        # Where the bounds leave nothing open both are zero.
+        whole = np.where((whole == 0).astype(bool), 1, whole)
+        return _quotients(self.lower * whole + free * width, self.scale * whole)
+
+
+def _quotients(over: NDArray[np.object_], under: NDArray[np.object_]) -> Array:
+    """Divide whole numbers, each quotient rounded once."""
+    return np.ascontiguousarray((over / under).astype(np.float64))
 
 
 def _outwards(low: Fraction, high: Fraction) -> tuple[float, float]:
@@ -358,7 +427,7 @@ def credal_network(network: Network, graph: DependencyGraph) -> CredalNetwork | 
     if network.independences or graph.is_cyclic:
         return None
     assessment = local_polytopes(network, graph)
-    if assessment.rest or any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
+    if assessment.rest or any(map(has_empty, assessment.polytopes)):
         return None
     return CredalNetwork(network, graph, tuple(graph.parent_indices), assessment.polytopes)
 
@@ -374,15 +443,10 @@ def credal_part(
     if network.independences or network.contrasts or graph.is_cyclic:
         return None
     assessment = local_polytopes(network, graph)
-    if any(_is_empty(p) for found in assessment.polytopes for p in found.values()):
+    if any(map(has_empty, assessment.polytopes)):
         return None
     rest = tuple(network.sentences[i] for i in assessment.rest)
     return CredalNetwork(network, graph, tuple(graph.parent_indices), assessment.polytopes), rest
-
-
-def _is_empty(polytope: LocalPolytope) -> bool:
-    require_time()
-    return polytope.is_empty
 
 
 def question(number: Mapping[Variable, int], query: Query) -> Question | None:

@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 
 from credalog.errors import LanguageError, UnknownName
 from credalog.network.formulas import Variable
-from credalog.network.polytopes import Vertex, vacuous
+from credalog.network.polytopes import vacuous
 from credalog.network.sentences import Network
 from credalog.text.families import (
     CredalSet,
     Family,
+    Point,
     configurations,
     configurations_count,
-    hull,
     network_of,
     normalized,
 )
-from credalog.text.tokens import Tokens, number
+from credalog.text.tokens import Tokens, ratio
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
@@ -103,7 +102,7 @@ def _family(tokens: Tokens, variables: Mapping[str, Variable], *, is_structure: 
     while not tokens.accept(")"):
         tokens.expect("," if parents else "|")
         parents.append(_known(tokens, variables))
-    sets = _silent(tokens, child, parents) if is_structure else _sets(tokens, child, tuple(parents))
+    sets = _silent(tokens, child, parents) if is_structure else _points(tokens, child, tuple(parents))
     return Family(child, tuple(parents), sets, place)
 
 
@@ -125,10 +124,10 @@ def _known(tokens: Tokens, variables: Mapping[str, Variable]) -> Variable:
     return variables[name]
 
 
-def _sets(tokens: Tokens, child: Variable, parents: tuple[Variable, ...]) -> tuple[CredalSet, ...]:
+def _points(tokens: Tokens, child: Variable, parents: tuple[Variable, ...]) -> tuple[Point, ...]:
     """Read the body of a probability block into one point per parent configuration."""
-    points: dict[tuple[str, ...], CredalSet] = {}
-    default: CredalSet | None = None
+    points: dict[tuple[str, ...], Point] = {}
+    default: Point | None = None
     place = tokens.here
     configurations_count(parents, place)
     tokens.expect("{")
@@ -145,38 +144,34 @@ def _sets(tokens: Tokens, child: Variable, parents: tuple[Variable, ...]) -> tup
     found = [points.get(key, default) for key in configurations(parents)]
     if None in found:
         raise LanguageError(f"the table of {child} does not cover every parent configuration", place=place)
-    return tuple(credal for credal in found if credal is not None)
+    return tuple(point for point in found if point is not None)
 
 
 def _configuration(tokens: Tokens, parents: tuple[Variable, ...]) -> tuple[str, ...]:
     place = tokens.here
     tokens.expect("(")
-    key = tuple(tokens.words("a value of a parent"))
-    tokens.expect(")")
+    key = tuple(tokens.listed("a value of a parent", end=")"))
     if len(key) != len(parents) or any(v not in p.values for v, p in zip(key, parents, strict=True)):
         expected = ", ".join(f"{p.name} in {{{', '.join(p.values)}}}" for p in parents)
         raise LanguageError(f"({', '.join(key)}) is no configuration of the parents {expected}", place=place)
     return key
 
 
-def _point(tokens: Tokens, child: Variable) -> CredalSet:
+def _point(tokens: Tokens, child: Variable) -> Point:
     place = tokens.here
-    numbers = _numbers(tokens, len(child.values))
-    return CredalSet(hull([normalized(numbers, place)]), place.line)
+    return normalized(_numbers(tokens, len(child.values)), place)
 
 
-def _table(tokens: Tokens, child: Variable, parents: tuple[Variable, ...]) -> list[CredalSet]:
+def _table(tokens: Tokens, child: Variable, parents: tuple[Variable, ...]) -> list[Point]:
     place = tokens.here
     count = configurations_count(parents, place)
     numbers = _numbers(tokens, count * len(child.values))
-    points: list[Vertex] = [normalized(numbers[i::count], place) for i in range(count)]
-    return [CredalSet(hull([point]), place.line) for point in points]
+    return [normalized(numbers[i::count], place) for i in range(count)]
 
 
-def _numbers(tokens: Tokens, count: int) -> list[Fraction]:
+def _numbers(tokens: Tokens, count: int) -> list[tuple[int, int]]:
     place = tokens.here
-    words = tokens.words("a number")
-    tokens.expect(";")
+    words = tokens.listed("a number", end=";")
     if len(words) != count:
         raise LanguageError(f"expected {count} numbers, found {len(words)}", place=place)
-    return [number(word, place) for word in words]
+    return [ratio(word, place) for word in words]

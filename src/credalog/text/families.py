@@ -1,7 +1,8 @@
 """Families of a credal network: a variable, its parents, and a credal set per parent configuration.
 
-Input: what a file says about each family, as vertices or as rows. Output: a `Network` whose sentences
-restrict exactly those credal sets, and whose dependency graph has exactly those parents.
+Input: what a file says about each family, as points, vertices or rows. Output: a `Network` whose sentences
+restrict exactly those credal sets, and whose dependency graph has exactly those parents. Where all sets are
+points its sentences are made when someone looks at them.
 
 Rounding. Files print decimals, so a distribution may sum to 0.999 or 1.001. It is divided by its sum, in
 rationals; a sum further from 1 than `SUM_TOLERANCE` is a mistake and refused. The credal set is the exact
@@ -15,11 +16,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from math import prod
+from math import lcm, prod
+from typing import NamedTuple
 
 from credalog.errors import LanguageError, Place, ProblemTooLarge
+from credalog.network.families import Family as Tables
+from credalog.network.families import FamilySentences
 from credalog.network.formulas import Variable, conjunction
-from credalog.network.polytopes import LocalPolytope, Row, Vertex, facets
+from credalog.network.polytopes import LocalPolytope, Row, Vertex, facets, point
 from credalog.network.sentences import Network, Sentence, Source
 
 SUM_TOLERANCE = Fraction(1, 50)
@@ -31,6 +35,24 @@ MOST_VALUES = 1_000_000
 
 MOST_CONFIGURATIONS = 10_000_000
 """How many parent configurations a variable may have."""
+
+
+class Point(NamedTuple):
+    """The only distribution of one parent configuration, as weights, and the line where it stands."""
+
+    weights: tuple[int, ...]
+    line: int
+
+    @property
+    def vertex(self) -> Vertex:
+        """Return the distribution."""
+        total = sum(self.weights)
+        return tuple(Fraction(weight, total) for weight in self.weights)
+
+    @property
+    def polytope(self) -> LocalPolytope:
+        """Return the set that holds the distribution alone."""
+        return point(self.vertex)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +69,13 @@ class Family:
 
     child: Variable
     parents: tuple[Variable, ...]
-    sets: tuple[CredalSet, ...]
+    sets: tuple[CredalSet | Point, ...]
     place: Place
+
+    @property
+    def is_point(self) -> bool:
+        """Tell whether each of its sets holds one distribution alone."""
+        return all(isinstance(credal, Point) for credal in self.sets)
 
 
 def configurations(parents: Sequence[Variable]) -> Iterator[tuple[str, ...]]:
@@ -68,39 +95,47 @@ def configurations_count(parents: Sequence[Variable], place: Place) -> int:
     return count
 
 
-def normalized(numbers: Sequence[Fraction], place: Place) -> Vertex:
+def normalized(numbers: Sequence[tuple[int, int]], place: Place) -> Point:
     """Divide printed probabilities by their sum; refuse what is not a rounded distribution."""
-    total = sum(numbers, Fraction(0))
-    if min(numbers) < 0 or abs(total - 1) > SUM_TOLERANCE:
-        shown = " ".join(str(float(value)) for value in numbers)
+    scale = lcm(*[under for _, under in numbers])
+    weights = tuple([over * (scale // under) for over, under in numbers])
+    total = sum(weights)
+    if min(weights) < 0 or abs(total - scale) > scale * SUM_TOLERANCE:
+        shown = " ".join(str(over / under) for over, under in numbers)
         raise LanguageError(
-            f"{shown} is not a distribution: it sums to {float(total):g}",
+            f"{shown} is not a distribution: it sums to {total / scale:g}",
             place=place,
             advice="Probabilities must be non-negative and sum to 1, up to the rounding of printed digits.",
         )
-    return tuple(value / total for value in numbers)
+    return Point(weights, place.line)
 
 
-def hull(points: Sequence[Vertex]) -> LocalPolytope:
-    """Return the convex hull of distributions, with the plainest rows: values of atoms for a point."""
-    if len(set(points)) == 1:
-        return LocalPolytope(len(points[0]), tuple(_point_rows(points[0])))
-    return LocalPolytope(len(points[0]), facets(points))
-
-
-def _point_rows(point: Vertex) -> Iterator[Row]:
-    """Yield one equality for each value but the last, whose probability follows."""
-    for state, value in enumerate(point[:-1]):
-        unit = tuple(Fraction(state == i) for i in range(len(point)))
-        yield Row(unit, value, value)
+def hull(points: Sequence[Point], line: int) -> CredalSet | Point:
+    """Return the convex hull of distributions, which may be a single one."""
+    corners = [point.vertex for point in points]
+    if len(set(corners)) == 1:
+        return Point(points[0].weights, line)
+    return CredalSet(LocalPolytope(len(corners[0]), facets(corners)), line)
 
 
 def network_of(variables: Sequence[Variable], families: Iterable[Family], *, file: str = "") -> Network:
     """Join families into a network: a sentence per row, under the condition that names its configuration."""
-    families = tuple(families)
+    families, variables = tuple(families), tuple(variables)
     _check_families(variables, families)
+    if all(family.is_point for family in families):
+        number = {variable: i for i, variable in enumerate(variables)}
+        tables = (_tables(family, number) for family in families)
+        return Network(variables, FamilySentences(tables, variables, file))
     sentences = [sentence for family in families for sentence in _sentences(family, file)]
-    return Network(tuple(variables), tuple(sentences))
+    return Network(variables, tuple(sentences))
+
+
+def _tables(family: Family, number: dict[Variable, int]) -> Tables:
+    """Put a family whose sets are points in numbers."""
+    parents = tuple(number[parent] for parent in family.parents)
+    sizes = tuple(len(parent.values) for parent in family.parents)
+    points = [credal for credal in family.sets if isinstance(credal, Point)]
+    return Tables.of_points(number[family.child], parents, sizes, points)
 
 
 def _check_families(variables: Sequence[Variable], families: Sequence[Family]) -> None:

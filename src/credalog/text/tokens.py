@@ -14,19 +14,40 @@ from functools import lru_cache
 from credalog.errors import LanguageError, Place
 from credalog.network.sentences import exact
 
+SHORT = 20
+"""A number with so few characters is none that is refused for its size."""
+
 LONGEST_COUNT = 12
 """A longer number counts nothing that a file could hold."""
 
-_exact = lru_cache(maxsize=100_000)(exact)
-"""Tables repeat few numbers many times."""
+
+_PLAIN = re.compile(r"[\w.+-]+(?:\s*,\s*[\w.+-]+|\s+[\w.+-]+)*\s*")
+"""Words and numbers with commas or blanks between them, and nothing else."""
 
 
 def number(word: str, place: Place) -> Fraction:
     """Return the exact number that a file prints."""
     try:
-        return _exact(word)
+        return exact(word)
     except LanguageError as error:
         raise LanguageError(error.message, place=place, advice=error.advice) from None
+
+
+def ratio(word: str, place: Place) -> tuple[int, int]:
+    """Return the exact number that a file prints, as two whole numbers."""
+    try:
+        return _ratio(word)
+    except LanguageError as error:
+        raise LanguageError(error.message, place=place, advice=error.advice) from None
+
+
+@lru_cache(maxsize=100_000)
+def _ratio(word: str) -> tuple[int, int]:
+    """Read a number; tables repeat few of them many times, and most are plain decimals."""
+    whole, _, part = word.partition(".")
+    if len(word) <= SHORT and part.isascii() and part.isdecimal() and whole.isascii() and whole.isdecimal():
+        return int(whole + part), 10 ** len(part)
+    return exact(word).as_integer_ratio()
 
 
 class Tokens:
@@ -37,12 +58,27 @@ class Tokens:
     """
 
     def __init__(self, text: str, form: re.Pattern[str], file: str = "") -> None:
-        self._text, self._file = text, file
+        self._text, self._form, self._file = text, form, file
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
-        self._found = [found for found in form.finditer(text) if found.lastgroup != "skip"]
-        self._next = 0
-        if stray := next((found for found in self._found if found.lastgroup == "stray"), None):
-            raise LanguageError(f"unexpected {stray[0]!r}", place=self._place(stray.start()))
+        self._taken = 0
+        self._next: re.Match[str] | None = None
+        self._look(0)
+
+    def _look(self, start: int) -> None:
+        """Find the next token at a place or behind it."""
+        found = self._form.search(self._text, start)
+        while found is not None and found.lastgroup == "skip":
+            found = self._form.search(self._text, found.end())
+        if found is not None and found.lastgroup == "stray":
+            raise LanguageError(f"unexpected {found[0]!r}", place=self._place(found.start()))
+        self._next = found
+
+    def _take(self) -> str:
+        """Take the next token, which there is."""
+        assert self._next is not None
+        taken, self._taken = self._next[0], self._next.start()
+        self._look(self._next.end())
+        return taken
 
     def _place(self, start: int) -> Place:
         line = bisect_right(self._starts, start)
@@ -53,30 +89,31 @@ class Tokens:
     @property
     def here(self) -> Place:
         """Return the place of the next token."""
-        return self._place(len(self._text.rstrip()) if self.done else self._found[self._next].start())
+        return self._place(len(self._text.rstrip()) if self._next is None else self._next.start())
 
     @property
     def last(self) -> Place:
         """Return the place of the token taken last."""
-        return self._place(self._found[self._next - 1].start() if self._next else 0)
+        return self._place(self._taken)
 
     @property
     def done(self) -> bool:
         """Tell whether all tokens are taken."""
-        return self._next >= len(self._found)
+        return self._next is None
 
     @property
     def _sees_word(self) -> bool:
-        return not self.done and self._found[self._next].lastgroup == "word"
+        return self._next is not None and self._next.lastgroup == "word"
 
     def sees(self, text: str) -> bool:
         """Tell whether the next token is this one."""
-        return not self.done and self._found[self._next][0] == text
+        return self._next is not None and self._next[0] == text
 
     def accept(self, text: str) -> bool:
         """Take this token if it is next."""
         seen = self.sees(text)
-        self._next += seen
+        if seen:
+            self._take()
         return seen
 
     def expect(self, text: str) -> None:
@@ -88,8 +125,7 @@ class Tokens:
         """Take the next word, which should be `what`; quotes around it are none of it."""
         if not self._sees_word:
             raise self.expected(what)
-        self._next += 1
-        return self._found[self._next - 1][0].strip('"')
+        return self._take().strip('"')
 
     def words(self, what: str) -> list[str]:
         """Take words, with or without commas between them, up to the next other mark."""
@@ -97,6 +133,18 @@ class Tokens:
         while self.accept(",") or self._sees_word:
             found.append(self.word(what))
         return found
+
+    def listed(self, what: str, *, end: str) -> list[str]:
+        """Take words up to a mark, and the mark: plain ones all at once, whatever else one by one."""
+        start = len(self._text) if self._next is None else self._next.start()
+        plain = _PLAIN.match(self._text, start)
+        if plain is None or not self._text.startswith(end, plain.end()):
+            found = self.words(what)
+            self.expect(end)
+            return found
+        self._taken = plain.end()
+        self._look(plain.end() + len(end))
+        return plain[0].replace(",", " ").split()
 
     def count(self, what: str, *, least: int = 0) -> int:
         """Take the next word as a whole number."""
@@ -114,20 +162,19 @@ class Tokens:
         while not self.accept(mark):
             if self.done:
                 raise self.expected(repr(mark))
-            self._next += 1
+            self._take()
 
     def end(self, after: str) -> None:
         """Check that nothing is left."""
         if not self.done:
-            found = self._found[self._next][0]
-            raise LanguageError(f"unexpected {found!r} after {after}", place=self.here)
+            raise LanguageError(f"unexpected {self._take()!r} after {after}", place=self.last)
 
     def expected(self, what: str) -> LanguageError:
         """Return the complaint that something else stands where `what` should be."""
-        if self.done:
+        if self._next is None:
             return LanguageError(
                 f"the file ends where {what} should be",
                 place=self.here,
                 advice="Compare the counts in the file with the numbers that follow them.",
             )
-        return LanguageError(f"expected {what}, found {self._found[self._next][0]!r}", place=self.here)
+        return LanguageError(f"expected {what}, found {self._next[0]!r}", place=self.here)

@@ -24,12 +24,13 @@ from typing import TypeAlias
 
 from credalog.errors import LanguageError, Place, ProblemTooLarge
 from credalog.network.formulas import Variable
-from credalog.network.polytopes import LocalPolytope, Row, Vertex
+from credalog.network.polytopes import LocalPolytope, Row
 from credalog.network.sentences import Network
 from credalog.text.families import (
     MOST_VALUES,
     CredalSet,
     Family,
+    Point,
     configurations_count,
     hull,
     network_of,
@@ -116,7 +117,7 @@ def _child_first(listings: Sequence[_Listing]) -> bool:
     return len(lasts) < len(listings) == len(firsts)
 
 
-def _vertex_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet]:
+def _vertex_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet | Point]:
     size = len(scope.child.values)
     for _ in range(scope.configurations):
         count = tokens.count("a count of numbers", least=size)
@@ -127,19 +128,19 @@ def _vertex_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet]:
                 place=place,
             )
         points = [_distribution(tokens, size) for _ in range(count // size)]
-        yield CredalSet(hull(points), place.line)
+        yield hull(points, place.line)
 
 
-def _distribution(tokens: Tokens, size: int) -> Vertex:
-    return normalized(tokens.numbers(size, "a probability"), tokens.last)
+def _distribution(tokens: Tokens, size: int) -> Point:
+    numbers = tokens.numbers(size, "a probability")
+    return normalized([number.as_integer_ratio() for number in numbers], tokens.last)
 
 
-def _point_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet]:
+def _point_sets(tokens: Tokens, scope: _Scope) -> Iterator[Point]:
     size = len(scope.child.values)
     _count(tokens, scope.configurations * size, scope)
     for _ in range(scope.configurations):
-        point = _distribution(tokens, size)
-        yield CredalSet(hull([point]), tokens.last.line)
+        yield _distribution(tokens, size)
 
 
 def _count(tokens: Tokens, expected: int, scope: _Scope) -> None:

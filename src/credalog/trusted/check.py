@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.network.families import Family, FamilySentences
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.relevance import d_connected
@@ -77,7 +78,7 @@ def _violation(
         return inf
     factors = {f.block: f for f in distribution.factors}
     local = list(_local_excesses(network.sentences, factors, budget))
-    far = [s for s, excess in zip(network.sentences, local, strict=True) if excess > LAST_DIGITS]
+    far = [network.sentences[n] for n, excess in enumerate(local) if not excess <= LAST_DIGITS]
     stated = list(network.independences)
     if not _knows_all(distribution, (*far, *network.contrasts), stated):
         return inf
@@ -177,8 +178,13 @@ def _scale(bound: float) -> float:
 
 
 def _local_excesses(
-    sentences: Iterable[Sentence], factors: Mapping[tuple[Variable, ...], Factor], budget: Budget
+    sentences: Sequence[Sentence], factors: Mapping[tuple[Variable, ...], Factor], budget: Budget
 ) -> Iterator[float]:
+    if isinstance(sentences, FamilySentences):
+        for family in sentences.families:
+            budget.require_time()
+            yield from _family_excesses(family, sentences.variables, factors)
+        return
     for sentence in sentences:
         budget.require_time()
         yield _local_excess(sentence, factors.get(sentence.claim_scope))
@@ -195,6 +201,25 @@ def _local_excess(sentence: Sentence, factor: Factor | None) -> float:
     rows = (factor.table * row.weights).sum(axis=-1)[row.is_given]
     excess = np.maximum(row.lower - rows, rows - row.upper)
     return float(excess.max(initial=0.0))
+
+
+def _family_excesses(
+    family: Family, variables: Sequence[Variable], factors: Mapping[tuple[Variable, ...], Factor]
+) -> list[float]:
+    """Return the violations of all that is said of one table; infinity where the law has other parents."""
+    parents = [variables[p] for p in family.parents]
+    factor = factors.get((variables[family.child],))
+    if factor is None or {*factor.parents} != {*parents}:
+        return [inf] * (len(family.scale) * family.told)
+    order = [factor.parents.index(p) for p in parents]
+    theta = factor.table.transpose(*order, len(order)).reshape(-1, family.size)
+    scale = np.array(family.scale, dtype=object)[:, None]
+    # Quotients of whole numbers are rounded once.
+    lower, upper = (
+        (np.array(rows, dtype=object) / scale).astype(float) for rows in (family.lower, family.upper)
+    )
+    excess = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)[:, : family.told]
+    return [float(e) for e in excess.ravel()]
 
 
 class _Row(NamedTuple):
