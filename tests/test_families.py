@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from credalog import load, parse
-from credalog.network.families import FamilySentences, families_of, is_precise
+from credalog.network.families import FamilySentences, families_of, is_precise, scopes_of
 from credalog.network.formulas import canonical
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.imprecision import Imprecision, widened
 from credalog.network.polytopes import local_polytopes
 from credalog.network.problem import problem_of
 from credalog.network.sentences import Network
+from credalog.network.summary import summarize
 from credalog.tables.credal import CredalNetwork, credal_network
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.bif import read_bif
@@ -97,7 +98,14 @@ def test_the_graph_of_tables_is_that_of_their_sentences(tabled: Network) -> None
     mine, theirs = dependency_graph(tabled), dependency_graph(spelled(tabled))
     assert mine.parent_indices == theirs.parent_indices
     assert mine.child_indices == theirs.child_indices
+    assert len(mine.formulas) == len(theirs.formulas)
     assert (mine.formulas, mine.edges) == (theirs.formulas, theirs.edges)
+
+
+def test_tables_are_summed_up_as_their_sentences_are(tabled: Network) -> None:
+    mine, theirs = (summarize(n, dependency_graph(n)) for n in (tabled, spelled(tabled)))
+    assert mine == theirs
+    assert {*map(frozenset, scopes_of(tabled))} == {*map(frozenset, scopes_of(spelled(tabled)))}
 
 
 def test_the_polytopes_of_tables_are_those_of_their_sentences(tabled: Network) -> None:

@@ -9,17 +9,28 @@ one by one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
+from math import prod
 from typing import TypeAlias
 
 from credalog.network.columns import Lazy
 from credalog.network.formulas import Variable, conjunction
 from credalog.network.sentences import Network, Sentence, Source
+from credalog.numbers.budget import require_time
 
-__all__ = ["Configuration", "Family", "FamilyPlaces", "FamilySentences", "Place", "families_of", "is_precise"]
+__all__ = [
+    "Configuration",
+    "Family",
+    "FamilyPlaces",
+    "FamilySentences",
+    "Place",
+    "families_of",
+    "is_precise",
+    "scopes_of",
+]
 
 Configuration: TypeAlias = tuple[int, ...]
 Place: TypeAlias = tuple[int, Configuration]
@@ -110,6 +121,7 @@ class FamilySentences(Lazy[Sentence]):
 
     def item(self, i: int) -> Sentence:
         """Make the sentence of a number."""
+        require_time()
         family, row, value = self._where(i)
         x, above = self.variables[family.child], [self.variables[p] for p in family.parents]
         states = zip(above, family.configuration(row), strict=True)
@@ -127,6 +139,12 @@ class FamilySentences(Lazy[Sentence]):
     def _where(self, i: int) -> tuple[Family, int, int]:
         f = bisect_right(self.starts, i) - 1
         return self.families[f], *divmod(i - self.starts[f], self.families[f].told)
+
+    @property
+    def conditions(self) -> int:
+        """Return how many different conditions name the states of several parents."""
+        together = {frozenset(f.parents): prod(f.sizes) for f in self.families if len(f.parents) > 1}
+        return sum(together.values())
 
     def among(self, variables: Sequence[Variable]) -> FamilySentences:
         """Return what is said of some variables alone, under their numbers in this list."""
@@ -158,6 +176,16 @@ def is_precise(network: Network) -> bool:
     if (tabled := families_of(network)) is not None:
         return all(family.is_point for family in tabled.families)
     return all(sentence.lower == sentence.upper for sentence in network.sentences)
+
+
+def scopes_of(network: Network) -> Iterator[tuple[Variable, ...]]:
+    """Yield the variables of each sentence, of each family once."""
+    if (tabled := families_of(network)) is None:
+        yield from (sentence.scope for sentence in network.sentences)
+        return
+    for family in tabled.families:
+        if family.told:
+            yield tuple(network.variables[x] for x in (family.child, *family.parents))
 
 
 class FamilyPlaces(Lazy[tuple[Place, ...]]):

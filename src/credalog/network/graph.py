@@ -260,7 +260,7 @@ def _drawn_of_families(network: Network, tabled: FamilySentences) -> DependencyG
     stamps = _Stamped(network)
     return DependencyGraph(
         variables=network.variables,
-        formulas=_Deferred(lambda: tuple(stamps.made.formulas)),
+        formulas=_Deferred(lambda: tuple(stamps.made.formulas), tabled.conditions),
         edges=_Deferred(lambda: tuple(stamps.made.edges)),
         parent_indices=tuple(parents),
         child_indices=_reversed(tuple(parents)),
@@ -283,10 +283,10 @@ class _Stamped:
 
 
 class _Deferred(Sequence[T]):
-    """A sequence that is made when someone looks."""
+    """A sequence that is made when someone looks; how long it is may be known before."""
 
-    def __init__(self, make: Callable[[], tuple[T, ...]]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], tuple[T, ...]], count: int | None = None) -> None:
+        self._make, self._count = make, count
         self._made: tuple[T, ...] | None = None
 
     @property
@@ -296,7 +296,7 @@ class _Deferred(Sequence[T]):
         return self._made
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._items) if self._count is None else self._count
 
     @overload
     def __getitem__(self, i: int) -> T: ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from credalog.network.families import families_of, scopes_of
 from credalog.network.graph import DependencyGraph
 from credalog.network.sentences import Network, Sentence
 
@@ -45,7 +46,7 @@ class Summary:
 
 def ties(network: Network) -> Iterator[Sentence]:
     """Yield the sentences that make the atoms of their claim depend on each other."""
-    for sentence in network.sentences:
+    for sentence in network.sentences if families_of(network) is None else ():
         if sentence.tau and not sentence.is_atomic and len(sentence.claim_scope) > 1:
             yield sentence
 
@@ -107,8 +108,8 @@ def _widest_clique(
     """Eliminate component by component, children first, and return the size of the largest clique met."""
     position = {x: i for i, component in enumerate(components) for x in component}
     waiting: list[set[int]] = [set(component) for component in components]
-    for sentence in network.sentences:
-        numbers = [graph.index(x) for x in sentence.scope]
+    for scope in scopes_of(network):
+        numbers = [graph.index(x) for x in scope]
         if numbers:
             waiting[max(position[x] for x in numbers)].update(numbers)
     widest = 0

@@ -36,6 +36,8 @@ def allowed_world(
     """Return values of all variables but the uncertain ones, with a good value of the query; or None."""
     rows, world = TruthRows(network.variables), None
     for sentence in network.sentences:
+        if budget.is_spent:
+            return None
         _state(rows, sentence, uncertain)
     evidence, both = rows.truth(asked.given), rows.truth(conjunction((asked.claim, asked.given)))
     rows.at_most((TruthSum(LEAST_EVIDENCE),), (evidence,))
