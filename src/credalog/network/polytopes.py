@@ -73,6 +73,10 @@ class LocalPolytope:
     size: int
     rows: tuple[Row, ...] = ()
 
+    def __hash__(self) -> int:
+        # The bounds tell polytopes apart; coefficients are as many as values, and mostly the same.
+        return hash((self.size, tuple([row[1:] for row in self.rows])))
+
     @property
     def is_empty(self) -> bool:
         """Tell whether no probability vector satisfies all rows."""
@@ -137,11 +141,14 @@ def _interval_ranges(
     lows: Sequence[Fraction], highs: Sequence[Fraction]
 ) -> tuple[tuple[Fraction, Fraction], ...]:
     """Return the least and the greatest probability of each value that has an interval of its own."""
-    if _is_contradiction(lows, highs):
+    # In whole numbers over a common scale, since sums of fractions take ten times as long.
+    scale = lcm(*(bound.denominator for bound in (*lows, *highs)))
+    low, high = ([b.numerator * (scale // b.denominator) for b in bounds] for bounds in (lows, highs))
+    least, most = sum(low), sum(high)
+    if not least <= scale <= most or any(l > h for l, h in zip(low, high, strict=True)):
         return ()
-    least, most = sum(lows), sum(highs)
-    pairs = zip(lows, highs, strict=True)
-    return tuple((max(low, 1 - (most - high)), min(high, 1 - (least - low))) for low, high in pairs)
+    ends = ((max(l, scale - (most - h)), min(h, scale - (least - l))) for l, h in zip(low, high, strict=True))
+    return tuple((Fraction(l, scale), Fraction(h, scale)) for l, h in ends)
 
 
 def _is_contradiction(lows: Sequence[Fraction], highs: Sequence[Fraction]) -> bool:
