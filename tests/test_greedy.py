@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,14 +31,20 @@ def _bounds(network: Network, query: Query) -> tuple[float, float]:
     return lower.bound, upper.bound
 
 
+def _split_to(monkeypatch: pytest.MonkeyPatch, *widths: int) -> None:
+    """Split products that are wider than each width in turn, and leave none in one piece that is."""
+    monkeypatch.setattr(greedy, "SPLITS", widths)
+    monkeypatch.setattr(greedy, "MAX_CELLS", widths[0])
+    monkeypatch.setattr(greedy, "LARGEST_CELLS", widths[0])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [4, 16, 1 << 18])
 @pytest.mark.parametrize("seed", range(30))
 def test_no_vertex_of_the_strong_extension_passes_the_bounds(
     seed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(greedy, "MAX_CELLS", most)
-    monkeypatch.setattr(greedy, "SPLIT_CELLS", most)
+    _split_to(monkeypatch, most)
     rng = np.random.default_rng(seed)
     network = draw_intervals(rng, 7, 5)
     target, *observed = rng.permutation(7)[: rng.integers(2, 4)]
@@ -61,6 +69,50 @@ def test_where_one_block_is_imprecise_and_nothing_is_observed_the_bounds_are_exa
     assert upper == pytest.approx(float(truth.upper), abs=1e-12)
 
 
+def test_where_there_is_time_products_may_be_wider_and_bounds_are_closer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network, query = _observed_pairs(6)
+    truth = strong_extension(network, query)
+    found = []
+    for widths in ((4,), (4, 16), (4, 16, 64)):
+        _split_to(monkeypatch, *widths)
+        found.append(_bounds(network, query))
+    assert found[0][0] < found[1][0] < found[2][0] <= truth.lower
+    assert truth.upper <= found[2][1] < found[1][1] < found[0][1]
+
+
+def _observed_pairs(count: int) -> tuple[Network, Query]:
+    """Return causes of which every two have an effect that is observed, and one of them in question."""
+    text = "0.3 <= P(x0) <= 0.4\n" + "".join(f"P(x{i}) = 0.{i + 2}\n" for i in range(1, count))
+    pairs = list(combinations(range(count), 2))
+    for i, j in pairs:
+        for k, (a, b) in enumerate(product(("", "!"), repeat=2)):
+            text += f"P(e{i}{j} | {a}x{i} and {b}x{j}) = 0.{(3 * i + 5 * j + 2 * k) % 8 + 1}\n"
+    given = conjunction(Is(Variable(f"e{i}{j}")) for i, j in pairs)
+    return parse(text).ground(), Query(Is(Variable("x0")), given)
+
+
+@pytest.mark.parametrize(("seconds", "widths"), [(0.0, [4, 8, 32]), (3.0, [4])])
+def test_a_wider_product_is_begun_only_if_there_seems_to_be_time_for_it(
+    seconds: float, widths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, clock = list[int](), [0.0]
+    sides = greedy._Network.sides
+
+    def slow(network: greedy._Network, event: Any, budget: Budget, cells: int) -> Any:
+        tried.append(cells)
+        clock[0] += seconds
+        return sides(network, event, budget, cells)
+
+    _split_to(monkeypatch, 4, 8, 32)
+    monkeypatch.setattr("credalog.numbers.budget.monotonic", lambda: clock[0])
+    monkeypatch.setattr(greedy._Network, "sides", slow)
+    # Of 20 s 17 are left, and eight times three are more.
+    _bounds(*_observed_pairs(6))
+    assert tried == widths
+
+
 def test_what_a_knapsack_is_off_by_is_no_share_of_a_small_probability() -> None:
     # 1e-12 of X may go to v5, the difference of numbers near one; beside it only a cause as rare explains e.
     shares = (Fraction(201890, 10**6), Fraction(349227, 10**6), Fraction(426117, 10**6))
@@ -81,8 +133,7 @@ def test_what_a_knapsack_is_off_by_is_no_share_of_a_small_probability() -> None:
 def test_a_probability_that_is_one_but_for_what_a_float_can_tell_is_not_one(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(greedy, "MAX_CELLS", most)
-    monkeypatch.setattr(greedy, "SPLIT_CELLS", most)
+    _split_to(monkeypatch, most)
     text = f"P(x) = {1 - Fraction(10, 17 * 10**201)}\nP(e | x) = {Fraction(1, 13 * 10**200)}\nP(e | !x) = 1\n"
     network = parse(text).ground()
     query = Query(Is(Variable("x")), Is(Variable("e")))

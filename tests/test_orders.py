@@ -123,6 +123,7 @@ def test_what_is_too_wide_as_it_comes_is_bounded_in_a_better_order_before_models
     with monkeypatch.context() as patched:
         patched.setattr(greedy, "clusters", wide)
         patched.setattr(greedy, "MAX_CELLS", 64)
+        patched.setattr(greedy, "LARGEST_CELLS", 64)
         patched.setattr(sets, "climb", not_yet)
         stages = sets._by_search(credal, asked, 1e-3, Budget.of(20.0), Telling(None))
         first, second = islice(stages, 2)

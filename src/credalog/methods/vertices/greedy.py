@@ -21,7 +21,7 @@ more than the value's room.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
@@ -31,7 +31,7 @@ import numpy as np
 
 from credalog.methods.vertices.elimination import Clusters, clusters
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import End, Endpoint
+from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval
 from credalog.tables.cones import Array
 from credalog.tables.credal import CredalNetwork, Question
 from credalog.tables.elimination import Potential, combined
@@ -41,10 +41,16 @@ from credalog.trusted.rounding import enclosed, relative_error
 __all__ = ["Choices", "bounded"]
 
 MAX_CELLS = 1 << 21
-"""The most cells of a product of messages that is not split."""
+"""The most cells of a product of messages that is never split."""
 
-SPLIT_CELLS = 1 << 14
-"""The most cells of a product where what is wider is split."""
+SPLITS = (1 << 14, 1 << 17, 1 << 20, 1 << 22)
+"""The most cells of a product where what is wider is split: ever more, while there is time."""
+
+GROWTH = 8
+"""How many times longer the next width is expected to take."""
+
+LARGEST_CELLS, PASSES = 1 << 23, 16
+"""Products of so many cells are not split, either, if there is time: it takes about so many passes more."""
 
 ROUNDS = 12
 """How many trial values are tried for one end at most."""
@@ -141,26 +147,20 @@ def bounded(
 
     `chosen` learns which distributions each end chose last: a model near to them may attain it.
     """
-    lower, upper = Endpoint.trivial(End.LOWER), Endpoint.trivial(End.UPPER)
-    chosen = {} if chosen is None else chosen
+    best, chosen = VACUOUS, {} if chosen is None else chosen
     event = np.array(asked.event, dtype=np.float64)
     with suppress(OutOfTime):
         network = _Network.of(credal, asked, budget, order)
-        if network.widest > SPLIT_CELLS:
-            lower, upper = network.sides(event, budget)
-        if network.widest <= MAX_CELLS:
-            events = {End.UPPER: event, End.LOWER: 1.0 - event}
-            together = [[*events]] if network.widest <= TOGETHER_CELLS else [[end] for end in events]
-            for number, ends in enumerate(together, start=1):
-                part = budget.share(number / len(together))
-                learned = [chosen.setdefault(end, {}) for end in ends]
-                found = network.greatest(np.stack([events[end] for end in ends]), part, learned)
-                for end, greatest in zip(ends, found, strict=True):
-                    if end is End.UPPER:
-                        upper = upper.joined(enclosed(greatest, error=ERROR, end=end), end)
-                    else:
-                        lower = lower.joined(enclosed(1.0 - greatest, error=ERROR, end=end), end)
-    return lower, upper
+        fits, seconds = network.widest <= MAX_CELLS, 0.0
+        for cells, before in zip(SPLITS[:1] if fits else SPLITS, (SPLITS[0], *SPLITS), strict=False):
+            if network.widest > before and GROWTH * seconds <= budget.remaining:
+                start = budget.elapsed
+                best = best.joined(network.sides(event, budget, cells))
+                seconds = budget.elapsed - start
+        if fits or (network.widest <= LARGEST_CELLS and PASSES * seconds <= budget.remaining):
+            for end, endpoint in network.unsplit(event, budget, chosen):
+                best = best.learning(endpoint, end)
+    return best.lower, best.upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +194,21 @@ class _Network:
         sizes = credal.sizes
         widest = max(prod(sizes[y] for y in cluster) * sizes[x] for x, cluster in order.items())
         return cls(asked.target, tuple(families), tuple(leaves), sizes, widest)
+
+    def unsplit(
+        self, event: Array, budget: Budget, chosen: dict[End, Choices]
+    ) -> Iterator[tuple[End, Endpoint]]:
+        """Bound the posterior of an event, both sides in one product; small ones for both ends together."""
+        events = {End.UPPER: event, End.LOWER: 1.0 - event}
+        together = [[*events]] if self.widest <= TOGETHER_CELLS else [[end] for end in events]
+        for number, ends in enumerate(together, start=1):
+            part = budget.share(number / len(together))
+            learned = [chosen.setdefault(end, {}) for end in ends]
+            found = self.greatest(np.stack([events[end] for end in ends]), part, learned)
+            for end, greatest in zip(ends, found, strict=True):
+                # The least of an event is one minus the greatest of its complement.
+                value = greatest if end is End.UPPER else 1.0 - greatest
+                yield end, enclosed(value, error=ERROR, end=end)
 
     def greatest(self, events: Array, budget: Budget, chosen: Sequence[Choices]) -> list[float]:
         """Return what the posteriors of some events do not pass: where a trial comes to rest, or one."""
@@ -255,34 +270,37 @@ class _Network:
         self.met.extend(met)
         return self.met
 
-    def sides(self, event: Array, budget: Budget) -> tuple[Endpoint, Endpoint]:
-        """Bound the posterior of an event by the two sides of it, each for itself."""
-        inside, outside = self._mass(event, budget), self._mass(1.0 - event, budget)
+    def sides(self, event: Array, budget: Budget, cells: int) -> Interval:
+        """Bound the posterior of an event by the two sides of it, each for itself, split to so many cells."""
+        inside, outside = self._mass(event, budget, cells), self._mass(1.0 - event, budget, cells)
         # What is greatest is never zero: see VANISHING.
         least, most = inside[0] / (inside[0] + outside[1]), inside[1] / (inside[1] + outside[0])
-        return enclosed(least, error=ERROR, end=End.LOWER), enclosed(most, error=ERROR, end=End.UPPER)
+        lower, upper = (enclosed(v, error=ERROR, end=end) for end, v in zip(End, (least, most), strict=True))
+        return Interval(lower, upper)
 
-    def _mass(self, event: Array, budget: Budget) -> tuple[float, float]:
+    def _mass(self, event: Array, budget: Budget, cells: int) -> tuple[float, float]:
         """Bound P(event, evidence) from below and above."""
         waiting = [_Range((self.target,), event, event), *self.leaves]
         for family in self.families:
             budget.require_time()
             x = family.scope[-1]
             near = [message for message in waiting if x in message.scope]
-            fits, rest = self._split(near, set(family.scope))
+            fits, rest = self._split(near, set(family.scope), cells)
             waiting = [message for message in waiting if x not in message.scope]
             waiting += [_sum_range(family, fits), *(message.without(x) for message in rest)]
         error = ROUNDING * len(waiting)
         least, most = (prod(float(getattr(m, end)) for m in waiting) for end in ("least", "most"))
         return least * (1.0 - error), most * (1.0 + error) + VANISHING
 
-    def _split(self, messages: Iterable[_Range], scope: set[int]) -> tuple[list[_Range], list[_Range]]:
+    def _split(
+        self, messages: Iterable[_Range], scope: set[int], cells: int
+    ) -> tuple[list[_Range], list[_Range]]:
         """Sort messages into those that fit into one product, large ones first, and the others."""
         fits: list[_Range] = []
         rest: list[_Range] = []
         for message in sorted(messages, key=lambda m: -m.most.size):
             together = scope.union(message.scope)
-            if together == scope or self._cells(together) <= SPLIT_CELLS:
+            if together == scope or self._cells(together) <= cells:
                 scope = together
                 fits.append(message)
             else:
