@@ -39,17 +39,19 @@ from credalog.cli.command import (
 from credalog.cli.output import (
     BAR,
     LOWER,
+    PLOT,
     SECONDS,
     UPPER,
     Column,
     attained,
+    check_plot,
+    plot_answers,
     write,
     write_json,
     write_json_rows,
     write_rows,
     write_table,
 )
-from credalog.cli.plot import PLOT, check_plot, plot_answers
 from credalog.cli.progress import Stream, Watch
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, Option
 from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous

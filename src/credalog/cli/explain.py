@@ -35,16 +35,18 @@ from credalog.cli.command import (
 from credalog.cli.output import (
     BAR,
     LOWER,
+    PLOT,
     UPPER,
     Column,
+    check_plot,
     check_target,
+    plot_result,
     shown_lower,
     shown_upper,
     write,
     write_json,
     write_table,
 )
-from credalog.cli.plot import PLOT, check_plot, plot_result
 from credalog.cli.progress import Watch
 from credalog.errors import ImpossibleEvidence, Option
 

@@ -14,8 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.grounding.coded_lines import CodedLines
-from credalog.grounding.codes import Coded, Codes
+from credalog.grounding.codes import Coded, CodedLines, Codes
 from credalog.grounding.elements import Column
 from credalog.grounding.instances import InstanceTables, Table
 from credalog.grounding.patterns import BUILDERS, Patterns, compare

@@ -25,9 +25,8 @@ from credalog.errors import (
 from credalog.garbage import uncollected
 from credalog.grounding.amounts import Amounts, Body
 from credalog.grounding.amounts import settled as settled_numbers
-from credalog.grounding.compiled_rules import CompiledRule, made
 from credalog.grounding.guards import Instances
-from credalog.grounding.patterns import Compiled, Patterns, Undefined
+from credalog.grounding.patterns import Compiled, CompiledRule, Patterns, Undefined, made
 from credalog.grounding.rows import taken_apart
 from credalog.grounding.settling import merged, settled, settled_contrast
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
@@ -71,7 +70,7 @@ from credalog.theory import (
 
 if TYPE_CHECKING:
     from credalog.grounding.blocks import CodedBlock, Templates
-    from credalog.grounding.coded_lines import CodedLines
+    from credalog.grounding.codes import CodedLines
     from credalog.grounding.instances import InstanceTables
 
 LIMIT = 2_000_000
@@ -235,7 +234,7 @@ class Grounder:
         if isinstance(part, tuple):
             return self._compiled_rules(part)
         # Whoever reads a short text needs no arrays.
-        from credalog.grounding.coded_lines import CodedLines, are_propositions, template_of
+        from credalog.grounding.codes import CodedLines, are_propositions, template_of
 
         templates = [template_of(form.rule, form.names) for form in part.forms]
         if None in templates or not are_propositions(part, self._patterns.signature):

@@ -25,7 +25,7 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import CredalogError, Option
-from credalog.lcn.arguments import counted, one_of, options_of, require, several, workers_of
+from credalog.lcn.grounded import counted, one_of, options_of, require, several, workers_of
 from credalog.lcn.wording import Asked, GivenHere, Wording
 from credalog.network.expressions import Combined
 from credalog.network.formulas import TRUE, Formula, Is, Variable, scope

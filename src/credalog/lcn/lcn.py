@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from credalog.errors import CredalogError, LanguageError, Option
 from credalog.lcn.analysis import Analysis
-from credalog.lcn.arguments import one_of, require
+from credalog.lcn.grounded import one_of, require
 from credalog.lcn.wording import GivenHere
 from credalog.lines import kinds
 from credalog.network.sentences import Contrast, Network, Number, Sentence
@@ -93,7 +93,7 @@ class LCN(Analysis):
     @classmethod
     def structure(cls, parents: Mapping[str, Sequence[str]], data: Frame) -> LCN:
         """Hold a structure that wants its numbers: the parents of each variable, values from a table."""
-        from credalog.learning.structure import structure_of_parents
+        from credalog.learning.counting import structure_of_parents
 
         require(parents, Mapping, "structure", 'Give the parents of each variable: {"b": ["a"], "a": []}.')
         return cls(structure_of_parents(parents, sheet_of(data)))
@@ -172,10 +172,9 @@ class LCN(Analysis):
         variables that have another heading, `missing` more words for a missing value; `report` is told where
         the data say little.
         """
-        from credalog.learning.counting import Observations
+        from credalog.learning.counting import Observations, structure_of_network
         from credalog.learning.filling import learned
         from credalog.learning.intervals import Recipe
-        from credalog.learning.structure import structure_of_network
 
         recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
         theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)

@@ -18,8 +18,8 @@ from credalog.errors import CredalogError
 from credalog.lcn import LCN
 from credalog.methods.answer import Answer, Progress, Report, marginal_atoms
 from credalog.network.sentences import Query
-from credalog.numbers.decimals import plain
 from credalog.numbers.interval import End, Interval
+from credalog.numbers.printed import plain
 from credalog.play.limits import ANSWERING, CERTIFYING, LISTED, LONGEST
 from credalog.play.mending import mended_files
 from credalog.play.pages import Page

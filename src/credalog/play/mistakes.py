@@ -16,7 +16,7 @@ from credalog.play.limits import LINES
 from credalog.play.pages import Page
 from credalog.text.statements import TOKEN, statements
 
-__all__ = ["told", "mistakes"]
+__all__ = ["mistakes", "told"]
 
 _TOKEN = re.compile(TOKEN)
 _DECLARATION = re.compile(

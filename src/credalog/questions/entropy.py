@@ -39,9 +39,8 @@ from credalog.network.graph import Markov
 from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
-from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
-from credalog.numbers.printed import Printed
+from credalog.numbers.printed import DIGITS, Printed
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation

@@ -25,9 +25,9 @@ __all__ = [
     "closed_forms",
     "empty",
     "first_crossed",
-    "update_all",
     "incoming_box",
     "take",
+    "update_all",
 ]
 
 

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.grounding.around import Around
-from credalog.grounding.descent import descends
 from credalog.grounding.guards import conjuncts
 from credalog.grounding.rule_atoms import RuleAtoms
-from credalog.grounding.schema import Schema
+from credalog.grounding.schema import Schema, descends
 from credalog.methods.lifted.cycles import Table, cycles_of
 from credalog.methods.lifted.rest import interval_of, is_plain
 from credalog.network.formulas import BOOLEAN

@@ -14,9 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from credalog.errors import CredalogError
-from credalog.grounding.fewer import fewer, named_in, needed
 from credalog.grounding.network import ground
 from credalog.grounding.rule_atoms import atom_of
+from credalog.grounding.slices import fewer, named_in, needed
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.models.fixing import network_in
