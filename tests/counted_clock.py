@@ -17,11 +17,11 @@ import numpy as np
 
 from credalog.methods.intervals import slices
 from credalog.numbers import budget
-from credalog.program.solvers import slsqp
+from credalog.program.solvers import ipopt
 
 __all__ = ["Clock", "ticking"]
 
-READERS = (budget, slices, slsqp)
+READERS = (budget, slices, ipopt)
 """Whoever of the engine reads the monotonic clock."""
 
 TICK = 1e-6

@@ -11,17 +11,14 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from math import prod
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, assert_never
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
 from credalog.garbage import uncollected
-from credalog.grounding.elements import Elements, coded
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
 from credalog.theory import (
     Application,
@@ -43,6 +40,10 @@ from credalog.theory import (
     Shifted,
     Term,
 )
+
+if TYPE_CHECKING:
+    from credalog.grounding.elements import Elements
+    from credalog.grounding.related import Rows
 
 Test: TypeAlias = bool | Maker[bool]
 
@@ -365,7 +366,7 @@ class Guards:
 
     def _new_rows(self, name: str, places: tuple[int, ...]) -> Rows:
         # Arrays are imported where relations are large.
-        from credalog.grounding.guards import Rows
+        from credalog.grounding.related import Rows
 
         return Rows(self.elements, self._relation(name), places)
 
@@ -441,37 +442,3 @@ def names_in(pattern: Pattern) -> Iterator[str]:
             yield from names_in(body)
         case _:
             assert_never(pattern)
-
-
-# ---- related elements -------------------------------------------------------------------------------------
-
-
-class Rows:
-    """The facts of a large relation, sorted by what stands in some places of them."""
-
-    def __init__(self, elements: Elements, relation: Relation, places: Sequence[int]) -> None:
-        self._elements, self._relation = elements, relation
-        self._facts = elements.facts(relation.name)
-        self._ranks = [elements.signature.ranks(relation.sorts[i]) for i in places]
-        self._sizes = [len(ranks) for ranks in self._ranks]
-        codes = coded([self._facts[:, i] for i in places], self._sizes, len(self._facts))
-        self._order = np.argsort(codes, kind="stable")
-        self._sorted = codes[self._order]
-        # Every slice of a theory asks again for what stands beside the same elements.
-        self.related = cache(self._related)
-
-    def _related(self, key: tuple[str, ...], position: int, sort: str) -> list[str]:
-        """Return what stands in another place beside some elements, in the order of its domain."""
-        code = 0
-        for element, ranks, size in zip(key, self._ranks, self._sizes, strict=True):
-            if element not in ranks:
-                return []
-            code = code * size + ranks[element]
-        start, end = np.searchsorted(self._sorted, (code, code + 1))
-        found = np.unique(self._facts[self._order[start:end], position])
-        source = self._relation.sorts[position]
-        if sort != source:
-            moved = self._elements.moved(source, sort)[found]
-            found = np.sort(moved[moved >= 0])
-        names = self._elements.names(sort)
-        return [names[number] for number in found.tolist()]

@@ -139,7 +139,7 @@ class LCN(Analysis):
 
         What is impossible or certain stays so, unless zeros are to be widened, too.
         """
-        from credalog.network.imprecision import Imprecision, widened
+        from credalog.network.summary import Imprecision, widened
 
         amount = Imprecision.of(by=by, contaminate=contaminate, zeros=zeros)
         network = widened(self.ground(), self.graph, amount)
@@ -235,7 +235,7 @@ class LCN(Analysis):
         return self.graph.picture() if 0 < len(self.variables) <= DRAWABLE else None
 
     def _repr_html_(self) -> str:
-        from credalog.show.source import LINES, as_source
+        from credalog.show.lexer import LINES, as_source
 
         if isinstance(self.stated, Network) and len(self.stated.sentences) > MANY_TO_SHOW:
             return f"<p>{escape(repr(self))}</p>"

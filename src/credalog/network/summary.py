@@ -7,13 +7,18 @@ time about linear in the network.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
 
+from credalog.errors import CredalogError, Option
+from credalog.network.formulas import conjunction
 from credalog.network.graph import DependencyGraph
-from credalog.network.sentences import Network, Sentence
+from credalog.network.polytopes import LocalPolytope, Parents, local_polytopes, ranges
+from credalog.network.sentences import Contrast, Network, Number, Sentence, exact
 
-__all__ = ["WIDEST", "Summary", "summarize", "ties"]
+__all__ = ["WIDEST", "Imprecision", "Summary", "summarize", "ties", "widened"]
 
 WIDEST = 64
 """Beyond this many variables a clique is hopeless, and its exact width is not worth knowing."""
@@ -120,3 +125,86 @@ def _widest_clique(
         if rest := clique.difference(components[i]):
             waiting[max(position[x] for x in rest)] |= rest
     return widest
+
+
+# ---- imprecision ------------------------------------------------------------------------------------------
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+_Stated = TypeVar("_Stated", Sentence, Contrast)
+
+
+@dataclass(frozen=True, slots=True)
+class Imprecision:
+    """How far probabilities may be off: by so much, or by a share of them that somebody else may choose.
+
+    With a share e, P becomes (1 - e) P + e Q for any distribution Q (epsilon-contamination; Berger, 1985).
+    """
+
+    by: Fraction = _ZERO
+    share: Fraction = _ZERO
+    zeros: bool = False
+
+    @classmethod
+    def of(
+        cls, *, by: Number | None = None, contaminate: Number | None = None, zeros: bool = False
+    ) -> Imprecision:
+        """Read numbers as they were typed; exactly one of the two is given."""
+        given = [number for number in (by, contaminate) if number is not None]
+        if len(given) != 1:
+            raise CredalogError(
+                "two ways of widening are given" if given else "by how much is not said",
+                advice="Give {} or {}.",
+                remedies=(Option("by", "0.02"), Option("contaminate", "0.05")),
+            )
+        (amount,) = map(exact, given)
+        if not 0 < amount <= 1:
+            raise CredalogError(
+                f"{given[0]} is not above 0 and at most 1", advice="Give a number such as 0.02."
+            )
+        return cls(amount, _ZERO, zeros) if contaminate is None else cls(_ZERO, amount, zeros)
+
+    def bounds(
+        self, lower: Fraction, upper: Fraction, weights: Sequence[Fraction] = (_ONE,)
+    ) -> tuple[Fraction, Fraction]:
+        """Widen bounds on a weighted sum of probabilities that are off; those that say it all may stay."""
+        least, most = sum((w for w in weights if w < 0), _ZERO), sum((w for w in weights if w > 0), _ZERO)
+        if not self.zeros and (lower == most or upper == least):
+            return lower, upper
+        by = self.by * (most - least)
+        low = (1 - self.share) * lower + self.share * least - by
+        high = (1 - self.share) * upper + self.share * most + by
+        return max(low, least) if lower >= least else low, min(high, most) if upper <= most else high
+
+
+def widened(network: Network, parents: Parents, imprecision: Imprecision) -> Network:
+    """Widen the bounds of every sentence, and bound the values that followed from the others."""
+    said = (_widened(s, [weight for weight, _ in s.claims], imprecision) for s in network.sentences)
+    across = (_widened(c, [term.weight for term in c.terms], imprecision) for c in network.contrasts)
+    implied = _implied(network, parents, imprecision)
+    return replace(network, sentences=(*said, *implied), contrasts=tuple(across))
+
+
+def _widened(stated: _Stated, weights: Sequence[Fraction], imprecision: Imprecision) -> _Stated:
+    lower, upper = imprecision.bounds(stated.lower, stated.upper, weights)
+    return replace(stated, lower=lower, upper=upper)
+
+
+def _implied(network: Network, parents: Parents, imprecision: Imprecision) -> Iterator[Sentence]:
+    """Yield a sentence for every value of which only the other values tell."""
+    found = local_polytopes(network, parents).polytopes
+    for x, by_parents in enumerate(found):
+        above = [network.variables[p] for p in parents.parent_indices[x]]
+        for configuration, polytope in by_parents.items():
+            given = conjunction(p.is_(p.values[s]) for p, s in zip(above, configuration, strict=True))
+            for state, (lower, upper) in _untold(polytope):
+                bounds = imprecision.bounds(lower, upper)
+                variable = network.variables[x]
+                yield Sentence.of(variable.is_(variable.values[state]), *bounds, given=given)
+
+
+def _untold(polytope: LocalPolytope) -> Iterator[tuple[int, tuple[Fraction, Fraction]]]:
+    """Yield the values that no row names alone, with their ranges, where there are more than two values."""
+    told = {row.coefficients.index(1) for row in polytope.rows if sorted(row.coefficients)[-2:] == [0, 1]}
+    if polytope.size > 2 and told:
+        yield from ((k, range_) for k, range_ in enumerate(ranges(polytope)) if k not in told)

@@ -31,8 +31,7 @@ from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Warrant
 from credalog.program.branch import BranchAndBound, Explored
-from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
-from credalog.program.redundancy import without_sums
+from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program, without_sums
 from credalog.program.solvers.highs import Basis, PackedBasis
 from credalog.program.surroundings import Surroundings
 from credalog.program.workers import Workers
@@ -49,6 +48,7 @@ __all__ = [
     "Search",
     "Witness",
     "farther_witness",
+    "halves",
     "search",
 ]
 
@@ -572,3 +572,19 @@ def cut_inside(box: Box, ratio: int, value: float) -> tuple[Box, Box]:
     low, high = float(box.lower[ratio]), float(box.upper[ratio])
     margin = MARGIN * (high - low)
     return box.split(ratio, min(max(value, low + margin), high - margin))
+
+
+# ---- where a box is cut -----------------------------------------------------------------------------------
+
+UNDIVIDED = 1e-9
+"""A ratio's range below this width is not cut further."""
+
+
+def halves(encoding: Encoding, box: Box, point: Floats) -> tuple[Box, ...]:
+    """Cut the ratio on which contexts disagree most, at its mean but not too near an end."""
+    values, apart = disagreement(encoding.program, point)
+    apart[box.upper - box.lower <= UNDIVIDED] = 0.0
+    if apart.max(initial=0.0) <= AGREED:
+        return ()
+    ratio = int(np.argmax(apart))
+    return cut_inside(box, ratio, float(values[ratio]))

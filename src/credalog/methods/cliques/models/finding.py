@@ -12,7 +12,7 @@ parents (`arcs`), the more the later. No table larger than that of a clique of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,21 +22,20 @@ from typing import TypeAlias
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.cliques.models.arcs import Arcs, sparse_parents
-from credalog.methods.cliques.models.fixing import formula_in, network_in
+from credalog.methods.cliques.models.arcs import Arcs, formula_in, network_in, sparse_parents
 from credalog.methods.cliques.models.sparse import SparseModels, Start
-from credalog.methods.cliques.models.worlds import allowed_world, never_certain
 from credalog.methods.cliques.search import Witness
-from credalog.network.formulas import FALSE, TRUE, Variable, World
+from credalog.methods.truth_rows import TruthRows, TruthSum
+from credalog.network.formulas import FALSE, TRUE, And, Not, Or, Variable, World, conjunction
 from credalog.network.graph import DependencyGraph, Markov
-from credalog.network.sentences import Network, Query
+from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY, TOLERANCE, allowed_gap
 from credalog.tables.distribution import Distribution, Factor, Floats
 from credalog.trusted.check import violation
 
-__all__ = ["Hint", "find_models"]
+__all__ = ["Hint", "allowed_world", "find_models", "never_certain"]
 
 Hint: TypeAlias = Mapping[Variable, Sequence[float]]
 """The probability of each value of some variables."""
@@ -223,3 +222,81 @@ def _certain(hint: Hint) -> World:
 
 def _unit(x: Variable, value: str) -> Floats:
     return np.array([float(v == value) for v in x.values])
+
+
+# ---- worlds -----------------------------------------------------------------------------------------------
+
+ROUNDS = 3
+"""How often the worth of the evidence is corrected by the value found (Dinkelbach)."""
+
+LEAST_EVIDENCE = 1e-3
+"""The least probability that the evidence is given."""
+
+GAP = 1e-4
+"""How far from the best a world may be."""
+
+
+def allowed_world(
+    network: Network, asked: Query, *, end: End, uncertain: Collection[Variable], budget: Budget
+) -> World | None:
+    """Return values of all variables but the uncertain ones, with a good value of the query; or None."""
+    rows, world = TruthRows(network.variables), None
+    for sentence in network.sentences:
+        _state(rows, sentence, uncertain)
+    evidence, both = rows.truth(asked.given), rows.truth(conjunction((asked.claim, asked.given)))
+    rows.at_most((TruthSum(LEAST_EVIDENCE),), (evidence,))
+    program = rows.program(continuous=uncertain)
+    worth = 0.5 if asked.is_conditional else 0.0
+    for _ in range(ROUNDS if asked.is_conditional else 1):
+        gains = rows.gains((both.times(-end.sign), evidence.times(end.sign * worth)))
+        claim = program.maximize(gains, gap=GAP, timeout=budget.for_solver)
+        if claim.point is None:
+            break
+        world = rows.world(claim.point)
+        found = both.at(claim.point) / max(evidence.at(claim.point), LEAST_EVIDENCE)
+        if budget.is_spent or abs(found - worth) <= GAP:
+            break
+        worth = found
+    if world is None:
+        return None
+    values = zip(network.variables, world, strict=True)
+    return {v: v.values[int(value)] for v, value in values if v not in uncertain}
+
+
+def _state(rows: TruthRows, sentence: Sentence, uncertain: Collection[Variable]) -> None:
+    """Demand lower P(given) <= sum of weight P(claim and given) <= upper P(given).
+
+    Where all is certain, a claim with a bound above 0 is true wherever the condition is, one with a bound
+    below 1 is false: clauses, which need no columns of their own.
+    """
+    if sentence.is_linear or any(v in uncertain for v in sentence.scope):
+        _state_means(rows, sentence)
+        return
+    given = sentence.given.operands if isinstance(sentence.given, And) else (sentence.given,)
+    missing = [Not(part) for part in given]
+    if sentence.lower > 0:
+        rows.demand(Or((*missing, sentence.claim)))
+    if sentence.upper < 1:
+        rows.demand(Or((*missing, Not(sentence.claim))))
+
+
+def _state_means(rows: TruthRows, sentence: Sentence) -> None:
+    if sentence.is_vacuous:
+        return
+    given = rows.truth(sentence.given)
+    together = [
+        rows.truth(conjunction((claim, sentence.given))).times(float(weight))
+        for weight, claim in sentence.claims
+    ]
+    rows.at_most((given.times(float(sentence.lower)),), together)
+    rows.at_most(together, (given.times(float(sentence.upper)),))
+
+
+def never_certain(network: Network) -> frozenset[Variable]:
+    """Return the variables of claims that no world satisfies: those with bounds away from both 0 and 1."""
+    return frozenset(
+        v
+        for s in network.sentences
+        if s.lower > 0 and s.upper < 1 and not s.is_vacuous
+        for v in s.claim_scope
+    )
