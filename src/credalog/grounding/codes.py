@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from credalog.grounding.elements import Column
 from credalog.grounding.patterns import Patterns
 from credalog.grounding.terms import Signature
-from credalog.lines import NONE, Form, Lines
 from credalog.network.columns import Block, Bounds, Mixed, Numbers, Variables, filled, slot
 from credalog.network.formulas import BOOLEAN, FALSE, Formula, Truth, Variable
 from credalog.network.sentences import Sentence, Source
@@ -33,6 +32,7 @@ from credalog.theory import (
     term_of,
     written,
 )
+from credalog.theory.rules import NONE, Form, Lines
 
 __all__ = ["Coded", "CodedLines", "Codes", "are_propositions", "template_of"]
 

@@ -22,7 +22,6 @@ from credalog.errors import (
     Option,
     UnknownName,
 )
-from credalog.garbage import uncollected
 from credalog.grounding.amounts import Amounts, Body
 from credalog.grounding.amounts import settled as settled_numbers
 from credalog.grounding.guards import Instances
@@ -30,7 +29,6 @@ from credalog.grounding.patterns import Compiled, CompiledRule, Patterns, Undefi
 from credalog.grounding.rows import taken_apart
 from credalog.grounding.settling import merged, settled, settled_contrast
 from credalog.grounding.terms import Environment, Maker, Scope, Signature, Unbound, listed, nearest
-from credalog.lines import Lines, Rules
 from credalog.network.columns import Mixed, Sentences
 from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, mean_of, simplified
 from credalog.network.formulas import (
@@ -44,6 +42,7 @@ from credalog.network.formulas import (
     scope,
 )
 from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence, Source
+from credalog.numbers.budget import uncollected
 from credalog.theory import (
     YES,
     AskedRule,
@@ -67,6 +66,7 @@ from credalog.theory import (
     Weighed,
     place_of,
 )
+from credalog.theory.rules import Lines, Rules
 
 if TYPE_CHECKING:
     from credalog.grounding.blocks import CodedBlock, Templates

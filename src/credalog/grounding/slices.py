@@ -17,7 +17,6 @@ from credalog.grounding.around import Around, TooMany
 from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import Schema, schema_of
-from credalog.lines import kinds
 from credalog.network.expressions import Question
 from credalog.network.formulas import Is, Variable, conjunction, literals_of
 from credalog.network.graph import dependency_graph
@@ -35,6 +34,7 @@ from credalog.theory import (
     Shifted,
     Theory,
 )
+from credalog.theory.rules import kinds
 
 __all__ = [
     "Families",

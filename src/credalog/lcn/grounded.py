@@ -21,7 +21,6 @@ from credalog.choices import METHODS, MarkovName
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
-from credalog.lines import kinds
 from credalog.network.columns import Variables, numbering
 from credalog.network.expressions import Question
 from credalog.network.formulas import Formula, Is, Variable
@@ -29,6 +28,7 @@ from credalog.network.graph import DependencyGraph, Markov, dependency_graph, in
 from credalog.network.sentences import Independence, Network, Number, Sentence, exact
 from credalog.text.lifting import declarations_of, theory_of
 from credalog.theory import Theory
+from credalog.theory.rules import kinds
 
 if TYPE_CHECKING:
     from credalog.methods.answer import Options, Report

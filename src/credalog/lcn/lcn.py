@@ -17,7 +17,6 @@ from credalog.errors import CredalogError, LanguageError, Option
 from credalog.lcn.analysis import Analysis
 from credalog.lcn.grounded import one_of, require
 from credalog.lcn.wording import GivenHere
-from credalog.lines import kinds
 from credalog.network.sentences import Contrast, Network, Number, Sentence
 from credalog.text.builder import Stated, sentence_of
 from credalog.text.data import Data, extended, library_of
@@ -26,6 +25,7 @@ from credalog.text.parse import read, read_file, read_formula
 from credalog.text.sheets import NOWHERE, Frame, Library, sheet_of
 from credalog.text.unparse import unparse
 from credalog.theory import Evidence, Theory, is_wanted, lifted
+from credalog.theory.rules import kinds
 
 if TYPE_CHECKING:
     from credalog.questions.diagnose import Repair

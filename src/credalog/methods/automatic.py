@@ -15,7 +15,8 @@ from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.cliques import cases, likelihood, summed, together
 from credalog.methods.cliques.cases import Mixture
 from credalog.methods.cliques.ends import Ends, Models
-from credalog.methods.cliques.engine import Cliques, Fragment
+from credalog.methods.cliques.engine import Cliques
+from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.compiled import Compiled
 from credalog.methods.gates import gated
 from credalog.methods.large import Beside, Large, without_models

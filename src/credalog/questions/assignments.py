@@ -39,8 +39,8 @@ from credalog.methods import intervals
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.engine import entangled_in
 from credalog.methods.cliques.factorization import factorize
+from credalog.methods.cliques.fragment import entangled_in
 from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.network.formulas import (

@@ -35,7 +35,7 @@ from credalog.errors import (
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.engine import Fragment
+from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS
 from credalog.network.expressions import Question
 from credalog.network.graph import Markov, dependency_graph

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Number, Source, exact
-from credalog.origins import Origin, records
 from credalog.text.actions import From, Tabled
 from credalog.text.sheets import (
     NOWHERE,
@@ -50,6 +49,7 @@ from credalog.theory import (
     Relation,
     Theory,
 )
+from credalog.theory.origins import Origin, records
 
 Element: TypeAlias = str | int
 Row: TypeAlias = Element | Sequence[Element]

@@ -18,7 +18,7 @@ from typing import assert_never
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.cliques.engine import Fragment
+from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.witness import distribution_at
 from credalog.methods.compiled import Compiled
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor

@@ -26,8 +26,8 @@ from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques import other_solvers
 from credalog.methods.cliques.copies import copying_models
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.engine import Fragment
 from credalog.methods.cliques.factorization import Factorization
+from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.glances import Glances
 from credalog.methods.cliques.loglinear import LogLinear
 from credalog.methods.cliques.models import find_models

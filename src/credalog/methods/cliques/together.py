@@ -15,7 +15,8 @@ import numpy as np
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.engine import Cliques, Fragment
+from credalog.methods.cliques.engine import Cliques
+from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.witness import distribution_at
 from credalog.network.formulas import TRUE, Is
 from credalog.network.problem import restrict, separate_parts

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
-from credalog.garbage import uncollected
 from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.methods.intervals.evidence import posterior
@@ -43,7 +42,7 @@ from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, c
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.parents import Parents, parents_of
 from credalog.network.sentences import Network
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, uncollected
 from credalog.numbers.jit import interpreted, is_ready
 from credalog.trusted.rounding import all_rounded_down
 

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from credalog.methods.cliques.engine import Fragment
 from credalog.methods.cliques.factorization import Agreement, Clique, Factorization, Separator
+from credalog.methods.cliques.fragment import Fragment
 from credalog.network.graph import Markov
 from credalog.network.meaning import Asked, Event, Key, Meaning, key
 from credalog.network.polytopes import single_value_bounds

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, TypeAlias
 from credalog.errors import CredalogError, ProblemTooLarge, Refused
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.engine import Fragment
 from credalog.methods.cliques.factorization import Factorization, in_one_clique
+from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS, Slices
 from credalog.methods.reduction import without
 from credalog.network.copies import without_contrasts
