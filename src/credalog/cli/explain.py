@@ -116,7 +116,8 @@ def map_(arguments: Namespace) -> int:
     """Find the assignments whose posterior intervals are best."""
     is_hurwicz = arguments.criterion == "hurwicz"
     refuse_unless(arguments.alpha is None or is_hurwicz, "--alpha", Option("criterion", "hurwicz"))
-    reserve(arguments)
+    if arguments.certificate is not None:
+        reserve(arguments)
     model = load_model(arguments)
     with Watch(arguments.clock) as watch:
         watch.begin("best score")
@@ -136,7 +137,8 @@ def map_(arguments: Namespace) -> int:
         write_table(RANKING, [{**one.to_dict(), "assignment": str(one)} for one in found.ranked])
         write(f"\n{_sentence(found.summary)}")
         write(f"{found.nodes:,} partial assignments in {found.seconds:.2f} s.\n")
-    write_certificate(model, [found], arguments)
+    if arguments.certificate is not None:
+        write_certificate(model, [found], arguments)
     return INTERRUPTED if found.is_interrupted else ANSWERED
 
 

@@ -20,10 +20,9 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from credalog.grounding.guards import conjuncts, names_in
 from credalog.grounding.instanced import bound_names, instanced
-from credalog.grounding.network import Grounder
+from credalog.grounding.network import Grounder, key_of, settled
 from credalog.grounding.patterns import CompiledRule, Undefined
 from credalog.grounding.rule_atoms import Occurrence, RuleAtoms, atom_of
-from credalog.grounding.settling import key_of, settled
 from credalog.grounding.terms import Environment
 from credalog.network.formulas import BOOLEAN, Variable
 from credalog.network.sentences import Sentence

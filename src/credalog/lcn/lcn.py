@@ -45,7 +45,7 @@ def parse(text: str, *, data: Data | None = None) -> LCN:
         raise LanguageError(
             f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
         )
-    library = library_of(data)
+    library = NOWHERE if data is None else library_of(data)
     return _complete(read(text, library=library), data, library)
 
 
@@ -65,7 +65,7 @@ def load(path: str | Path, *, data: Data | None = None) -> LCN:
             advice = "Leave them out; what was observed is evidence."
             raise LanguageError(f"a {suffix} file is complete, and takes no data", advice=advice)
         return LCN.from_network(readers.read(path))
-    library = library_of(data)
+    library = NOWHERE if data is None else library_of(data)
     return _complete(read_file(path, library=library), data, library)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.findings import (
+from credalog.methods.cliques.glances import (
     Accepts,
     Ending,
     Finding,
