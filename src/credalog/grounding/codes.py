@@ -162,7 +162,7 @@ class CodedLines:
         starts = self._starts()
         flat = np.empty(starts[-1], dtype=np.int64)
         for template, form in zip(self.templates, self.lines.forms, strict=True):
-            found = code_of[form.columns[:, _order(template, form)]]
+            found = code_of[form.columns[:, _order(template)]]
             flat[starts[form.where][:, None] + np.arange(found.shape[1])] = found
         return flat
 
@@ -191,7 +191,7 @@ class CodedLines:
         return Mixed(tuple(blocks), tuple(form.where for form in lines.forms), lines.form_of, lines.row_of)
 
 
-def _order(template: Sentence, form: Form) -> list[int]:
+def _order(template: Sentence) -> list[int]:
     """Return which column stands in each slot; slots are numbered like columns."""
     return [int(variable.name[1:]) for variable in template.scope]
 

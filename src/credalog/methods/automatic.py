@@ -191,11 +191,11 @@ class Engine:
         """Bound one probability, unless the time is up before that is begun."""
         self.compiled.require_known(asked)
         if self.large is not None and options.method not in PROPAGATED:
-            return self._asked_near(asked, options, models)
+            return self._asked_near(asked, options)
         answer = self._asked_here(asked, options, models)
         return answer if self.beside is None else self._extended(answer, options)
 
-    def _asked_near(self, asked: Query, options: Options, models: Models | None) -> Answer:
+    def _asked_near(self, asked: Query, options: Options) -> Answer:
         """Ask the part of a large network that bears on a query."""
         budget = Budget.of(options.timeout)
         near = self.near(asked.scope)

@@ -15,10 +15,9 @@ from credalog.errors import Ask, ProblemTooLarge
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import DependencyGraph
 from credalog.show.canvas import Curve, Group, Picture, Point, Rectangle, Stroke, Words, text_width
-from credalog.show.layout import GAP, PAGE, Edge, Layout, Size, lay_out
+from credalog.show.layout import GAP, PAGE, Edge, Layout, Size, lay_out, spread_out
 from credalog.show.routing import WIDE_CORNER, Router
 from credalog.show.sketch import Bounded, Drawn, Kind, Row, Sketch, groups, sketch_of
-from credalog.show.stress import spread_out
 
 DRAWABLE = 400
 """A picture of more nodes than this cannot be read, and its layout takes long."""

@@ -24,16 +24,23 @@ from credalog.methods.cliques.glances import (
     Witness,
     farther_witness,
 )
-from credalog.methods.cliques.products import products_of
+from credalog.methods.cliques.products import LeafRows, Sharpening, products_of
 from credalog.methods.cliques.proofs import Prover
-from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Warrant
 from credalog.program.branch import BranchAndBound, Explored
-from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program, without_sums
+from credalog.program.program import (
+    Box,
+    Claim,
+    Floats,
+    Objective,
+    Outcome,
+    Program,
+    Surroundings,
+    without_sums,
+)
 from credalog.program.solvers.highs import Basis, PackedBasis
-from credalog.program.surroundings import Surroundings
 from credalog.program.workers import Workers
 from credalog.trusted.certify import Checker
 

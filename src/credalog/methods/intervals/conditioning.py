@@ -23,8 +23,7 @@ import scipy.sparse as sp
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.intervals.factors import Floats, slot_values
-from credalog.methods.intervals.linear import LinearProgram
-from credalog.methods.intervals.windows import Surroundings, box_rows
+from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows
 from credalog.methods.vertices.sets import beliefs, check_possible
 from credalog.network.formulas import Variable, World
 from credalog.network.graph import DependencyGraph

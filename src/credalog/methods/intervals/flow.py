@@ -22,7 +22,6 @@ from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.methods.intervals.evidence import posterior
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind, slot_values
-from credalog.methods.intervals.linear import LinearProgram
 from credalog.methods.intervals.result import Propagation, Round, Variant
 from credalog.methods.intervals.rounds import (
     Messages,
@@ -36,7 +35,7 @@ from credalog.methods.intervals.rounds import (
     update_all,
 )
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
-from credalog.methods.intervals.windows import Surroundings, box_rows, widen
+from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows, widen
 from credalog.network.columns import columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, conjunction, literals_of
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph

@@ -27,10 +27,9 @@ from credalog.methods.answer import Answer
 from credalog.methods.intervals.conditioning import requisite
 from credalog.methods.intervals.factors import Floats, factor_graph
 from credalog.methods.intervals.flow import propagate, slice_intervals
-from credalog.methods.intervals.linear import LinearProgram
 from credalog.methods.intervals.result import Variant, of_value
 from credalog.methods.intervals.separation import Ancestry, mark_declared
-from credalog.methods.intervals.windows import Surroundings, box_rows, local_sentences
+from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows, local_sentences
 from credalog.methods.progress import Telling
 from credalog.network.formulas import (
     TRUE,

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from credalog.methods.cliques.products import LeafRows, Sharpening
 from credalog.methods.cliques.proofs import Prover, exact_multipliers
 from credalog.methods.cliques.search import disagreement
-from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.network.graph import Markov
 from credalog.network.meaning import Box as Ranges
 from credalog.network.meaning import Event, Key, key
