@@ -16,8 +16,9 @@ import credalog
 from credalog import CredalogError
 from credalog.cli import main
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, Refused
+from credalog.grounding.fewer import cell_of, fewer
 from credalog.grounding.network import Grounder, ground
-from credalog.grounding.slices import cell_of, fewer, sliced
+from credalog.grounding.slices import sliced
 from credalog.methods.answer import Options
 from credalog.methods.lifted.answering import Lifted
 from credalog.network.graph import Markov

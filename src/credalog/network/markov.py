@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from credalog.network.formulas import Variable
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.sentences import Independence, Network
-from credalog.network.structure import Ties
+from credalog.network.ties import Ties
 
 __all__ = ["Graph", "MarkovCondition", "Variables"]
 

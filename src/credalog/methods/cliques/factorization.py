@@ -25,7 +25,8 @@ from heapq import heapify, heappop, heappush
 from math import prod
 
 from credalog.errors import Option, ProblemTooLarge
-from credalog.network.structure import Condition, Indices, Reading, Structure, Ties, ancestors
+from credalog.network.structure import Condition, Indices, Reading, Structure, ancestors
+from credalog.network.ties import Ties
 from credalog.numbers.budget import require_time
 
 __all__ = [

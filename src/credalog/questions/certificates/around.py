@@ -18,9 +18,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from credalog.errors import CredalogError, ProblemTooLarge
+from credalog.grounding.fewer import fewer, named_in, needed
 from credalog.grounding.network import ground
 from credalog.grounding.rule_atoms import atom_of
-from credalog.grounding.slices import Slice, fewer, named_in, needed, said_among, slice_of
+from credalog.grounding.slices import Slice, said_among, slice_of
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.models.arcs import network_in
