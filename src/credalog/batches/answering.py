@@ -65,6 +65,11 @@ WORDS: Mapping[str, bool] = {"1": True, "yes": True, "0": False, "no": False}
 
 
 # ---- answers that are remembered --------------------------------------------------------------------------
+# Exact answers of one model, for questions that mean the same.
+# Input: questions with their answers. Output: the answer of a question of the same meaning. In every model
+# P(a | b) depends on the worlds of `a & b` and those of `b` alone, whatever words they are described by,
+# and P(!a | b) is one minus it: so `P(x | y)` and `P(!x | y)`, `P(x and y)` and `P(y and x)`, `P(x or y)`
+# and `P(!x and !y)` are one question each. Only what is EXACT is kept: nothing better can be found.
 
 MOST_ANSWERS, MOST_WITNESSED = 4096, 64
 """So many answers are kept, and so many with the models that attain their ends."""
@@ -349,6 +354,8 @@ def _make_room() -> None:
 
 
 # ---- memory -----------------------------------------------------------------------------------------------
+# How much memory a process has, and may have.
+# Input: nothing, or a limit in bytes. Output: bytes. What a system does not tell is infinite.
 
 CONTAINER = Path("/sys/fs/cgroup/memory.max")
 STATUS = Path("/proc/self/statm")

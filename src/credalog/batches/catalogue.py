@@ -173,6 +173,11 @@ class Template:
 
 
 # ---- groups -----------------------------------------------------------------------------------------------
+# Put questions that share work next to each other.
+# Input: questions, and the model they are put to. Output: the same, ordered by the part of the network that
+# bears on them: the variables they mention, with all ancestors of these; then by these variables, and by
+# what is observed. What a worker keeps of one question, its answer, relevance, plans and tables, serves the
+# next.
 
 NAME = re.compile(r"\b(?=([^\W\d]\w*(?:\([^()|]*\))?))")
 """A word that may be the name of a variable, with the elements it is about; others may begin inside: P(a)."""

@@ -144,6 +144,9 @@ def only_once(items: Iterable[Item]) -> Iterator[Item]:
 
 
 # ---- outcomes ---------------------------------------------------------------------------------------------
+# What became of one question of a batch.
+# Input: an answer, or why there is none. Output: `Outcome`: numbers and words that stand in one line of a
+# file.
 
 FAILED = "FAILED"
 """The status of a question that has no answer."""

@@ -306,6 +306,9 @@ def _fitting(columns: Sequence[Column], needed: Sequence[int], width: int) -> li
 
 
 # ---- plots beside the answers -----------------------------------------------------------------------------
+# Plots beside the answers: `--plot FILE`.
+# Input: answers, and what was reported while the last of them was sought. Output: a picture in a file,
+# whose ending says in which form.
 
 PLOT = Argument("--plot", "draw the result, too: .svg, or .png and .pdf with matplotlib", "FILE")
 

@@ -554,6 +554,9 @@ class _Count:
 
 
 # ---- prefixes ---------------------------------------------------------------------------------------------
+# Prefixes in another order, and what of their guards is left for elements that stand for others.
+# Input: the prefix of a rule and the variables that are bound before. Output: an order in which facts are
+# followed, the prefix in that order, and the variables that no fact proposes values for.
 
 
 def followed(guard: Pattern, sorts: Mapping[str, str], bound: frozenset[str]) -> tuple[str, ...]:

@@ -138,6 +138,8 @@ class Codes:
 
 
 # ---- lines ------------------------------------------------------------------------------------------------
+# Ground lines of plain sentences.
+# Input: `Lines`. Output: a block for each of their forms, before variables are numbered.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -531,6 +531,8 @@ def _formulas(
 
 
 # ---- constants, and what is said twice --------------------------------------------------------------------
+# Ground sentences without what is constant, and without what is said twice.
+# Input: instances of rules. Output: sentences in the paper's form, each said once.
 
 _OUT_OF_REACH = (
     "What it bounds is a constant, or can never be so much or so little: P(true) is 1, P(false) is 0, and "

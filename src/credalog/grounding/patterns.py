@@ -445,7 +445,6 @@ def _options(side: Variable | str) -> list[tuple[str, Formula]]:
 
 
 # ---- connectives ------------------------------------------------------------------------------------------
-#
 # Relations and comparisons become constants when ground; what they decide leaves the formula.
 
 
@@ -508,6 +507,9 @@ BUILDERS: dict[Connective, Callable[..., Formula]] = {
 
 
 # ---- compiled rules ---------------------------------------------------------------------------------------
+# Rules ready to be instantiated.
+# Input: a rule whose formulas and numbers are compiled, and the instances of its prefix. Output: its
+# sentences and comparisons across conditions, one by one.
 
 _ZERO = Fraction(0)
 

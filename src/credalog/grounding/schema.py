@@ -81,6 +81,10 @@ def _has_literal_condition(atoms: RuleAtoms) -> bool:
 
 
 # ---- descent ----------------------------------------------------------------------------------------------
+# Predicates whose atoms depend on earlier atoms only.
+# Input: a theory read backwards and a predicate. Output: whether in every rule that lets its atoms depend
+# on each other one argument steps forward: by a sum, as in P(Rain(d+1) | Rain(d)), or by a guard, as in `x
+# < y`. Then no ground atom depends on itself, however large the domain is.
 
 
 def descends(around: Around, schema: Schema, name: str) -> bool:

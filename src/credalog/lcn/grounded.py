@@ -241,6 +241,9 @@ def _no_variable(named: str, known: Collection[str]) -> UnknownName:
 
 
 # ---- arguments --------------------------------------------------------------------------------------------
+# What users pass to questions, checked.
+# Input: names, counts and limits as they were given. Output: `Options` that make sense, or an error that
+# says what to write.
 
 
 def options_of(

@@ -172,6 +172,9 @@ def _number(text: str) -> Fraction | None:
 
 
 # ---- structure --------------------------------------------------------------------------------------------
+# A structure alone, as a theory that wants its numbers.
+# Input: the parents of each variable, by names with the values found in a table, or as the dependency graph
+# of a network. Output: a `Theory` with a conditional table `?` for each variable.
 
 Parents = Mapping[str, Sequence[str]]
 

@@ -110,6 +110,9 @@ class _Loose:
 
 
 # ---- keys -------------------------------------------------------------------------------------------------
+# Compare formulas of a template row by row, without making them.
+# Input: a formula over slots, and the numbers of the variables in them, row by row. Output: a shape and a
+# matrix; the canonical forms of two formulas are equal exactly if their shapes are, and their rows.
 
 Matrix: TypeAlias = NDArray[Any]
 Key: TypeAlias = tuple[str, Matrix]

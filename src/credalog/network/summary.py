@@ -128,6 +128,13 @@ def _widest_clique(
 
 
 # ---- imprecision ------------------------------------------------------------------------------------------
+# Networks with every probability made an interval, to see how robust they are.
+# Input: a network, its parents, and by how much its probabilities may be off. Output: the same sentences
+# with wider bounds. What is impossible or certain stays so, unless asked otherwise.
+#
+# A distribution of several values is usually given by all but one of them, and the last follows. Once the
+# others are intervals it no longer does, so it is given an interval of its own. In a weighted sum every
+# probability may be off, so that the sum is off by as much times the weights.
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 

@@ -1,6 +1,7 @@
-"""How results show themselves at a prompt.
+"""How numbers and results are written for people.
 
-Input: a result that prints in words. Output: the same words, with its type.
+Input: a number; or a result that prints in words. Output: decimals, rounded outwards; or the same words, with
+its type.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class Printed:
 
 
 # ---- numbers ----------------------------------------------------------------------------------------------
+# Bounds written for people.
+# Input: a number. Output: its decimals, rounded outwards, so that what is written still holds.
 
 DIGITS = 6
 """How many decimals of a probability people are shown; JSON carries all of them."""

@@ -41,6 +41,9 @@ def absolute_gap(tolerance: float, value: float) -> float:
 
 
 # ---- what an interval is of -------------------------------------------------------------------------------
+# What an interval is of: between which numbers it can lie at all, and how close is close enough.
+# Input: the limits of a quantity. Output: `Scale`, which a probability, a sum of probabilities and a
+# quotient each have their own of.
 
 TINY = 1e-300
 

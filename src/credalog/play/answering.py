@@ -219,6 +219,8 @@ def events(asked: Asked) -> Events:
 
 
 # ---- repairs ----------------------------------------------------------------------------------------------
+# Repairs in the words of the page: each file with the bounds that a repair gives it.
+# Input: a page and a repair. Output: the texts of the files that change; "" is the page's own text.
 
 
 def mended_files(page: Page, model: LCN, chosen: Repair) -> dict[str, str]:

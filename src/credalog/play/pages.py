@@ -69,6 +69,10 @@ class Page:
 
 
 # ---- mistakes ---------------------------------------------------------------------------------------------
+# The mistakes of a text, each under the words that it is about.
+# Input: an error with its place. Output: the file, line and columns to underline, the message and the
+# advice. One mistake hides those behind it, so a statement that cannot be read is left out and the rest
+# read again.
 
 _TOKEN = re.compile(TOKEN)
 _DECLARATION = re.compile(

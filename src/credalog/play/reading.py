@@ -148,6 +148,9 @@ def spans(text: str) -> dict[int, int]:
 
 
 # ---- the picture ------------------------------------------------------------------------------------------
+# The dependency graph for people: variables with their parents, or with the formulas between them.
+# Input: a network's graph. Output: places of nodes and curves of edges, for the page to draw. Of a large
+# graph only the part around some variables is placed.
 
 Edge: TypeAlias = tuple[int, int]
 

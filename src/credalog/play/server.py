@@ -254,6 +254,9 @@ def application(playground: Playground) -> ASGIApp:
 
 
 # ---- the gallery ------------------------------------------------------------------------------------------
+# The examples that the page offers, and that `credalog examples` writes.
+# Input: `gallery.toml`, and the examples that are shipped beside it. Output: for each its title, what it
+# shows, its text and the files that come with it; or a folder of all.
 
 HERE = Path(__file__).parent
 SHIPPED = HERE / "examples"
@@ -304,6 +307,8 @@ def _shown(one: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 # ---- start and end ----------------------------------------------------------------------------------------
+# Start the page, and end it.
+# Input: a port, a model to open. Output: a server on the loopback interface until Ctrl-C.
 
 HOST = "127.0.0.1"
 """Other machines cannot come in."""

@@ -196,6 +196,11 @@ class Claim:
 
 
 # ---- rows that boxes imply --------------------------------------------------------------------------------
+# Rows of a program that its boxes imply.
+# Input: a program. Output: the same program without rows that are sums of box rows. In a core a sentence
+# about one variable given its parents is stated by itself, and as the bounds of a ratio in every context.
+# The first is the sum of the second over the contexts: it says nothing more, and doubles the work of a
+# solver.
 
 ALIKE = 1e-12
 """Rows that differ by less at a random point are taken to be the same. To leave one out too many is safe."""
@@ -244,6 +249,14 @@ def _kept(rows: sp.csr_array, origin: tuple[int, ...], sums: Floats, probe: Floa
 
 
 # ---- the part around open ratios --------------------------------------------------------------------------
+# The part of a program around its open ratios.
+# Input: a program and an objective. Output: smaller programs, of ever more tables, whose bounds hold for
+# all.
+#
+# Only a ratio with several contexts is relaxed. Tables that show none are the same in every leaf of a
+# search, and those far from the others and from the objective hardly bear on it. Rows that reach beyond the
+# tables that are kept are dropped: every point of the whole program satisfies the rest, so a bound on that
+# is a bound.
 
 HOPS = (2, 4, 8, 16, 32)
 """How far from the open ratios tables are kept, in programs of growing size."""

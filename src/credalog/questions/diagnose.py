@@ -576,6 +576,13 @@ def _names(sentence: Sentence) -> tuple[str, ...]:
 
 
 # ---- which sentences a proof rests on ---------------------------------------------------------------------
+# Which sentences a linear program's proof rests on.
+# Input: an encoding and the multipliers of a proof, of a bound or of infeasibility. Output: a weight for
+# each sentence that the proof uses. A sentence without weight is not needed by this proof: what it proves
+# holds without the sentence too.
+#
+# Statements have rows of their own. What is local to theta(x | configuration) shows only in the range of a
+# ratio and in rows inside its clique, so its sentences share those weights.
 
 SILENT = 1e-9
 """A multiplier below this is a rounding error."""

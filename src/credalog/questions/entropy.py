@@ -448,6 +448,12 @@ def _relaxed(program: Program, box: Box) -> Program:
 
 
 # ---- Newton's method --------------------------------------------------------------------------------------
+# The last digits of a witness.
+# Input: a distribution that all but satisfies the statements of an encoding, as an interior-point method
+# leaves it. Output: one near by that satisfies them, if a few steps of Newton's method lead there.
+#
+# A step changes tables and ratios together, by as little as possible relative to their size, so that rows
+# which are missed are met to first order: sentences, agreement on separators, and every context of a ratio.
 
 STEPS = 4
 

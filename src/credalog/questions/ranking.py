@@ -144,6 +144,10 @@ def _is_open(sentence: Sentence) -> bool:
 
 
 # ---- why an answer says nothing ---------------------------------------------------------------------------
+# Why an answer says nothing.
+# Input: an answer that lies between 0 and 1. Output: reasons in words, where any can be found: an atom that
+# no sentence bounds, or only under a condition, evidence that may have probability zero, a claim that
+# nothing keeps away from 0 or from 1.
 
 
 def reasons(engine: Engine, answer: Answer, options: Options) -> Iterator[str]:

@@ -306,6 +306,9 @@ class _PricedProgram:
 
 
 # ---- trust-region descent ---------------------------------------------------------------------------------
+# Trust-region descent by sequential linear programming, for whoever can solve a linearized program.
+# Input: a start, a step that stays within a radius, and a merit to be lowered. Output: the points met on
+# the way, each better than the one before.
 
 P = TypeVar("P")
 

@@ -296,6 +296,8 @@ def moved(shape: Shape, by: Point) -> Shape:
 
 
 # ---- painting with matplotlib -----------------------------------------------------------------------------
+# Paint a picture with matplotlib: the same shapes, in the same places and colours as in SVG.
+# Input: a `Picture` and axes. Output: artists on these axes.
 
 ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 

@@ -214,6 +214,9 @@ def _row_shapes(row: Row, columns: tuple[float, float, float], at: Point) -> lis
 
 
 # ---- folding ----------------------------------------------------------------------------------------------
+# Fold a picture that is far higher than wide into columns, as a newspaper does with a text.
+# Input: a layered layout. Output: the same layers, cut into a few columns where that lets the whole be seen
+# larger and few edges lead from one column to another; these are led round the nodes.
 
 MOST_COLUMNS = 8
 BETWEEN = 64.0

@@ -426,6 +426,11 @@ def ascending(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 # ---- stress majorization ----------------------------------------------------------------------------------
+# Place the nodes of a graph whose edges have no common direction.
+# Input: the sizes of nodes, and edges between them. Output: points whose distances are as near as can be to
+# the lengths of shortest paths: stress majorization (Gansner, Koren and North 2004) from classical scaling.
+# Then the whole is turned so that edges are level or upright where they can be, and nodes that overlap are
+# moved apart. So a ring is a ring, and a grid a grid.
 
 Matrix = NDArray[np.float64]
 

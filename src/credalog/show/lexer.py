@@ -91,6 +91,8 @@ class LcnLexer(RegexLexer):
 
 
 # ---- HTML -------------------------------------------------------------------------------------------------
+# The text of a model as HTML: coloured, and cut where it is long.
+# Input: text of the language. Output: HTML with its colours inline, so that it survives being mailed.
 
 LINES = 60
 """So many lines of a text are shown."""

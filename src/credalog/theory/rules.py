@@ -155,6 +155,10 @@ class Theory:
 
 
 # ---- rules by the million ---------------------------------------------------------------------------------
+# Rules without quantifiers by the million.
+# Input: forms of lines, each a rule over placeholders with columns of the words that stand in their places.
+# Output: `Lines`, and `Rules`, a sequence that compares and indexes like a tuple of rules, each made on
+# demand.
 
 Places: TypeAlias = "NDArray[np.int32]"
 

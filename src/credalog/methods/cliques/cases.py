@@ -155,6 +155,8 @@ def _case(sentence: Sentence, root: Variable) -> tuple[int, Sentence] | None:
 
 
 # ---- the mixture of the answers ---------------------------------------------------------------------------
+# A query asked in each case of a root, and the mixture of the answers.
+# Input: the cases, and a way to ask in each. Output: an `Answer` about the whole.
 
 FIRST_SHARE, CLOSER = 0.95, 0.9
 """The share of the time for a first look at cases, and how much closer than needed the second one is.

@@ -24,6 +24,9 @@ from credalog.trusted.certify import Checker
 __all__ = ["Accepts", "Ending", "Finding", "Glance", "Glances", "Limits", "Witness", "farther_witness"]
 
 # ---- what a search is told, and what it finds -------------------------------------------------------------
+# What a search on cliques is told, and what it finds.
+# Input: nothing. Output: `Limits` of a search, `Glance`s at it, and its `Finding`: a bound, a witness and
+# how it ended.
 
 Accepts: TypeAlias = Callable[[Distribution], bool]
 """Whoever decides whether a distribution is a model."""

@@ -143,6 +143,11 @@ def _matrix(cells: list[Numbers], width: int) -> sp.csr_array:
 
 
 # ---- the program of one leaf ------------------------------------------------------------------------------
+# The program of one leaf: products of its own bounds, and those contexts of ratios that bear on it.
+# Input: a box, and a basis and a point of an earlier relaxation. Output: the relaxation solved with the
+# rows that bind there, those that the point violates, and the contexts of the ratios that may be cut next.
+# All other box rows are left out, which is safe: every row holds for every model in the box
+# (docs/proofs.md, proof 22). Of the thousands of box rows of a core a few hundred bind.
 
 NEAREST = 600
 """So many contexts are kept beside those that bind: the ones that a point is closest to violating."""

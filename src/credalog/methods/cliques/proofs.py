@@ -179,6 +179,13 @@ class Prover:
 
 
 # ---- rational multipliers ---------------------------------------------------------------------------------
+# Rational multipliers near a solver's, for where no rounding can be absorbed.
+# Input: a program, a box and a solver's multipliers. Output: a bound that `ExactChecker` proved, or None.
+#
+# At an optimum the reduced costs of many columns are zero, and where models without the evidence exist some
+# must be: to the last digit, or nothing is proved. So the multipliers that are not zero are made the
+# solution of the equations "this reduced cost is zero", in rational arithmetic. Nothing here is trusted:
+# what comes out is worth what the checker makes of it.
 
 NOTHING = 1e-9
 """A multiplier below this share of the largest is zero."""

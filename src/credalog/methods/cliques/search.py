@@ -582,6 +582,9 @@ def cut_inside(box: Box, ratio: int, value: float) -> tuple[Box, Box]:
 
 
 # ---- where a box is cut -----------------------------------------------------------------------------------
+# Where to cut a box of ratios.
+# Input: a box and a point of its relaxation. Output: the two halves into which the ratio falls on which the
+# point's contexts disagree most; none where they agree, for then nothing is relaxed any more.
 
 UNDIVIDED = 1e-9
 """A ratio's range below this width is not cut further."""

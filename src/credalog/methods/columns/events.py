@@ -141,6 +141,9 @@ class Pricer(Protocol):
 
 
 # ---- the master program -----------------------------------------------------------------------------------
+# A network's sentences as rows over events.
+# Input: a network, and formulas of interest. Output: a `System`: the events whose truth in a world decides
+# every sentence, and the sentences as homogeneous rows over them.
 
 EMPTY = np.zeros(0, dtype=np.int64)
 

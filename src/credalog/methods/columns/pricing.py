@@ -1,7 +1,10 @@
-"""Climbing: from given worlds to worlds of locally greatest worth, one variable at a time.
+"""The pricing problem of column generation: which world is worth most.
 
-Input: events in tables, a worth for each, worlds to start from. Output: better worlds, best first. Nothing
-is proved; it spares the 0/1 solver most of its work.
+Input: events in tables, a worth for each, worlds to start from. Output: worlds of great worth, best first, and
+a bound that no world passes where bucket elimination or a 0/1 program proves one.
+
+Climbing goes from given worlds to worlds of locally greatest worth, one variable at a time. It proves nothing,
+and spares the 0/1 solver most of its work.
 """
 
 from __future__ import annotations
@@ -127,6 +130,9 @@ def _best_move(
 
 
 # ---- integer programs -------------------------------------------------------------------------------------
+# Pricing by integer programming, for formulas too entangled for elimination.
+# Input: events, and a worth for each. Output: worlds of great worth, found by climbing where possible, and
+# the 0/1 solver's bound where climbing finds nothing.
 
 STARTS = 32
 """Random worlds to climb from; as many of the last worlds found are tried again."""
@@ -174,6 +180,10 @@ class IntegerProgram:
 
 
 # ---- bucket elimination -----------------------------------------------------------------------------------
+# Pricing by dynamic programming: exact, wherever the formulas leave narrow tables.
+# Input: events, and a worth for each. Output: the world of greatest worth, and a bound that allows for
+# every rounding error. Variables are eliminated one after the other, each at its best value given those
+# that are left; where the formulas form a chain, no table has more than two variables.
 
 
 @dataclass(frozen=True)
@@ -233,6 +243,9 @@ class Elimination:
 
 
 # ---- tables -----------------------------------------------------------------------------------------------
+# Events as tables: what each joint value of a few variables is worth.
+# Input: events with narrow scopes. Output: `Tables`: for a worth of each event, one table per scope, all of
+# them laid out in one array.
 
 
 @dataclass(frozen=True)

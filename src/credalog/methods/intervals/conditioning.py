@@ -222,6 +222,10 @@ def _few_ancestors(parents: Sequence[Sequence[int]], variables: Iterable[int]) -
 
 
 # ---- polytrees --------------------------------------------------------------------------------------------
+# Exact posteriors where what bears on a variable is a polytree of a credal network, of any number of
+# values.
+# Input: a credal network, or any network to be read as one, and observed values. Output: bounds on P(x |
+# e), one per slot of x: a two-valued variable has one, for its second value; any other has one per value.
 
 
 def require_possible(credal: CredalNetwork, observed: Mapping[int, int], budget: Budget) -> None:

@@ -532,6 +532,9 @@ def _path(graph: FactorGraph, messages: Messages, crossed: int) -> Iterator[str]
 
 
 # ---- wide formulas ----------------------------------------------------------------------------------------
+# Messages of wide factors: local programs with too many worlds for the compiled simplex method.
+# Input: the arrays of a factor graph, one factor, and the intervals around it. Output: its sound messages,
+# or the proof that it has none.
 
 
 def wide_messages(a: Arrays, f: int, box: Floats, budget: Budget) -> Floats | None:

@@ -261,6 +261,9 @@ def closed_forms(a: Arrays, *, sound: bool) -> NDArray[np.bool_]:
 
 
 # ---- local programs ---------------------------------------------------------------------------------------
+# The local program of each factor, compiled: from the intervals around it to all its messages.
+# Input: the arrays of a factor graph, one factor, and the box of its incoming messages. Output: the box of
+# its outgoing messages, by closed form or by `greatest` over its table.
 
 SOUND_NODES = 24
 """How many boxes sound propagation may branch into, where a local program has independent variables."""

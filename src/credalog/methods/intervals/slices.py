@@ -378,6 +378,10 @@ def _contradiction(asked: Query) -> CredalogError:
 
 
 # ---- Fréchet bounds ---------------------------------------------------------------------------------------
+# What bounds on some probabilities say of a formula made of them, rounded outwards.
+# Input: the ranges of the probabilities of events. Output: the range of their conjunction, of their parity,
+# or of the share that one has in two. Fréchet's inequalities (1935) hold whatever the events have to do
+# with each other; the product holds where they are independent.
 
 Range: TypeAlias = tuple[float, float]
 

@@ -239,6 +239,15 @@ def _number(values: Indices, sizes: list[int]) -> Indices:
 
 
 # ---- linear programs over the worlds of a few variables ---------------------------------------------------
+# Linear programs over the worlds of a few variables: solved by HiGHS, proved by the trusted base.
+# Input: rows G p <= 0 that the distribution of every model satisfies. Output: proved bounds on the
+# probability of an event, given another or not. That there is no such distribution, or none with P(e) > 0,
+# is an error, raised with proof.
+#
+# A probability given e is a ratio, and the program a cone that is cut at P(e) = 1 (Charnes and Cooper,
+# 1962): its mass is then 1 / P(e), and the proof needs a lower bound on P(e). Where there is none, the
+# distribution p(· | e) is bounded by itself: a row whose coefficients outside e are not negative holds for
+# it as well.
 
 Event = NDArray[np.bool_]
 

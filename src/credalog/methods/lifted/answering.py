@@ -276,6 +276,10 @@ class Lifted:
 
 
 # ---- rests ------------------------------------------------------------------------------------------------
+# The rests that are tried around a slice.
+# Input: what is free outside a slice, and what is not. Output: `Rests`: worlds of the cells that are not
+# free, coins, and copies, each found once for all slices that have the same free predicates
+# (docs/proofs.md, proofs 18 and 19).
 
 MOST_WORLDS = 6
 """In so many worlds of the rest models are sought."""
@@ -323,6 +327,11 @@ class Rests:
 
 
 # ---- observed ---------------------------------------------------------------------------------------------
+# Bounds in the presence of observations that are too far away, or too many, to take part.
+# Input: a theory read backwards and a query with evidence. Output: a slice around what is asked for and the
+# question to put to it: its bounds hold whatever is observed elsewhere (docs/proofs.md, proof 17). Kept is
+# only what far evidence cannot change: the probabilities of an atom in each configuration of its parents,
+# where no far observation may descend from the atom.
 
 MOST_ASKED = 100
 """Questions about more atoms than this, with their evidence, are asked with the evidence nearby only."""

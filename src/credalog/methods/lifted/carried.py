@@ -220,6 +220,10 @@ def _differ(atoms: RuleAtoms, one: str, other: str) -> bool:
 
 
 # ---- cycles -----------------------------------------------------------------------------------------------
+# Laws of atoms that depend on each other in a cycle.
+# Input: which elements depend on which; what is said of an atom under no condition, and under any. Output:
+# the cycles, and whether atoms along a cycle of some length have a law, whatever else they depend on
+# (docs/proofs.md, proof 30).
 
 LONGEST = 10
 """Longer cycles are not looked at: all sets of atoms with a condition outside are."""

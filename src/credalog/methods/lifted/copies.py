@@ -146,6 +146,10 @@ def sentence_renamed(sentence: Sentence, names: Mapping[Variable, Variable]) -> 
 
 
 # ---- coins ------------------------------------------------------------------------------------------------
+# Rests of independent coins: every atom of a predicate true with one probability, whatever the others are.
+# Input: a theory read backwards, and the predicates that are not free. Output: probabilities that satisfy
+# every instance of every rule, checked in fractions on instances that stand for all of them. Where all
+# atoms are independent, every condition holds (docs/proofs.md, proof 18).
 
 Coins = Mapping[str, Fraction]
 """The probability of the atoms of each predicate."""

@@ -321,6 +321,9 @@ def _library() -> Any:
 
 
 # ---- where IPOPT is not installed -------------------------------------------------------------------------
+# Local search by scipy's sequential quadratic programming (SLSQP), where IPOPT is not installed.
+# Input: a nonlinear program as functions of one vector, and where to start. Output: the vector at which the
+# search stopped. It proves nothing, and its dense matrices are for small programs only.
 
 LARGEST = 400
 """The most unknowns: a step takes time cubic in them, and cannot be stopped."""

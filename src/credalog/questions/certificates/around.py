@@ -121,6 +121,10 @@ def _written(lifted: Lifted, found: Slice, bounds: Iterable[Wanted], options: Op
 
 
 # ---- models of few elements -------------------------------------------------------------------------------
+# Models of a theory that is not grounded whole, written down for a few elements.
+# Input: a theory made ready for questions, and the end of an answer. Output: the line of a certificate: a
+# model of the theory with fewer elements, in which everything about those that stand for others is a coin
+# (docs/proofs.md, proof 21). Whatever the engine found, the model is looked for anew in the smaller theory.
 
 Few: TypeAlias = Mapping[str, tuple[list[str], list[str]]]
 """Of each domain that is cut short its special elements, and those that stand for the others."""

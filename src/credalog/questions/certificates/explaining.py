@@ -302,6 +302,9 @@ def _children_first(members: Iterable[int], scopes: Mapping[int, frozenset[int]]
 
 
 # ---- rivals -----------------------------------------------------------------------------------------------
+# Why an assignment is the best: what bounds every other one.
+# Input: a certificate under way and best assignments. Output: lines about the first that is listed, about
+# partial assignments that bound all others, and the line that puts these together.
 
 MOST_RIVALS = 500
 """More partial assignments than this are not bounded."""

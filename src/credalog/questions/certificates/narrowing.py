@@ -96,6 +96,11 @@ def _relaxed(about: ReasonedProgram, end: End, budget: Budget) -> float | None:
 
 
 # ---- cases of a root --------------------------------------------------------------------------------------
+# Bounds of networks that fall into cases: one for each value of a root, and their mixture.
+# Input: an engine, a question, a bound and a model near it. Output: `Mixing`: which bounds P(q | root) and
+# P(q | not root) must have, and the program of the whole, whose bound follows from theirs and from what is
+# said of the root. The engine's answer is found in the same way (docs/proofs.md, proof 23); a certificate
+# needs no such theorem, since conditions are states like others.
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,6 +207,11 @@ class _Proving:
         return Relaxation(self.found.program, tolerance=LOOSE)
 
     # ---- products of bounds ---------------------------------------------------------------------------
+    #
+    # Products of bounds in the program of a certificate: which rows there may be, each with its reason.
+    # Input: a `ReasonedProgram`. Output: `ReasonedProducts`. Two variables, neither of which is a parent or a
+    # descendant of the other, are independent given the rest of a table (docs/proofs.md, proof 22); the
+    # verifier asks its own Markov condition when it rebuilds the row.
 
     @cached_property
     def _multiplied(self) -> ReasonedProducts | None:

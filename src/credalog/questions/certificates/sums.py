@@ -362,6 +362,9 @@ def _exact_faces(points: Array) -> Array:
 
 
 # ---- cases of a proof -------------------------------------------------------------------------------------
+# Cases of a proof by summing out: the search over vertices, until no case passes the bound.
+# Input: what is summed out together with a question (`Root`), an order, an event and a trial value. Output:
+# the nodes of a certificate.
 
 MOST_NODES = 4_000
 """A proof with more cases than this is given up."""

@@ -470,6 +470,9 @@ def _upwards(value: Fraction) -> Fraction:
 
 
 # ---- questions as the verifier proves them ----------------------------------------------------------------
+# Questions as the verifier proves them: under one condition, and from 0 to 1.
+# Input: a probability, a sum or a quotient, and a bound. Output: `Posed`: what is to be proved of which
+# network, and the way back to the bound of the question.
 
 GIVEN_AWAY = (Fraction(1, 10**9), Fraction(1, 10**6))
 """By how much a bound of a quotient may be missed, relative to it if it is large."""

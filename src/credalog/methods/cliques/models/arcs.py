@@ -184,6 +184,9 @@ def _conforms(graph: DependencyGraph, members: Iterable[int], arcs: Arcs) -> boo
 
 
 # ---- fixing -----------------------------------------------------------------------------------------------
+# A network in which the values of some variables are known.
+# Input: a network and a partial world. Output: what it says of the other variables, or None where it
+# excludes that world.
 
 
 def network_in(network: Network, world: Mapping[Variable, str]) -> Network | None:

@@ -246,6 +246,15 @@ def _unit(x: Variable, value: str) -> Floats:
 
 
 # ---- worlds -----------------------------------------------------------------------------------------------
+# Worlds that a network allows, some variables left uncertain: the start of a model.
+# Input: a network, a query, the variables that may stay uncertain. Output: `allowed_world`: values for all
+# other variables such that, by a 0/1 program, no sentence is violated as far as Frechet's inequalities
+# tell.
+#
+# One world alone is a model if it satisfies l <= P(q | r) <= u wherever r is true: every independence holds
+# in it. With p a number between 0 and 1 for each uncertain atom, and P(q and r), P(r) within Frechet's
+# bounds, the sentence l P(r) <= P(q and r) <= u P(r) is linear, and exact where at most one atom of it is
+# uncertain.
 
 ROUNDS = 3
 """How often the worth of the evidence is corrected by the value found (Dinkelbach)."""
@@ -324,6 +333,13 @@ def never_certain(network: Network) -> frozenset[Variable]:
 
 
 # ---- models in which tied variables copy each other -------------------------------------------------------
+# Models in which tied variables copy each other.
+# Input: a network whose variables are all tied to each other, directly or not, and a query across its ties.
+# Output: `copying_models`: distributions in which each variable of the query has a neighbour that always
+# has its value. Given the neighbour such a variable is known, so that its own condition never binds, and
+# the query may be asked like one inside a scope (docs/proofs.md, proof 15).
+#
+#     for distribution in copying_models(network, graph, asked, end=End.LOWER, budget=budget): ...
 
 Copies = Mapping[Variable, Variable]
 """For each variable that copies, the one that it copies."""
