@@ -50,8 +50,8 @@ from credalog.tables.interval_sets import interval_centre, interval_vertices
 
 __all__ = [
     "Choice",
-    "CredalNetwork",
     "Extreme",
+    "CredalNetwork",
     "Question",
     "Table",
     "ask",

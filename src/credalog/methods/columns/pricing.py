@@ -1,10 +1,10 @@
 """The pricing problem of column generation: which world is worth most.
 
-Input: events in tables, a worth for each, worlds to start from. Output: worlds of great worth, best first, and
-a bound that no world passes where bucket elimination or a 0/1 program proves one.
+Input: events in tables, a worth for each, worlds to start from. Output: worlds of great worth, best first,
+and a bound that no world passes where bucket elimination or a 0/1 program proves one.
 
-Climbing goes from given worlds to worlds of locally greatest worth, one variable at a time. It proves nothing,
-and spares the 0/1 solver most of its work.
+Climbing goes from given worlds to worlds of locally greatest worth, one variable at a time. It proves
+nothing, and spares the 0/1 solver most of its work.
 """
 
 from __future__ import annotations
