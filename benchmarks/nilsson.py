@@ -24,8 +24,8 @@ from scipy.optimize import linprog
 
 from credalog.methods import columns as nilsson
 from credalog.methods.answer import Answer, Options
+from credalog.methods.columns.events import system_of
 from credalog.methods.columns.generation import Generation
-from credalog.methods.columns.system import system_of
 from credalog.network.formulas import Formula, Is, disjunction, proposition, truth_table
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget

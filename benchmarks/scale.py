@@ -23,13 +23,12 @@ from time import perf_counter, process_time
 from pages import add_data, command, finish, options_of, require
 
 import credalog
-from credalog.batches.answering import Settings
+from credalog.batches.answering import Settings, meaning
 from credalog.batches.asking import Batch
 from credalog.batches.catalogue import Catalogue, Folder, OneModel
 from credalog.batches.cluster import Cluster, local_client
 from credalog.batches.items import Item, items_of
 from credalog.batches.pools import Pool, Processes
-from credalog.batches.remembered import meaning
 
 NETWORK = "benchmarks/dag_large_fr/dag_fr_tw3_n100_1.lcn"
 FORMS = (

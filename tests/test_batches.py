@@ -17,15 +17,13 @@ import pytest
 
 import credalog
 from credalog.batches import answering, asking
-from credalog.batches.answering import Chunk, Done, Settings, answer_chunk
+from credalog.batches.answering import Chunk, Done, Remembered, Settings, _opposite, answer_chunk
+from credalog.batches.catalogue import grouped
 from credalog.batches.cluster import local_client
-from credalog.batches.grouping import grouped
-from credalog.batches.items import Item, items_of
+from credalog.batches.items import Item, Outcome, items_of
 from credalog.batches.journal import Fingerprint, journal
 from credalog.batches.models import Models, Source
-from credalog.batches.outcomes import Outcome
 from credalog.batches.pools import Here
-from credalog.batches.remembered import Remembered, _opposite
 from credalog.batches.scheduling import Speed
 from credalog.cli import main
 from credalog.errors import CredalogError

@@ -23,7 +23,6 @@ from credalog.cli import main
 from credalog.errors import CredalogError, UnknownName
 from credalog.grounding.network import ground
 from credalog.lcn import LCN
-from credalog.lines import Rules, kinds
 from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.factors import Arrays, factor_graph
 from credalog.network.columns import Block, Kept, Sentences, Variables
@@ -34,6 +33,7 @@ from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import Budget
 from credalog.text.parse import _Reader, read
 from credalog.theory import Theory
+from credalog.theory.rules import Rules, kinds
 
 Tree: TypeAlias = Any
 """A formula: ("is", predicate, arguments, value), or a connective and its operands."""

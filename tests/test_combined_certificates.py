@@ -14,7 +14,7 @@ import pytest
 import credalog
 from credalog import CredalogError
 from credalog.errors import Refused
-from credalog.questions.certificates.posing import parts_across
+from credalog.questions.certificates.writing import parts_across
 from credalog.verify import verify
 
 PAIR = """0.2 <= P(a) <= 0.3

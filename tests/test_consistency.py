@@ -21,8 +21,7 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget
 from credalog.program.solvers.highs import Relaxation
-from credalog.questions.attribution import Attribution
-from credalog.questions.diagnose import Conflict, Consistency, Repair, conflict, diagnose, repair
+from credalog.questions.diagnose import Attribution, Conflict, Consistency, Repair, conflict, diagnose, repair
 from credalog.questions.models import encode_tables, find_model
 from credalog.questions.widening import widenings_of
 from credalog.theory import span

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from credalog import LCN, parse
-from credalog.methods.cliques.copies import copying_models
+from credalog.methods.cliques.models.finding import copying_models
 from credalog.network.graph import DependencyGraph, dependency_graph
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget

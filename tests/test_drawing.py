@@ -15,9 +15,8 @@ from credalog.errors import CredalogError, MissingLibrary, ProblemTooLarge, Unkn
 from credalog.network.formulas import Is, Variable, propositions
 from credalog.network.graph import Combination, DependencyGraph
 from credalog.numbers.interval import Endpoint, Interval, Warrant
-from credalog.show.canvas import Group, Picture, Rectangle, Stroke, Words, straight
+from credalog.show.canvas import Group, Picture, Rectangle, Stroke, Words, head, straight
 from credalog.show.drawing import DRAWABLE
-from credalog.show.painting import head
 from credalog.show.routing import sampled
 from credalog.show.sketch import Kind, label, short, sketch_of
 from test_markov import graph_of, says, smokers

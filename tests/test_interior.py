@@ -20,9 +20,8 @@ from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
-from credalog.program.program import Box, Interior, Objective, Outcome, Program
+from credalog.program.program import Box, Interior, Objective, Outcome, Program, Surroundings
 from credalog.program.solvers.highs import Relaxation
-from credalog.program.surroundings import Surroundings
 from credalog.trusted.certify import Checker
 
 A, B, C, D = propositions("a b c d")

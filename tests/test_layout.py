@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from credalog.show.drawing import by_distance
-from credalog.show.folding import folded
+from credalog.show.drawing import by_distance, folded
 from credalog.show.layout import GAP, PAGE, Edge, Layout, Size, lay_out
 from credalog.show.routing import sampled
 

@@ -10,10 +10,9 @@ import pytest
 from credalog import LCN, parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.grounding.around import Around
-from credalog.grounding.network import Grounder
+from credalog.grounding.network import Grounder, key_of
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import schema_of
-from credalog.grounding.settling import key_of
 from credalog.grounding.slices import Size, slice_around
 from credalog.methods.answer import Answer, Options
 from credalog.methods.lifted import answering

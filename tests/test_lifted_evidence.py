@@ -8,7 +8,7 @@ import pytest
 from credalog import parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.grounding.slices import Size
-from credalog.methods.lifted import answering, observed
+from credalog.methods.lifted import answering
 from credalog.questions.decide import Verdict
 from random_theories import random_theory
 
@@ -68,7 +68,7 @@ def test_bounds_without_far_evidence_contain_every_model(block: int, monkeypatch
         generator = np.random.default_rng(seed)
         theory = random_theory(generator, people=int(generator.integers(2, 4)))
         size = Size(int(generator.integers(0, 4)), 0, is_ancestral=bool(generator.integers(2)))
-        monkeypatch.setattr(observed, "NEAR", size)
+        monkeypatch.setattr(answering, "NEAR", size)
         lcn = parse(theory.text)
         names = [v.name for v in lcn.variables]
         if not 4 <= len(names) <= 12:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 import credalog
 from credalog import LCN
 from credalog.methods.cliques.models import explicit_model, find_models
-from credalog.methods.cliques.models.arcs import sparse_parents
-from credalog.methods.cliques.models.fixing import network_in
+from credalog.methods.cliques.models.arcs import network_in, sparse_parents
 from credalog.methods.cliques.search import Witness
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import Markov, dependency_graph

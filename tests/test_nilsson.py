@@ -13,11 +13,9 @@ from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwo
 from credalog.methods import columns
 from credalog.methods.answer import Options
 from credalog.methods.columns import consistent, query
-from credalog.methods.columns.elimination import Elimination
-from credalog.methods.columns.events import Events
+from credalog.methods.columns.events import Events, system_of
 from credalog.methods.columns.generation import Generation
-from credalog.methods.columns.integer import IntegerProgram
-from credalog.methods.columns.system import system_of
+from credalog.methods.columns.pricing import Elimination, IntegerProgram
 from credalog.network.formulas import (
     TRUE,
     Formula,

@@ -22,11 +22,11 @@ import credalog
 from conftest import PROJECT
 from credalog.cli import main
 from credalog.errors import LanguageError, UnknownName
-from credalog.play.gallery import gallery
+from credalog.play.answering import mended_files
 from credalog.play.limits import MOST_BYTES
-from credalog.play.mending import mended_files
 from credalog.play.pages import Page
 from credalog.play.reading import looked_at, read
+from credalog.play.server import gallery
 from credalog.play.workers import Crew
 from credalog.text.parse import read as read_text
 from credalog.text.sheets import Shelf

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 import credalog
 from credalog.methods.answer import Options, marginal_atoms
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques import mixture
-from credalog.methods.cliques.cases import cases_of
+from credalog.methods.cliques.cases import Mixture, cases_of
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.products import products_of
 from credalog.methods.cliques.search import Limits, Search
@@ -22,8 +21,7 @@ from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Status
 from credalog.numbers.tolerances import absolute_gap
 from credalog.program.products import with_rows
-from credalog.program.program import Box
-from credalog.program.redundancy import without_sums
+from credalog.program.program import Box, without_sums
 from credalog.program.solvers.highs import Relaxation
 from oracle import interval
 
@@ -304,15 +302,15 @@ def test_the_root_itself_is_asked_of_the_whole() -> None:
 def test_what_a_first_look_at_cases_found_survives_a_second_without_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looks, look = list[float](), mixture.Mixture._ask
+    looks, look = list[float](), Mixture._ask
 
-    def look_once(self: mixture.Mixture, tolerance: float, share: float) -> None:
+    def look_once(self: Mixture, tolerance: float, share: float) -> None:
         looks.append(share)
         if len(looks) > 1:
             raise OutOfTime
         look(self, 0.05, share)
 
-    monkeypatch.setattr(mixture.Mixture, "_ask", look_once)
+    monkeypatch.setattr(Mixture, "_ask", look_once)
     network = network_of(pair_in_cases(0))
     atom = next(a for a in marginal_atoms(network) if str(a) == "a")
     answer = Engine(network).query(Query(atom), Options(tolerance=1e-15, timeout=20.0))

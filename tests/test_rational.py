@@ -13,7 +13,7 @@ from credalog import Status, Warrant
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine, query
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.rational import exact_bound
+from credalog.methods.cliques.proofs import exact_bound
 from credalog.methods.cliques.search import Ending, Limits, search
 from credalog.methods.cliques.witness import marginals_of
 from credalog.network.formulas import Formula, propositions

@@ -6,6 +6,6 @@ is an outcome like any other. Workers are this process, others on this machine, 
 """
 
 from credalog.batches.asking import Batch, batch
-from credalog.batches.outcomes import Outcome
+from credalog.batches.items import Outcome
 
 __all__ = ["Batch", "Outcome", "batch"]

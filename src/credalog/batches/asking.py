@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from credalog.batches.answering import Settings
 from credalog.batches.catalogue import Catalogue, Folder, OneModel, Several
-from credalog.batches.items import Item, items_of, only_once
-from credalog.batches.outcomes import Outcome
+from credalog.batches.items import Item, Outcome, items_of, only_once
 from credalog.batches.pools import Here, Pool, Processes
 from credalog.batches.scheduling import Speed, outcomes
 from credalog.errors import CredalogError
 from credalog.lcn import LCN, load
-from credalog.lcn.arguments import counted, options_of
+from credalog.lcn.grounded import counted, options_of
 from credalog.numbers.budget import Budget
 from credalog.numbers.tolerances import TOLERANCE
 

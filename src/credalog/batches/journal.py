@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from credalog.batches.outcomes import FAILED, Outcome
+from credalog.batches.items import FAILED, Outcome
 from credalog.errors import CredalogError, MissingLibrary
 
 __all__ = ["Fingerprint", "Journal", "journal"]

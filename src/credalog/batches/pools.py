@@ -18,10 +18,9 @@ from tempfile import TemporaryFile
 from threading import Thread
 from typing import IO, Any, Protocol, TypeAlias
 
-from credalog.batches.answering import Chunk, Done, answer_chunk, learn
-from credalog.batches.memory import available
+from credalog.batches.answering import Chunk, Done, answer_chunk, available, learn
+from credalog.batches.items import Outcome
 from credalog.batches.models import Source
-from credalog.batches.outcomes import Outcome
 from credalog.errors import CredalogError
 
 __all__ = ["Here", "Lost", "Pool", "Processes", "Result"]

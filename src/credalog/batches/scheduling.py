@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from credalog.batches.answering import Chunk, Done, Settings
-from credalog.batches.items import Item
+from credalog.batches.items import Item, Outcome
 from credalog.batches.models import Source
-from credalog.batches.outcomes import Outcome
 from credalog.batches.pools import Lost, Pool
 from credalog.errors import CredalogError
 from credalog.numbers.budget import Budget

@@ -39,17 +39,19 @@ from credalog.cli.command import (
 from credalog.cli.output import (
     BAR,
     LOWER,
+    PLOT,
     SECONDS,
     UPPER,
     Column,
     attained,
+    check_plot,
+    plot_answers,
     write,
     write_json,
     write_json_rows,
     write_rows,
     write_table,
 )
-from credalog.cli.plot import PLOT, check_plot, plot_answers
 from credalog.cli.progress import Stream, Watch
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, Option
 from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
@@ -442,7 +444,8 @@ def _answer(
     from credalog.questions.decide import Decision
 
     refuse_unless(arguments.json or not arguments.progress, "--progress", "--json")
-    reserve(arguments)
+    if arguments.certificate is not None:
+        reserve(arguments)
     found: list[dict[str, Any]] = []
     failed: list[CredalogError] = []
     answers: list[Answer | Decision] = []
@@ -473,7 +476,7 @@ def _answer(
         with arguments.clock.giving_up():
             _explain_vacuous(model, answers, arguments)
             _tell_of_open_ends(answers)
-    if answers and not watch.is_interrupted:
+    if arguments.certificate is not None and answers and not watch.is_interrupted:
         write_certificate(model, answers, arguments)
     if arguments.command != "decide":
         plot_answers(model, [one for one in answers if not isinstance(one, Decision)], watch, arguments)

@@ -236,7 +236,7 @@ def _code(done: int, failed: int, place: str) -> int:
 
 def _to_terminal(asked: Batch, arguments: Namespace) -> int:
     """Write lines to standard output."""
-    from credalog.batches.outcomes import FAILED
+    from credalog.batches.items import FAILED
     from credalog.numbers.budget import Budget
 
     done = failed = 0

@@ -39,16 +39,14 @@ CERTIFICATE = Argument(
 
 
 def reserve(arguments: Namespace) -> None:
-    """Leave half of a command's time for the proofs, if there are to be any, and see where they will go."""
+    """Leave half of a command's time for the proofs, and see where they will go."""
     check_target(arguments.certificate, model=arguments.file, read=arguments.data or ())
-    if arguments.certificate is not None and arguments.timeout is not None:
+    if arguments.timeout is not None:
         arguments.clock.reserved = arguments.timeout / 2
 
 
 def write_certificate(model: LCN, results: Sequence[Any], arguments: Namespace) -> None:
     """Write down proofs of results, and say what is missing."""
-    if arguments.certificate is None:
-        return
     # A result has two ends, each with a bound and perhaps one of its condition.
     arguments.clock.reserved = 0.0
     seconds = min(SECONDS, max(time_left(arguments) / max(4 * len(results), 1), SHORTEST))

@@ -51,7 +51,8 @@ def check(arguments: Namespace) -> int:
     """Read and ground a file, say what it amounts to, and whether it contradicts itself."""
     from credalog.network.summary import summarize, ties
 
-    reserve(arguments)
+    if arguments.certificate is not None:
+        reserve(arguments)
     model = load_model(arguments)
     network = model.ground()
     found, tying, queries = summarize(network, model.graph), list(ties(network)), len(model.queries)
@@ -70,7 +71,8 @@ def check(arguments: Namespace) -> int:
         else:
             _write_lines(_verdict(diagnosis))
             write("".join(f"{line}\n" for line in _findings(diagnosis)))
-    write_certificate(model, (), arguments)
+    if arguments.certificate is not None:
+        write_certificate(model, (), arguments)
     return _code(diagnosis)
 
 

@@ -35,16 +35,18 @@ from credalog.cli.command import (
 from credalog.cli.output import (
     BAR,
     LOWER,
+    PLOT,
     UPPER,
     Column,
+    check_plot,
     check_target,
+    plot_result,
     shown_lower,
     shown_upper,
     write,
     write_json,
     write_table,
 )
-from credalog.cli.plot import PLOT, check_plot, plot_result
 from credalog.cli.progress import Watch
 from credalog.errors import ImpossibleEvidence, Option
 
@@ -114,7 +116,8 @@ def map_(arguments: Namespace) -> int:
     """Find the assignments whose posterior intervals are best."""
     is_hurwicz = arguments.criterion == "hurwicz"
     refuse_unless(arguments.alpha is None or is_hurwicz, "--alpha", Option("criterion", "hurwicz"))
-    reserve(arguments)
+    if arguments.certificate is not None:
+        reserve(arguments)
     model = load_model(arguments)
     with Watch(arguments.clock) as watch:
         watch.begin("best score")
@@ -134,7 +137,8 @@ def map_(arguments: Namespace) -> int:
         write_table(RANKING, [{**one.to_dict(), "assignment": str(one)} for one in found.ranked])
         write(f"\n{_sentence(found.summary)}")
         write(f"{found.nodes:,} partial assignments in {found.seconds:.2f} s.\n")
-    write_certificate(model, [found], arguments)
+    if arguments.certificate is not None:
+        write_certificate(model, [found], arguments)
     return INTERRUPTED if found.is_interrupted else ANSWERED
 
 

@@ -22,7 +22,7 @@ _NAMED = re.compile(r'^\s*include\s+"([^"\n]+)"|\bfrom\s+"([^"\n]+)"', re.MULTIL
 
 def play(arguments: Namespace) -> int:
     """Serve the page on this machine alone, and open it."""
-    from credalog.play.serving import HOST, listening, open_browser, require_libraries, serve
+    from credalog.play.server import HOST, listening, open_browser, require_libraries, serve
 
     require_libraries()
     from credalog.play.server import Playground, application
@@ -77,7 +77,7 @@ def _named(text: str, folder: Path) -> dict[str, str]:
 
 def examples(arguments: Namespace) -> int:
     """Write the examples that come with Credalog to a folder, and list them."""
-    from credalog.play.gallery import copy_examples, gallery
+    from credalog.play.server import copy_examples, gallery
 
     folder = Path(arguments.folder)
     copy_examples(folder)

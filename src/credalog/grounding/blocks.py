@@ -14,16 +14,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.grounding.coded_lines import CodedLines
-from credalog.grounding.codes import Coded, Codes
+from credalog.grounding.codes import Coded, CodedLines, Codes
 from credalog.grounding.elements import Column
 from credalog.grounding.instances import InstanceTables, Table
 from credalog.grounding.patterns import BUILDERS, Patterns, compare
 from credalog.grounding.terms import Scope, Value
 from credalog.network.columns import Block, Bounds, Kept, Naming, Sentences, Variables, slot
 from credalog.network.formulas import BOOLEAN, FALSE, Formula, Is, Truth, Variable
-from credalog.network.keys import distinct_rows, formula_key
 from credalog.network.sentences import Sentence, Source
+from credalog.network.shapes import distinct_rows, formula_key
 from credalog.theory import (
     Application,
     Assessment,

@@ -18,8 +18,8 @@ from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
-from credalog.garbage import uncollected
 from credalog.grounding.terms import Bound, Environment, Maker, Scope, Terms, Value, applied, as_maker
+from credalog.numbers.budget import uncollected
 from credalog.theory import (
     Application,
     Binder,

@@ -17,12 +17,12 @@ from credalog.grounding.around import Around, TooMany
 from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import Schema, schema_of
-from credalog.lines import kinds
 from credalog.network.expressions import Question
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Sentence
 from credalog.numbers.budget import Budget
+from credalog.theory.rules import kinds
 
 __all__ = [
     "Families",

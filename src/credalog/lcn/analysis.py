@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from credalog.choices import MarkovName
 from credalog.errors import CredalogError
-from credalog.lcn.arguments import counted, options_of, precision_of, require
+from credalog.lcn.grounded import counted, options_of, precision_of, require
 from credalog.lcn.inference import Inference
 from credalog.lcn.wording import Asked
 from credalog.network.graph import Markov

@@ -25,7 +25,7 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import CredalogError, Option
-from credalog.lcn.arguments import counted, one_of, options_of, require, several, workers_of
+from credalog.lcn.grounded import counted, one_of, options_of, require, several, workers_of
 from credalog.lcn.wording import Asked, GivenHere, Wording
 from credalog.network.expressions import Combined
 from credalog.network.families import is_precise
@@ -131,7 +131,7 @@ class Inference(Wording):
         is_vacuous = answer.lower <= TOLERANCE and answer.upper >= 1.0 - TOLERANCE
         if not isinstance(answer.query, Query) or not is_vacuous or self._is_large:
             return ()
-        from credalog.questions.vacuous import reasons
+        from credalog.questions.ranking import reasons
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from credalog.errors import CredalogError, LanguageError, Option
 from credalog.lcn.analysis import Analysis
-from credalog.lcn.arguments import one_of, require
+from credalog.lcn.grounded import one_of, require
 from credalog.lcn.wording import GivenHere
-from credalog.lines import kinds
 from credalog.network.sentences import Contrast, Network, Number, Sentence
 from credalog.text.builder import Stated, sentence_of
 from credalog.text.data import Data, extended, library_of
@@ -26,6 +25,7 @@ from credalog.text.parse import read, read_file, read_formula
 from credalog.text.sheets import NOWHERE, Frame, Library, sheet_of
 from credalog.text.unparse import unparse
 from credalog.theory import Evidence, Theory, is_wanted, lifted
+from credalog.theory.rules import kinds
 
 if TYPE_CHECKING:
     from credalog.questions.diagnose import Repair
@@ -45,7 +45,7 @@ def parse(text: str, *, data: Data | None = None) -> LCN:
         raise LanguageError(
             f"{text!r} is no text", advice='Write parse("P(a) >= 0.3") or LCN.of(P(a) >= 0.3).'
         )
-    library = library_of(data)
+    library = NOWHERE if data is None else library_of(data)
     return _complete(read(text, library=library), data, library)
 
 
@@ -65,7 +65,7 @@ def load(path: str | Path, *, data: Data | None = None) -> LCN:
             advice = "Leave them out; what was observed is evidence."
             raise LanguageError(f"a {suffix} file is complete, and takes no data", advice=advice)
         return LCN.from_network(readers.read(path))
-    library = library_of(data)
+    library = NOWHERE if data is None else library_of(data)
     return _complete(read_file(path, library=library), data, library)
 
 
@@ -93,7 +93,7 @@ class LCN(Analysis):
     @classmethod
     def structure(cls, parents: Mapping[str, Sequence[str]], data: Frame) -> LCN:
         """Hold a structure that wants its numbers: the parents of each variable, values from a table."""
-        from credalog.learning.structure import structure_of_parents
+        from credalog.learning.counting import structure_of_parents
 
         require(parents, Mapping, "structure", 'Give the parents of each variable: {"b": ["a"], "a": []}.')
         return cls(structure_of_parents(parents, sheet_of(data)))
@@ -172,10 +172,9 @@ class LCN(Analysis):
         variables that have another heading, `missing` more words for a missing value; `report` is told where
         the data say little.
         """
-        from credalog.learning.counting import Observations
+        from credalog.learning.counting import Observations, structure_of_network
         from credalog.learning.filling import learned
         from credalog.learning.intervals import Recipe
-        from credalog.learning.structure import structure_of_network
 
         recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
         theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)
@@ -236,7 +235,7 @@ class LCN(Analysis):
         return self.graph.picture() if 0 < len(self.variables) <= DRAWABLE else None
 
     def _repr_html_(self) -> str:
-        from credalog.show.source import LINES, as_source
+        from credalog.show.lexer import LINES, as_source
 
         if isinstance(self.stated, Network) and len(self.stated.sentences) > MANY_TO_SHOW:
             return f"<p>{escape(repr(self))}</p>"

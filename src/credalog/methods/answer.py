@@ -19,8 +19,7 @@ from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import OutOfTime
 from credalog.numbers.interval import Interval, Status
 from credalog.numbers.printed import Printed
-from credalog.numbers.scale import PROBABILITY, Scale
-from credalog.numbers.tolerances import TOLERANCE, Gap, allowed_gap
+from credalog.numbers.tolerances import PROBABILITY, TOLERANCE, Gap, Scale, allowed_gap
 from credalog.program.workers import Workers
 from credalog.show.html import Bar, as_html
 from credalog.tables.distribution import Distribution

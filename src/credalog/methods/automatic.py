@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import prod
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.cliques import cases, likelihood, summed, together
+from credalog.methods.cliques.cases import Mixture
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.fragment import Fragment
-from credalog.methods.cliques.mixture import Mixture
 from credalog.methods.compiled import Compiled
-from credalog.methods.gates import gated
+from credalog.methods.gates import WIDE, gated
 from credalog.methods.large import Beside, Large, without_models
 from credalog.methods.points import answers as points
 from credalog.methods.progress import Telling, bounds_alone, values_alone
-from credalog.methods.registry import METHODS, method_named
+from credalog.methods.registry import METHODS
 from credalog.methods.vertices import sets, stated
 from credalog.network.columns import Sentences
 from credalog.network.expressions import Part, Question
@@ -190,11 +191,11 @@ class Engine:
         """Bound one probability, unless the time is up before that is begun."""
         self.compiled.require_known(asked)
         if self.large is not None and options.method not in PROPAGATED:
-            return self._asked_near(asked, options, models)
+            return self._asked_near(asked, options)
         answer = self._asked_here(asked, options, models)
         return answer if self.beside is None else self._extended(answer, options)
 
-    def _asked_near(self, asked: Query, options: Options, models: Models | None) -> Answer:
+    def _asked_near(self, asked: Query, options: Options) -> Answer:
         """Ask the part of a large network that bears on a query."""
         budget = Budget.of(options.timeout)
         near = self.near(asked.scope)
@@ -214,15 +215,16 @@ class Engine:
 
     def _asked_here(self, asked: Query, options: Options, models: Models | None) -> Answer:
         """Bound one probability by the network as it is."""
-        method = method_named(options.method)
-        if method is None:
+        if options.method not in ANSWERS:
             names = ", ".join(method.name for method in METHODS)
             raise CredalogError(f"there is no method {options.method}", advice=f"Choose one of {names}.")
-        wide = gated(self.network, asked) if method.name in GATED and self.frame is None else None
+        is_wide = prod(len(v.values) for v in asked.scope) > WIDE
+        has_gates = is_wide and options.method in GATED and self.frame is None
+        wide = gated(self.network, asked) if has_gates else None
         if wide is not None:
             engine = Engine(wide.network, self.markov)
             return wide.restored(engine.query(wide.query, options), asked)
-        return ANSWERS[method.name](_Asked(self, asked, options, models or Models()))
+        return ANSWERS[options.method](_Asked(self, asked, options, models or Models()))
 
     def at_once(self, atoms: Sequence[Is], given: Formula, options: Options) -> Mapping[Is, Answer]:
         """Return the marginals that are found together: of points in one pass, of ties by a few programs."""
@@ -433,7 +435,8 @@ class _Asked:
     def _summed(self) -> Answer | None:
         """Ask with what has known tables summed out; None where there is none below all else."""
         compiled, asked = self.compiled, self.asked
-        if compiled.markov is not Markov.LOCAL or compiled.frame is not None:
+        is_plain = compiled.markov is Markov.LOCAL and compiled.frame is None
+        if not asked.is_conditional or not is_plain:
             return None
         found = summed.sum_out(compiled.network, compiled.problem, asked)
         smaller = None if found is None else Engine(found.network, compiled.markov)
@@ -492,7 +495,8 @@ class _Asked:
     def _folded(self) -> Answer:
         """Search on cliques, with the observations that only weigh their parents gathered into one."""
         compiled, asked = self.compiled, self.asked
-        folded = likelihood.fold(compiled.network, asked) if compiled.frame is None else None
+        is_folded = asked.is_conditional and compiled.frame is None
+        folded = likelihood.fold(compiled.network, asked) if is_folded else None
         if folded is None:
             return self.factorized()
         smaller = Engine(folded.network, compiled.markov)

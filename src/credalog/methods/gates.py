@@ -34,7 +34,7 @@ from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import Interval
 from credalog.tables.distribution import Distribution
 
-__all__ = ["Gated", "gated"]
+__all__ = ["WIDE", "Gated", "gated"]
 
 WIDE = 1 << 10
 """A formula with more worlds than this is made of gates."""

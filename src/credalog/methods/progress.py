@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval, vacuous
-from credalog.numbers.scale import PROBABILITY, Scale
+from credalog.numbers.tolerances import PROBABILITY, Scale
 
 __all__ = ["Progress", "Report", "Telling", "bounds_alone", "values_alone"]
 

@@ -48,8 +48,7 @@ from credalog.network.formulas import (
 from credalog.network.graph import Markov
 from credalog.network.sentences import Contrast, Independence, Network, Query, Sentence
 from credalog.numbers.interval import End, Endpoint, Interval
-from credalog.numbers.scale import PROBABILITY, Scale
-from credalog.numbers.tolerances import FEASIBILITY
+from credalog.numbers.tolerances import FEASIBILITY, PROBABILITY, Scale
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.check import violation
 

@@ -14,7 +14,7 @@ from credalog.choices import MethodName
 from credalog.network.graph import Markov
 from credalog.numbers.interval import Warrant
 
-__all__ = ["METHODS", "Method", "MethodName", "method_named"]
+__all__ = ["METHODS", "Method", "MethodName"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,3 @@ METHODS: tuple[Method, ...] = (
 )
 
 assert tuple(method.name for method in METHODS) == get_args(MethodName)
-
-
-def method_named(name: str) -> Method | None:
-    """Return the method of a name."""
-    return next((method for method in METHODS if method.name == name), None)

@@ -26,11 +26,10 @@ from scipy.sparse.csgraph import connected_components
 
 from credalog.network.columns import Variables, columns_of
 from credalog.network.formulas import Formula, scope, truth_table
-from credalog.network.keys import packed
 from credalog.network.parents import Parents, parents_in
 from credalog.network.polytopes import LocalPolytope, local_row
 from credalog.network.sentences import Independence, Network, Sentence
-from credalog.network.shapes import Shape, shapes
+from credalog.network.shapes import Shape, packed, shapes
 from credalog.numbers.budget import require_time
 
 __all__ = ["Bearing", "bearing_of"]

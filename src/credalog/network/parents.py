@@ -21,9 +21,8 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from credalog.network.columns import Lazy, columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, scope
 from credalog.network.graph import dependency_graph
-from credalog.network.keys import Matrix, formula_key, same_rows
 from credalog.network.sentences import Network
-from credalog.network.shapes import Shape, shapes
+from credalog.network.shapes import Matrix, Shape, formula_key, same_rows, shapes
 
 __all__ = ["Parents", "parents_in", "parents_of", "parents_on_arrays"]
 

@@ -12,12 +12,10 @@ from enum import Enum
 from math import inf
 from typing import Any
 
-from credalog.numbers.decimals import plain
-from credalog.numbers.printed import Printed
-from credalog.numbers.scale import PROBABILITY, Scale
-from credalog.numbers.tolerances import TOLERANCE
+from credalog.numbers.printed import Printed, plain
+from credalog.numbers.tolerances import PROBABILITY, TOLERANCE, Scale
 
-__all__ = ["End", "Endpoint", "Interval", "Status", "VACUOUS", "Warrant", "vacuous"]
+__all__ = ["VACUOUS", "End", "Endpoint", "Interval", "Status", "Warrant", "vacuous"]
 
 
 class Warrant(Enum):

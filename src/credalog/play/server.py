@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
+import socket
+import tomllib
+import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from secrets import compare_digest, token_urlsafe
+from threading import Timer
 from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
@@ -23,11 +31,21 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from credalog.play.gallery import gallery
+from credalog.errors import CredalogError, MissingLibrary, Option
 from credalog.play.limits import ANSWERING, GRACE, LONGEST, MOST_BYTES, READING
 from credalog.play.workers import Crew
 
-__all__ = ["Playground", "application"]
+__all__ = [
+    "HOST",
+    "Playground",
+    "application",
+    "copy_examples",
+    "gallery",
+    "listening",
+    "open_browser",
+    "require_libraries",
+    "serve",
+]
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -233,3 +251,133 @@ def application(playground: Playground) -> ASGIApp:
     routes = [Route(path, _known(playground, handler), methods=[method]) for method, path, handler in table]
     complaints = {HTTPException: _complaint}
     return Door(Starlette(routes=routes, lifespan=desk.at_work, exception_handlers=complaints))
+
+
+# ---- the gallery ------------------------------------------------------------------------------------------
+# The examples that the page offers, and that `credalog examples` writes.
+# Input: `gallery.toml`, and the examples that are shipped beside it. Output: for each its title, what it
+# shows, its text and the files that come with it; or a folder of all.
+
+HERE = Path(__file__).parent
+SHIPPED = HERE / "examples"
+IN_THE_PROJECT = HERE.parents[2] / "examples"
+"""Where the examples are before they are shipped."""
+
+
+def copy_examples(folder: Path) -> None:
+    """Write all examples with their data and pages to a folder, which must not be there yet."""
+    if folder.exists():
+        raise CredalogError(
+            f"{folder} is there already", advice="Name another folder: credalog examples FOLDER"
+        )
+    try:
+        with ExitStack() as undo:
+            undo.callback(shutil.rmtree, folder, ignore_errors=True)
+            shutil.copytree(_folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
+            undo.pop_all()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise CredalogError(f"{folder} cannot be written: {why}", advice="Name another folder.") from None
+
+
+def _folder() -> Path:
+    return SHIPPED if SHIPPED.is_dir() else IN_THE_PROJECT
+
+
+@cache
+def gallery() -> tuple[dict[str, Any], ...]:
+    """Return the examples in the order in which they are told."""
+    listed = tomllib.loads((HERE / "gallery.toml").read_text(encoding="utf-8"))["example"]
+    return tuple(_shown(one, _folder()) for one in listed)
+
+
+def _shown(one: dict[str, Any], folder: Path) -> dict[str, Any]:
+    path = folder / one["file"]
+    beside = {name: (path.parent / name).read_text(encoding="utf-8") for name in one.get("with", [])}
+    name = Path(one["file"]).with_suffix("").as_posix()
+    return {
+        "name": name,
+        "file": one["file"],
+        "title": one["title"],
+        "shows": one["shows"],
+        "text": path.read_text(encoding="utf-8"),
+        "files": beside,
+        "asked": one.get("asks", []),
+    }
+
+
+# ---- start and end ----------------------------------------------------------------------------------------
+# Start the page, and end it.
+# Input: a port, a model to open. Output: a server on the loopback interface until Ctrl-C.
+
+HOST = "127.0.0.1"
+"""Other machines cannot come in."""
+
+ENDING = 1
+"""Seconds in which open connections may end by themselves."""
+
+
+def require_libraries() -> None:
+    """Complain where the libraries of the page are not installed."""
+    for library, name in (("starlette", "Starlette"), ("uvicorn", "uvicorn")):
+        try:
+            import_module(library)
+        except ImportError:
+            otherwise = "ask on the command line: `credalog run FILE`"
+            raise MissingLibrary.of(name, "play", otherwise=otherwise) from None
+
+
+def listening(port: int) -> socket.socket:
+    """Return a socket on a port of this machine; 0 takes any that is free."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":
+        # A port that was left a minute ago may be taken again; elsewhere the option would share it.
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((HOST, port))
+        found.listen()
+    except (OSError, OverflowError) as error:
+        found.close()
+        raise CredalogError(
+            f"port {port} cannot be used: {_why(error)}",
+            advice="Leave {} out, and a free port is taken.",
+            remedies=(Option("port", port),),
+        ) from None
+    return found
+
+
+def _why(error: OSError | OverflowError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def serve(application: object, on: socket.socket, *, announce: Callable[[], None]) -> None:
+    """Serve the page until Ctrl-C; `announce` is called once it can be opened."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """A server that says when it is ready."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            """Begin to listen, and say so."""
+            await super().startup(sockets=sockets)
+            announce()
+
+    settings = uvicorn.Config(
+        application,  # type: ignore[arg-type]
+        log_level="critical",
+        access_log=False,
+        timeout_graceful_shutdown=ENDING,
+        server_header=False,
+    )
+    try:
+        Server(settings).run(sockets=[on])
+    except KeyboardInterrupt:
+        # Ctrl-C is how the page is meant to end.
+        return
+    finally:
+        on.close()
+
+
+def open_browser(address: str) -> None:
+    """Show the page in the user's browser, without waiting for it."""
+    Timer(0.0, webbrowser.open, [address]).start()

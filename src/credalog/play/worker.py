@@ -20,8 +20,7 @@ from typing import IO, Any
 from credalog.errors import CredalogError
 from credalog.play.answering import Asked, events
 from credalog.play.limits import MEMORY
-from credalog.play.mistakes import told
-from credalog.play.pages import Page
+from credalog.play.pages import Page, told
 from credalog.play.reading import looked_at, read
 
 __all__ = ["main"]

@@ -21,7 +21,7 @@ from credalog.errors import ProblemTooLarge
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.ends import CORE_LIMIT
-from credalog.methods.cliques.rational import exact_bound
+from credalog.methods.cliques.proofs import exact_bound
 from credalog.methods.cliques.search import Ending, Finding, Limits, Witness, search
 from credalog.methods.cliques.witness import WitnessSearch
 from credalog.network.formulas import Formula, Variable

@@ -25,7 +25,7 @@ from credalog.network.formulas import Formula
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant, vacuous
-from credalog.numbers.scale import Scale
+from credalog.numbers.tolerances import Scale
 from credalog.tables.distribution import Distribution
 
 __all__ = ["alone", "answer", "ask", "bounded_by_parts", "reduced_engine", "value_in"]

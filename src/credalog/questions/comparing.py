@@ -276,7 +276,7 @@ def _together(
 
 def _hold_together(engine: Engine, statements: Sequence[Statement], options: Options) -> bool | None:
     """Tell whether some model in which all conditions are possible satisfies all statements."""
-    stated = [_stated(statement, engine.network) for statement in statements]
+    stated = [_stated(statement) for statement in statements]
     sentences = tuple(s for s in stated if isinstance(s, Sentence))
     contrasts = tuple(s for s in stated if isinstance(s, Contrast))
     network = replace(engine.network, sentences=(*engine.network.sentences, *sentences))
@@ -306,7 +306,7 @@ def _terms(asked: Question) -> tuple[Summand, ...]:
             return asked.terms
 
 
-def _stated(statement: Statement, network: Network) -> Sentence | Contrast:
+def _stated(statement: Statement) -> Sentence | Contrast:
     """Return a statement as a sentence that draws no arrows.
 
     over / under >= t is over - t under >= 0 where the divisor is positive.

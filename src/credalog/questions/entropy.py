@@ -28,20 +28,18 @@ from numpy.typing import NDArray
 from credalog.errors import CredalogError, ImpossibleEvidence, ProblemTooLarge, UnknownName, no_model
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.cutting import halves
 from credalog.methods.cliques.encoding import Encoding, encode
 from credalog.methods.cliques.models import explicit_model, uncertain_models
-from credalog.methods.cliques.newton import polished
+from credalog.methods.cliques.search import halves
 from credalog.methods.cliques.slices import RUNGS, Rung, Slices
-from credalog.methods.cliques.witness import distribution_at
+from credalog.methods.cliques.witness import distribution_at, ratio_values, tables_of
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import Problem
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
-from credalog.numbers.decimals import DIGITS
 from credalog.numbers.interval import Status
-from credalog.numbers.printed import Printed
+from credalog.numbers.printed import DIGITS, Printed
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Objective, Outcome, Program, Ratios
 from credalog.program.solvers.highs import Relaxation
@@ -447,3 +445,55 @@ def _relaxed(program: Program, box: Box) -> Program:
         ratios=kept,
         inequality_origin=program.inequality_origin + added,
     )
+
+
+# ---- Newton's method --------------------------------------------------------------------------------------
+# The last digits of a witness.
+# Input: a distribution that all but satisfies the statements of an encoding, as an interior-point method
+# leaves it. Output: one near by that satisfies them, if a few steps of Newton's method lead there.
+#
+# A step changes tables and ratios together, by as little as possible relative to their size, so that rows
+# which are missed are met to first order: sentences, agreement on separators, and every context of a ratio.
+
+STEPS = 4
+
+ENOUGH = 1e-12
+"""Rows that are missed by less than this are met."""
+
+
+def polished(encoding: Encoding, distribution: Distribution) -> Distribution:
+    """Move a distribution onto the rows that it barely misses."""
+    for _ in range(STEPS):
+        point = tables_of(encoding, distribution)
+        short = encoding.program.inequalities @ point
+        if max(_worst(-short), _worst(np.abs(encoding.program.equalities @ point))) <= ENOUGH:
+            break
+        distribution = distribution_at(encoding, np.maximum(0.0, point + _step(encoding, point, short)))
+    return distribution
+
+
+def _worst(missed: Floats) -> float:
+    return float(missed.max(initial=0.0))
+
+
+def _step(encoding: Encoding, point: Floats, short: Floats) -> Floats:
+    """Return the least relative change of the tables that meets all rows to first order."""
+    # Small commands end before this is imported.
+    from scipy.sparse.linalg import lsqr
+
+    program, ratios = encoding.program, encoding.program.ratios
+    values = ratio_values(encoding, point)
+    missed = np.flatnonzero(short < 0.0)
+    contexts = ratios.numerator - sp.diags_array(values[ratios.of]) @ ratios.denominator
+    mass = ratios.denominator @ point
+    turn = sp.csr_array((-mass, (np.arange(len(ratios.of)), ratios.of)), shape=(len(mass), len(values)))
+    linear = sp.vstack(
+        [program.equalities, program.inequalities[missed], sp.csr_array(program.mass[None, :])]
+    )
+    rows = sp.block_array([[sp.csr_array(linear), None], [contexts, turn]], format="csr")
+    sizes = np.concatenate([point, np.ones(len(values))])
+    wanted = np.concatenate(
+        [-(program.equalities @ point), -short[missed], [1.0 - point[0]], -(contexts @ point)]
+    )
+    change: Floats = lsqr(rows @ sp.diags_array(sizes), wanted, atol=1e-15, btol=1e-15)[0]
+    return (sizes * change)[: program.columns]

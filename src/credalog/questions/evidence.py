@@ -199,7 +199,7 @@ class Evidence:
             scope, by_vertex = self._by_vertex(x, allowed[x], bucket)
             best = by_vertex.min(axis=-1) if end is End.LOWER else by_vertex.max(axis=-1)
             messages.append((scope, best))
-            chosen[x], row = self._agreed(x, allowed[x], scope, by_vertex, best, end)
+            chosen[x], row = self._agreed(x, allowed[x], scope, by_vertex, best)
             worst = row if worst is None or (row is not None and row.regret > worst.regret) else worst
         for _, message in messages:
             value *= float(message)
@@ -222,7 +222,7 @@ class Evidence:
         return scope, product_.sum(axis=-1)
 
     def _agreed(
-        self, x: int, allowed: Indices, scope: tuple[int, ...], by_vertex: Floats, best: Floats, end: End
+        self, x: int, allowed: Indices, scope: tuple[int, ...], by_vertex: Floats, best: Floats
     ) -> tuple[Indices, _Row | None]:
         """Choose one vertex for each theta, and return the theta that loses the most by it."""
         free = self._free(self.problem.structure.parents[x])

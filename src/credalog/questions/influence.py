@@ -46,9 +46,9 @@ from credalog.numbers.interval import End, Endpoint, Interval, Status, vacuous
 from credalog.numbers.printed import Printed
 from credalog.program.program import Objective, Outcome
 from credalog.program.solvers.highs import Relaxation
-from credalog.questions.attribution import Attribution
 from credalog.questions.bounding import bounding_reading
 from credalog.questions.combined import ask
+from credalog.questions.diagnose import Attribution
 from credalog.questions.models import encode_in_time
 from credalog.questions.widening import silenced
 from credalog.show.html import Bar, as_html

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from credalog.numbers.decimals import decimal
 from credalog.numbers.interval import Endpoint, Interval
-from credalog.numbers.scale import PROBABILITY, Scale
+from credalog.numbers.printed import decimal
+from credalog.numbers.tolerances import PROBABILITY, Scale
 
 WIDTH, HEIGHT = 240, 14
 DECIMALS = 4

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from credalog.lines import kinds
 from credalog.show.canvas import Curve, Picture, Point, Rectangle, Shape, Words, moved, text_width
 from credalog.show.drawing import MARGIN, node_shape, size_of, stroke
 from credalog.show.layout import Edge, Size, lay_out
@@ -46,6 +45,7 @@ from credalog.theory import (
     Term,
     Theory,
 )
+from credalog.theory.rules import kinds
 
 INSET, LABEL_HEIGHT, LOOP = 16.0, 20.0, 24.0
 RULE_HEIGHT = 16.0

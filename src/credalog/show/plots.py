@@ -14,7 +14,7 @@ from typing import Protocol
 
 from credalog.errors import CredalogError
 from credalog.numbers.interval import Interval
-from credalog.numbers.scale import PROBABILITY
+from credalog.numbers.tolerances import PROBABILITY
 from credalog.show.canvas import Picture, Point, Rectangle, Shape, Stroke, Words, moved, straight, text_width
 from credalog.show.sketch import short, shortened
 

@@ -21,8 +21,8 @@ from credalog.errors import UnknownName
 from credalog.network.formulas import TRUE, And, Formula, Is, Not, Variable
 from credalog.network.graph import Combination, DependencyGraph, Node, strong_components
 from credalog.network.sentences import Query
-from credalog.numbers.decimals import decimal
 from credalog.numbers.interval import Interval
+from credalog.numbers.printed import decimal
 from credalog.text.unparse import unparse_formula
 
 Edge: TypeAlias = tuple[int, int]

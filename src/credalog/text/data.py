@@ -24,7 +24,6 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Number, Source, exact
-from credalog.origins import Origin, records
 from credalog.text.actions import From, Tabled
 from credalog.text.sheets import (
     NOWHERE,
@@ -50,6 +49,7 @@ from credalog.theory import (
     Relation,
     Theory,
 )
+from credalog.theory.origins import Origin, records
 
 Element: TypeAlias = str | int
 Row: TypeAlias = Element | Sequence[Element]
@@ -85,10 +85,8 @@ class _Addition:
         return None if self.origin is None else self.origin.place(row, cell)
 
 
-def library_of(data: Data | None) -> Library:
+def library_of(data: Data) -> Library:
     """Return the tables that a text may name: the frames and folders among the data."""
-    if data is None:
-        return NOWHERE
     if isinstance(data, Mapping):
         return Library({name: rows for name, rows in data.items() if is_frame(rows)})
     files = [data] if isinstance(data, str | Path) or not isinstance(data, Iterable) else list(data)

@@ -18,10 +18,8 @@ from typing import Any, assert_never, cast
 from lark.exceptions import UnexpectedInput
 
 from credalog.errors import CredalogError
-from credalog.garbage import uncollected
-from credalog.lines import Lines, Rules, joined
 from credalog.network.sentences import Source
-from credalog.origins import Origin
+from credalog.numbers.budget import uncollected
 from credalog.text.actions import Actions, Fact, Include, Tabled
 from credalog.text.linear import NoProbability, Threshold
 from credalog.text.mistakes import explained, without_probability
@@ -51,6 +49,8 @@ from credalog.theory import (
     Rule,
     Theory,
 )
+from credalog.theory.origins import Origin
+from credalog.theory.rules import Lines, Rules, joined
 
 PLAIN_FROM = 1_000_000
 """A text with so many characters, or more, is read all at once where it can be."""

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credalog.errors import CredalogError
-from credalog.lines import NONE, Form, Lines, Words
 from credalog.network.sentences import exact
 from credalog.text.statements import TOKEN, Kinds, Statement
 from credalog.theory import Assessment, Boolean, Compound, Name, Pattern, Prefix, Rule
+from credalog.theory.rules import NONE, Form, Lines, Words
 
 __all__ = ["plain_statements"]
 

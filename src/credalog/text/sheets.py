@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.errors import LanguageError, MissingLibrary, Place, UnknownName
-from credalog.garbage import uncollected
 from credalog.network.sentences import Source, exact
-from credalog.origins import not_csv, offset_of_cell, offset_of_line, reader_of
+from credalog.numbers.budget import uncollected
 from credalog.text.statements import bytes_of, text_of, with_plain_lines
+from credalog.theory.origins import not_csv, offset_of_cell, offset_of_line, reader_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 from credalog.errors import LanguageError
 from credalog.network.sentences import Source, exact
-from credalog.origins import Origin
 from credalog.text.actions import Tabled
 from credalog.text.sheets import Column, Sheet
 from credalog.theory import (
@@ -38,6 +37,7 @@ from credalog.theory import (
     Spread,
     Term,
 )
+from credalog.theory.origins import Origin
 
 PROBABILITY = ("p", "probability", "prob")
 LOWER, UPPER = ("lower", "lo", "min"), ("upper", "hi", "max")

@@ -77,6 +77,9 @@ from credalog.theory.words import (
 )
 
 __all__ = [
+    "DEPTH",
+    "RESERVED",
+    "YES",
     "Amount",
     "Application",
     "Arithmetic",
@@ -92,7 +95,6 @@ __all__ = [
     "Connective",
     "Constant",
     "ContrastAssessment",
-    "DEPTH",
     "Declaration",
     "Domain",
     "Entries",
@@ -113,7 +115,6 @@ __all__ = [
     "Quantified",
     "Quantifier",
     "QueryRule",
-    "RESERVED",
     "RandomFunction",
     "Relation",
     "Row",
@@ -124,7 +125,6 @@ __all__ = [
     "Term",
     "Theory",
     "Weighed",
-    "YES",
     "arithmetic",
     "conjoined",
     "is_wanted",

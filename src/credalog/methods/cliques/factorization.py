@@ -30,8 +30,8 @@ from credalog.network.ties import Ties
 from credalog.numbers.budget import require_time
 
 __all__ = [
-    "Clique",
     "Agreement",
+    "Clique",
     "Factorization",
     "Separator",
     "factorize",

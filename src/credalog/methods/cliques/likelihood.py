@@ -233,7 +233,7 @@ def _folded(
 ) -> Folded | None:
     """Put one proposition in the place of every family of observations."""
     gone = {leaf.variable for found in families.values() for leaf in found}
-    signs = [Is(_new_name(network, found)) for found in families.values()]
+    signs = [Is(_new_name(found)) for found in families.values()]
     products = [_product(found) for found in families.values()]
     if any(likelihood is None for likelihood in products):
         return None
@@ -249,7 +249,7 @@ def _folded(
     return Folded(Network(variables, sentences, network.independences), replace(asked, given=given), gathered)
 
 
-def _new_name(network: Network, leaves: Sequence[_Leaf]) -> Variable:
+def _new_name(leaves: Sequence[_Leaf]) -> Variable:
     """Name the proposition after what it gathers; no such name can be written in the language."""
     return Variable(f"<{', '.join(leaf.variable.name for leaf in leaves)} as observed>")
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.findings import (
+from credalog.methods.cliques.glances import (
     Accepts,
     Ending,
     Finding,
@@ -24,17 +24,23 @@ from credalog.methods.cliques.findings import (
     Witness,
     farther_witness,
 )
-from credalog.methods.cliques.products import products_of
+from credalog.methods.cliques.products import LeafRows, Sharpening, products_of
 from credalog.methods.cliques.proofs import Prover
-from credalog.methods.cliques.sharpening import LeafRows, Sharpening
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Warrant
 from credalog.program.branch import BranchAndBound, Explored
-from credalog.program.program import Box, Claim, Floats, Objective, Outcome, Program
-from credalog.program.redundancy import without_sums
+from credalog.program.program import (
+    Box,
+    Claim,
+    Floats,
+    Objective,
+    Outcome,
+    Program,
+    Surroundings,
+    without_sums,
+)
 from credalog.program.solvers.highs import Basis, PackedBasis
-from credalog.program.surroundings import Surroundings
 from credalog.program.workers import Workers
 from credalog.trusted.certify import Checker
 
@@ -49,6 +55,7 @@ __all__ = [
     "Search",
     "Witness",
     "farther_witness",
+    "halves",
     "search",
 ]
 
@@ -572,3 +579,22 @@ def cut_inside(box: Box, ratio: int, value: float) -> tuple[Box, Box]:
     low, high = float(box.lower[ratio]), float(box.upper[ratio])
     margin = MARGIN * (high - low)
     return box.split(ratio, min(max(value, low + margin), high - margin))
+
+
+# ---- where a box is cut -----------------------------------------------------------------------------------
+# Where to cut a box of ratios.
+# Input: a box and a point of its relaxation. Output: the two halves into which the ratio falls on which the
+# point's contexts disagree most; none where they agree, for then nothing is relaxed any more.
+
+UNDIVIDED = 1e-9
+"""A ratio's range below this width is not cut further."""
+
+
+def halves(encoding: Encoding, box: Box, point: Floats) -> tuple[Box, ...]:
+    """Cut the ratio on which contexts disagree most, at its mean but not too near an end."""
+    values, apart = disagreement(encoding.program, point)
+    apart[box.upper - box.lower <= UNDIVIDED] = 0.0
+    if apart.max(initial=0.0) <= AGREED:
+        return ()
+    ratio = int(np.argmax(apart))
+    return cut_inside(box, ratio, float(values[ratio]))

@@ -14,9 +14,8 @@ import numpy as np
 
 from credalog.errors import CredalogError, InconsistentNetwork, impossible_evidence
 from credalog.methods.answer import Answer, Options
-from credalog.methods.columns.events import WIDEST
+from credalog.methods.columns.events import WIDEST, system_of
 from credalog.methods.columns.generation import Generation, Least, Model
-from credalog.methods.columns.system import system_of
 from credalog.methods.progress import Telling
 from credalog.network.formulas import TRUE, conjunction
 from credalog.network.sentences import Network, Query

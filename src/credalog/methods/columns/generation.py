@@ -23,10 +23,8 @@ from math import inf, lcm
 
 import numpy as np
 
-from credalog.methods.columns.elimination import Elimination
-from credalog.methods.columns.events import Pricer, Worlds
-from credalog.methods.columns.integer import IntegerProgram
-from credalog.methods.columns.system import System
+from credalog.methods.columns.events import Pricer, System, Worlds
+from credalog.methods.columns.pricing import Elimination, IntegerProgram
 from credalog.network.formulas import TRUE
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import FEASIBILITY

@@ -33,9 +33,8 @@ from credalog.methods.intervals.factors import (
     up,
 )
 from credalog.network.columns import Lazy, Variables, columns_of
-from credalog.network.keys import packed
 from credalog.network.sentences import Network
-from credalog.network.shapes import Shape, shapes
+from credalog.network.shapes import Shape, packed, shapes
 from credalog.numbers.budget import Budget
 
 __all__ = ["factors_of"]

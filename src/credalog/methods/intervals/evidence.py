@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from credalog.errors import CredalogError, Option, impossible_evidence
+from credalog.methods.intervals.conditioning import polytree_posterior
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices
 from credalog.methods.intervals.kernels import corner_range, corner_weight
-from credalog.methods.intervals.polytrees import polytree_posterior
 from credalog.network.formulas import World
 from credalog.network.graph import DependencyGraph
 from credalog.numbers.budget import Budget

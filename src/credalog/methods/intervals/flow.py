@@ -14,14 +14,14 @@ from math import inf
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
-from credalog.garbage import uncollected
 from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.methods.intervals.evidence import posterior
-from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind
+from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind, slot_values
 from credalog.methods.intervals.result import Propagation, Round, Variant
 from credalog.methods.intervals.rounds import (
     Messages,
@@ -35,17 +35,17 @@ from credalog.methods.intervals.rounds import (
     update_all,
 )
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
-from credalog.methods.intervals.wide import wide_messages
-from credalog.methods.intervals.windows import Surroundings, widen
+from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows, widen
 from credalog.network.columns import columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, conjunction, literals_of
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.parents import Parents, parents_of
 from credalog.network.sentences import Network
-from credalog.numbers.budget import Budget
+from credalog.numbers.budget import Budget, uncollected
 from credalog.numbers.jit import interpreted, is_ready
+from credalog.trusted.rounding import all_rounded_down
 
-__all__ = ["Schedule", "propagate", "slice_intervals"]
+__all__ = ["Schedule", "propagate", "slice_intervals", "wide_messages"]
 
 Report: TypeAlias = Callable[[Round], None]
 Choice = TypeVar("Choice", bound=Enum)
@@ -529,3 +529,45 @@ def _path(graph: FactorGraph, messages: Messages, crossed: int) -> Iterator[str]
                 variables.extend(fresh)
     for f in factors:
         yield from graph.names(f)
+
+
+# ---- wide formulas ----------------------------------------------------------------------------------------
+# Messages of wide factors: local programs with too many worlds for the compiled simplex method.
+# Input: the arrays of a factor graph, one factor, and the intervals around it. Output: its sound messages,
+# or the proof that it has none.
+
+
+def wide_messages(a: Arrays, f: int, box: Floats, budget: Budget) -> Floats | None:
+    """Bound every neighbour of a factor over one linear program; None where it is proved empty.
+
+    A family is a table over its parents, whose head ranges between two linear functions of theirs.
+    """
+    is_family = bool(a.kind[f] == Kind.FAMILY)
+    edges = slice(a.edge_start[f], a.edge_start[f + 1] - is_family)
+    size = a.size[a.edge_variable[edges]]
+    fixed = a.coefficient[a.table_start[f] : a.table_start[f + 1]].reshape(-1, int(size.prod()))
+    stated = fixed
+    if is_family:
+        # Below what the parents say of the head, its own interval is; a smaller coefficient weakens a row.
+        stated = all_rounded_down(np.array([fixed[0] - box[1, -1], box[0, -1] - fixed[1]]))
+    rows = [sp.csr_array(stated), box_rows(size, a.product[edges], box[0], box[1])]
+    program = LinearProgram(sp.csr_array(sp.vstack(rows, format="csr")), budget)
+    worths = [(-holds, holds) for holds in _indicators(size)]
+    if is_family:
+        worths.append((-fixed[0], fixed[1]))
+    try:
+        ends = [[program.greatest(worth) for worth in pair] for pair in worths]
+    except InconsistentNetwork:
+        return None
+    low, high = np.array(ends).reshape(len(worths), 2).T
+    return np.array([np.maximum(-low, 0.0), np.minimum(high, 1.0)])
+
+
+def _indicators(size: Indices) -> list[Floats]:
+    """List where each bounded value of each variable holds."""
+    values = np.indices(tuple(size)).reshape(len(size), -1)
+    return [
+        (values[i] == value).astype(np.float64)
+        for i, count in enumerate(size)
+        for value in slot_values(int(count))
+    ]

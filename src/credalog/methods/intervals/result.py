@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from credalog.errors import CredalogError, UnknownName
-from credalog.garbage import uncollected
 from credalog.methods.answer import Answer, Marginals
 from credalog.methods.intervals.factors import FactorGraph, Floats
 from credalog.methods.intervals.rounds import Messages
 from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
+from credalog.numbers.budget import uncollected
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.printed import Printed
 from credalog.trusted.rounding import enclosed, round_down, round_up

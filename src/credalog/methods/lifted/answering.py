@@ -8,7 +8,7 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,24 +20,24 @@ from credalog.grounding.around import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
-from credalog.grounding.slices import Size, Slice, ancestry, slice_around
+from credalog.grounding.slices import Size, Slice, ancestry, frame_of, parents_of, slice_around, tied_among
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.carried import Carried
+from credalog.methods.lifted.copies import Coins, Copies, coins_of, copies_of
 from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
-from credalog.methods.lifted.observed import MOST_ASKED, nearby
 from credalog.methods.lifted.orbits import counted_around
-from credalog.methods.lifted.rest import Rest
-from credalog.methods.lifted.rests import Rests
+from credalog.methods.lifted.rest import Cell, Rest
 from credalog.methods.progress import bounds_alone, values_alone
 from credalog.methods.reduction import scale_of
 from credalog.network.expressions import Question
+from credalog.network.formulas import And, Formula, Variable, conjunction, scope, truth_table
 from credalog.network.graph import Markov
-from credalog.network.sentences import Query
+from credalog.network.sentences import Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
 
-__all__ = ["DECIDED", "UNDECIDED", "Ask", "Lifted", "Stage"]
+__all__ = ["DECIDED", "MOST_ASKED", "UNDECIDED", "Ask", "Lifted", "Rests", "Stage", "nearby"]
 
 Ask: TypeAlias = Callable[[Engine, Question, Options], Answer]
 """How a network that is cut out of a theory is asked."""
@@ -273,3 +273,104 @@ class Lifted:
             residue = None if budget.is_spent else stage.straddling.copied(rests.rest, cells, copies, asked)
             if residue is not None:
                 yield residue
+
+
+# ---- rests ------------------------------------------------------------------------------------------------
+# The rests that are tried around a slice.
+# Input: what is free outside a slice, and what is not. Output: `Rests`: worlds of the cells that are not
+# free, coins, and copies, each found once for all slices that have the same free predicates
+# (docs/proofs.md, proofs 18 and 19).
+
+MOST_WORLDS = 6
+"""In so many worlds of the rest models are sought."""
+
+
+class Rests:
+    """Laws of everything outside a slice."""
+
+    def __init__(self, rest: Rest, markov: Markov) -> None:
+        self.rest = rest
+        self._markov = markov
+
+    @cached_property
+    def worlds(self) -> tuple[dict[Cell, str], ...]:
+        """Return values of the cells: as many false as can be, as many true, and some between."""
+        certain = self.rest.certain
+        orders = [[False] * len(certain), [True] * len(certain)]
+        orders += [[name == other for other in certain] for name in certain]
+        found: dict[tuple[tuple[Cell, str], ...], dict[Cell, str]] = {}
+        for order in orders:
+            for cells in islice(self.rest.worlds(order), 2):
+                found.setdefault(tuple(sorted(cells.items(), key=repr)), cells)
+            if len(found) >= MOST_WORLDS:
+                break
+        return tuple(found.values())
+
+    @cached_property
+    def coins(self) -> tuple[Coins, ...]:
+        """Return rests of coins; where no condition keeps a slice apart from them, they stand for none."""
+        return () if self._markov is Markov.NONE else coins_of(self.rest)
+
+    @cached_property
+    def copies(self) -> tuple[tuple[Copies, dict[Cell, str]], ...]:
+        """Return rests in which the atoms of some predicates are copies: of all not free, or of one."""
+        certain = self.rest.certain
+        chosen = [frozenset(certain), *(frozenset((name,)) for name in certain)]
+        found: list[tuple[Copies, dict[Cell, str]]] = []
+        for names in dict.fromkeys(chosen):
+            copies = copies_of(self.rest, names) if names else None
+            for order in ([False] * len(certain), [True] * len(certain)) if copies is not None else ():
+                for cells in islice(self.rest.worlds(order, names), 1):
+                    if copies is not None and all(cells != known for c, known in found if c is copies):
+                        found.append((copies, cells))
+        return tuple(found)
+
+
+# ---- observed ---------------------------------------------------------------------------------------------
+# Bounds in the presence of observations that are too far away, or too many, to take part.
+# Input: a theory read backwards and a query with evidence. Output: a slice around what is asked for and the
+# question to put to it: its bounds hold whatever is observed elsewhere (docs/proofs.md, proof 17). Kept is
+# only what far evidence cannot change: the probabilities of an atom in each configuration of its parents,
+# where no far observation may descend from the atom.
+
+MOST_ASKED = 100
+"""Questions about more atoms than this, with their evidence, are asked with the evidence nearby only."""
+
+NEAR = Size(12, 0, is_ancestral=True)
+
+
+def nearby(around: Around, schema: Schema, asked: Query, budget: Budget) -> tuple[Slice, Query] | None:
+    """Return what bounds a question under evidence that is mostly far away; None where nothing is far."""
+    claimed = scope(asked.claim)
+    size = replace(NEAR, atoms=NEAR.atoms + len(claimed))
+    found = slice_around(around, schema, Query(asked.claim), size, budget)
+    inside = frozenset(found.network.variables)
+    parts = asked.given.operands if isinstance(asked.given, And) else (asked.given,)
+    near = [part for part in parts if inside.issuperset(scope(part))]
+    far = frozenset(v for part in parts for v in scope(part) if part not in near)
+    if not far or not far.isdisjoint(inside):
+        return None
+    return _unmoved(around, schema, found, far), Query(asked.claim, conjunction(near))
+
+
+def _unmoved(around: Around, schema: Schema, found: Slice, far: frozenset[Variable]) -> Slice:
+    """Keep of a slice what evidence elsewhere leaves as it is."""
+    atoms = found.network.variables
+    families = {v: parents_of(around, schema, v, frozenset(atoms)) for v in atoms}
+    tied = tied_among(schema, atoms, found.open_atoms, far)
+    kept = {v: parents for v, parents in families.items() if parents is not None and v not in tied}
+    sentences = tuple(s for s in found.network.sentences if _is_unmoved(s, kept))
+    network = replace(found.network, sentences=sentences)
+    return Slice(network, frame_of(network, kept, tied), frozenset(tied))
+
+
+def _is_unmoved(sentence: Sentence, kept: Mapping[Variable, frozenset[Variable]]) -> bool:
+    """Tell whether a sentence is about one kept atom in one configuration of its parents."""
+    if len(sentence.claim_scope) != 1 or sentence.claim_scope[0] not in kept:
+        return False
+    parents = kept[sentence.claim_scope[0]]
+    return parents == frozenset(sentence.given_scope) and _is_configuration(sentence.given)
+
+
+def _is_configuration(given: Formula) -> bool:
+    return int(truth_table(given, scope(given)).sum()) == 1

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from credalog.grounding.around import Around, TooMany
 from credalog.grounding.guards import conjuncts
+from credalog.grounding.network import key_of
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.rule_atoms import RuleAtoms, atom_of
-from credalog.grounding.settling import key_of
-from credalog.methods.intervals.linear import LinearProgram
+from credalog.methods.intervals.windows import LinearProgram
 from credalog.methods.lifted.copies import sentence_renamed
 from credalog.network.formulas import Formula, Variable, scope, truth_table
 from credalog.network.sentences import Query, Sentence

@@ -17,11 +17,10 @@ from math import prod
 from typing import TypeAlias
 
 from credalog.grounding.around import Around
-from credalog.grounding.descent import descends
 from credalog.grounding.outcomes import Evaluator, Knowledge, TooManyOutcomes, outcomes
 from credalog.grounding.profiles import Profile, Profiles
 from credalog.grounding.rule_atoms import GroundAtom, Occurrence, RuleAtoms
-from credalog.grounding.schema import Schema
+from credalog.grounding.schema import Schema, descends
 from credalog.network.formulas import BOOLEAN
 from credalog.theory import (
     Application,
