@@ -28,7 +28,7 @@ from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain
 from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
-from credalog.cli.output import times_written, write_json
+from credalog.cli.output import speak_unicode, times_written, write_json
 from credalog.cli.play import PLAYING
 from credalog.errors import CredalogError
 
@@ -80,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr = StringIO()
     if sys.stdout is None:
         return _failed("standard output is closed\n  Send it to a file: > answers.txt", BAD_INPUT)
+    speak_unicode()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
