@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+from unicodedata import category
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,14 @@ class Place:
             return where
         # Tabs stay tabs in the caret line, so that the caret stands under its character.
         margin = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
-        return f"{where}\n    {self.text}\n    {margin}^"
+        return f"{where}\n    {_visible(self.text)}\n    {margin}^"
+
+
+def _visible(text: str) -> str:
+    """Show a sign for each character that cannot be seen; some would be commands to the terminal."""
+    if text.isprintable():
+        return text
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(c)[0] == "C" and c != "\t" else c for c in text)
 
 
 @dataclass(frozen=True, slots=True)

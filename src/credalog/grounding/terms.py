@@ -294,10 +294,12 @@ class Unbound(Misstatement):
 
     def __init__(self, name: str, sort: str, known: Sequence[str]) -> None:
         where = f"an element of {sort}" if sort else "an element of a domain"
+        bound = f"Bind it first: forall {name} in {sort or '...'}: ..."
+        random = f"Declare it: variable {name} in {{red, green}}. What is true or false alone is P({name})."
         super().__init__(
             f"{name} is neither bound by a quantifier nor {where}",
             lexeme=name,
-            advice=nearest(name, known) or f"Bind it first: forall {name} in {sort or '...'}: ...",
+            advice=nearest(name, known) or (bound if sort else random),
             kind=UnknownName,
         )
         self.element = Misstatement(

@@ -47,10 +47,12 @@ def decoded(written: bytes, name: str) -> str:
     try:
         return with_plain_lines(written.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        text, line = written.decode("latin-1"), written.count(b"\n", 0, error.start)
+        line, begin = written.count(b"\n", 0, error.start), written.rfind(b"\n", 0, error.start) + 1
+        shown = written[begin:].split(b"\n", 1)[0].rstrip(b"\r").decode("latin-1")
+        column = len(written[begin : error.start].decode("latin-1")) + 1
         raise LanguageError(
             f"{name} is not a text file in UTF-8",
-            place=Place(line + 1, 1, text.split("\n")[line].rstrip("\r"), name),
+            place=Place(line + 1, column, shown, name),
             advice=_COMPRESSED if written.startswith(b"\x1f\x8b") else "Save it as UTF-8.",
         ) from None
 
