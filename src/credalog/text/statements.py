@@ -87,11 +87,16 @@ def _instead_of(path: Path) -> str:
     """Say what to write for the name of a file that is not there."""
     if path.name.endswith(")"):
         return "The file is named first, then what is asked of it."
+    if re.search(r"\bP\s*\(", path.name):
+        return "This is a sentence, not a file: save it in one; in Python, parse it."
+    if path.parts[:1] == ("~",):
+        return f"Write the name of your folder: {path.expanduser()}"
     beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     with_suffix = [
         name for name in beside if name in (f"{path.name}.lcn", f"{path.name}.bif", f"{path.name}.uai")
     ]
-    close = with_suffix or get_close_matches(path.name, beside, n=1)
+    same = [name for name in beside if name.lower() == path.name.lower()]
+    close = with_suffix or same or get_close_matches(path.name, beside, n=1)
     return f"Did you mean {path.with_name(close[0])}?" if close else "Check the name and the folder."
 
 
