@@ -49,3 +49,13 @@ def test_characters_that_command_a_terminal_are_not_sent_to_it() -> None:
         credalog.parse("P(a\x1b[31m) = 0.3")
     assert "\x1b" not in str(caught.value)
     assert "P(a\N{REPLACEMENT CHARACTER}[31m) = 0.3" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["true", "False", '"true"'])
+def test_a_variable_is_not_named_like_a_constant(name: str) -> None:
+    # `true = a` is the proposition a: a variable of that name would never be meant.
+    with pytest.raises(CredalogError) as caught:
+        credalog.parse(f"variable {name} in {{a, b}}\nP({name} = a) = 0.3").ground()
+    assert "is a constant" in caught.value.message
+    assert caught.value.place is not None
+    assert caught.value.place.line == 1

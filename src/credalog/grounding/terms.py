@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
+from credalog.network.formulas import BOOLEAN
 from credalog.theory import (
     Application,
     Constant,
@@ -186,6 +187,12 @@ class Signature:
             )
 
     def _check_values(self, variable: RandomFunction) -> None:
+        if variable.name.lower() in BOOLEAN:
+            raise Misstatement(
+                f"{variable.name} is a constant, and no name of a variable with other values",
+                lexeme=variable.name,
+                advice=f"Choose another name: {variable.name} = a would be read as a.",
+            )
         if len(set(self.values(variable))) < 2:
             raise Misstatement(
                 f"{variable.name} needs at least two values",
