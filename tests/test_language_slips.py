@@ -59,3 +59,12 @@ def test_a_variable_is_not_named_like_a_constant(name: str) -> None:
     assert "is a constant" in caught.value.message
     assert caught.value.place is not None
     assert caught.value.place.line == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_value_is_not_taken_for_a_proposition_of_its_name(order: int) -> None:
+    lines = ["P(C = red) = 0.2", "P(red) = 0.3"][::order]
+    with pytest.raises(LanguageError) as caught:
+        credalog.parse("\n".join(["variable C in {red, green}", *lines]))
+    assert caught.value.message == "red is a value of C, not a formula"
+    assert "Write C = red" in caught.value.advice

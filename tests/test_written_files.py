@@ -70,3 +70,12 @@ def test_a_terminal_is_shown_codes_for_the_characters_it_lacks(model: Path, monk
     monkeypatch.setattr("sys.stdout", terminal)
     assert main(["ground", str(model)]) == 0
     assert r"P(\u96e8 | \xe9) = 0.9" in shown.getvalue().decode("ascii")
+
+
+def test_a_batch_does_not_wait_for_a_pipe_to_hold_what_it_could_continue(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "questions.txt").write_text("P(é)\n", encoding="utf-8")
+    assert main(["batch", str(model), str(tmp_path / "questions.txt"), "-o", str(tmp_path / "pipe")]) == 2
+    assert "leave -o out" in capsys.readouterr().err

@@ -264,6 +264,12 @@ class Patterns:
             raise self.signature.unknown(term.name, what, kinds, advice=advice)
         if not arguments and self.signature.is_listed(term.name):
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
+        if not arguments and (variable := self.signature.variable_with.get(term.name)):
+            raise Misstatement(
+                f"{term.name} is a value of {variable}, not a formula",
+                lexeme=term.name,
+                advice=f"Write {variable} = {term.name}; or give the proposition another name.",
+            )
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name
         found = self.variables.get(name)
         if found is None:

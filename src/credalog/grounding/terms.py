@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
@@ -158,6 +159,12 @@ class Signature:
     def is_listed(self, name: str) -> bool:
         """Tell whether some domain lists a name as its element."""
         return any(name in ranks for ranks in self._ranks.values())
+
+    @cached_property
+    def variable_with(self) -> dict[str, str]:
+        """Return for each value that a variable lists the name of the first such variable."""
+        random = [d for d in self._declared.values() if isinstance(d, RandomFunction)]
+        return {v: d.name for d in reversed(random) if not isinstance(d.values, str) for v in d.values}
 
     def values(self, variable: RandomFunction) -> tuple[str, ...]:
         """Return the values of a multi-valued variable."""
