@@ -6,6 +6,7 @@ import pytest
 
 import credalog
 from credalog import CredalogError, LanguageError
+from credalog.errors import Place
 
 
 def test_a_number_above_one_that_was_given_in_per_cent_is_not_advised_to_be_per_cent() -> None:
@@ -68,3 +69,21 @@ def test_a_value_is_not_taken_for_a_proposition_of_its_name(order: int) -> None:
         credalog.parse("\n".join(["variable C in {red, green}", *lines]))
     assert caught.value.message == "red is a value of C, not a formula"
     assert "Write C = red" in caught.value.advice
+
+
+@pytest.mark.parametrize("before", [0, 90, 5_000])
+@pytest.mark.parametrize("after", [0, 90, 5_000])
+def test_a_caret_in_a_long_line_stands_under_its_character_and_is_seen(before: int, after: int) -> None:
+    place = Place(1, before + 1, "a" * before + "!" + "b" * after)
+    _, shown, caret = str(place).split("\n")
+    assert shown[caret.index("^")] == "!"
+    assert len(shown) < 180
+
+
+@pytest.mark.parametrize("suffix", [".bif", ".uai"])
+def test_a_text_of_ours_under_a_name_of_others_is_told_its_name(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model{suffix}"
+    path.write_text("# what we know\n0.2 <= P(a) <= 0.3\n")
+    with pytest.raises(LanguageError) as caught:
+        credalog.load(path)
+    assert str(path.with_suffix(".lcn")) in caught.value.advice
