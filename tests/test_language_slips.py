@@ -67,8 +67,8 @@ def test_a_value_is_not_taken_for_a_proposition_of_its_name(order: int) -> None:
     lines = ["P(C = red) = 0.2", "P(red) = 0.3"][::order]
     with pytest.raises(LanguageError) as caught:
         credalog.parse("\n".join(["variable C in {red, green}", *lines]))
-    assert caught.value.message == "red is a value of C, not a formula"
-    assert "Write C = red" in caught.value.advice
+    assert caught.value.message == "red is a value, not a formula"
+    assert "write C = red" in caught.value.advice
 
 
 @pytest.mark.parametrize("before", [0, 90, 5_000])

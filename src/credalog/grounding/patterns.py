@@ -266,9 +266,9 @@ class Patterns:
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
         if not arguments and (variable := self.signature.variable_with.get(term.name)):
             raise Misstatement(
-                f"{term.name} is a value of {variable}, not a formula",
+                f"{term.name} is a value, not a formula",
                 lexeme=term.name,
-                advice=f"Write {variable} = {term.name}; or give the proposition another name.",
+                advice=f"It is a value of {variable}: write {variable} = {term.name}. Give a proposition another name.",
             )
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name
         found = self.variables.get(name)
