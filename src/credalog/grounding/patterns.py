@@ -268,7 +268,7 @@ class Patterns:
             raise Misstatement(
                 f"{term.name} is a value, not a formula",
                 lexeme=term.name,
-                advice=f"It is a value of {variable}: write {variable} = {term.name}. Give a proposition another name.",
+                advice=f"It is a value of {variable}: write {variable} = {term.name}.",
             )
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name
         found = self.variables.get(name)
