@@ -289,11 +289,17 @@ def test_the_ground_file_answers_as_the_file_does(ask, tmp_path: Path):
     assert (json.loads(out)["evidence"], json.loads(out)["queries"]) == ("B(u)", ["P(A(u))", "P(C(u))"])
 
 
-@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= 1.2.3"])
+@pytest.mark.parametrize("statement", ["P(x)", "P(x) >", "P(x) > 0.5", "P(x) >= x"])
 def test_what_is_no_comparison_with_a_number_is_not_decided(ask, statement: str):
     code, out, err = ask("decide", str(EXAMPLES / "parity.lcn"), statement)
     assert (code, out) == (2, "")
     assert "is no comparison" in err
+
+
+def test_a_threshold_with_two_points_is_no_number(ask):
+    code, out, err = ask("decide", str(EXAMPLES / "parity.lcn"), "P(x) >= 1.2.3")
+    assert (code, out) == (2, "")
+    assert "digits and one point" in err
 
 
 # What goes wrong.

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+from unicodedata import category
+
+WIDEST = 160
+"""So many characters of a line are shown: a caret beyond the edge of the screen points at nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,27 @@ class Place:
             where = f"in {self.inside}, column {self.column}"
         if not self.text:
             return where
+        shown, column = _around(self.text, self.column)
         # Tabs stay tabs in the caret line, so that the caret stands under its character.
-        margin = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
-        return f"{where}\n    {self.text}\n    {margin}^"
+        margin = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
+        return f"{where}\n    {_visible(shown)}\n    {margin}^"
+
+
+def _around(text: str, column: int) -> tuple[str, int]:
+    """Return what a reader needs to see of a long line, and the column there."""
+    if len(text) <= WIDEST:
+        return text, column
+    begin = max(0, min(column - WIDEST // 2, len(text) - WIDEST))
+    end = begin + WIDEST
+    before, after = "…" if begin else "", "…" if end < len(text) else ""
+    return f"{before}{text[begin:end]}{after}", column - begin + len(before)
+
+
+def _visible(text: str) -> str:
+    """Show a sign for each character that cannot be seen; some would be commands to the terminal."""
+    if text.isprintable():
+        return text
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(c)[0] == "C" and c != "\t" else c for c in text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Schema, 2020-12). It is strict: a key that is missing, and one that nobody knows
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from credalog.errors import UnknownName
@@ -431,7 +432,9 @@ def schema(name: str) -> Schema:
     A command that was stopped before it had anything to say writes only that it was.
     """
     if name not in NAMES:
-        raise UnknownName(f"there is no schema of {name}", advice=f"There are those of {', '.join(NAMES)}.")
+        near = get_close_matches(name, NAMES, n=1)
+        advice = f"Did you mean {near[0]}?" if near else f"There are those of {', '.join(NAMES)}."
+        raise UnknownName(f"there is no schema of {name}", advice=advice)
     content = _any(COMMANDS[name], _ref("stopped")) if name in COMMANDS else LINES[name]
     used = {one: DEFINITIONS[one] for one in sorted(set(_reached(content)))}
     title = f"credalog {name} --json" if name in COMMANDS else f"a line of {name}"

@@ -28,7 +28,7 @@ from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain
 from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
-from credalog.cli.output import times_written, write_json
+from credalog.cli.output import speak_unicode, times_written, write_json
 from credalog.cli.play import PLAYING
 from credalog.errors import CredalogError
 
@@ -60,7 +60,10 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mpe", "mmap", "mode"), ("map",)),
     **dict.fromkeys(("prove", "certify"), ("verify",)),
     **dict.fromkeys(("serve", "web", "gui"), ("play",)),
-    **dict.fromkeys(("--given", "--observe", "--observed", "--condition"), ("--evidence",)),
+    **dict.fromkeys(("--given", "--observe", "--observed", "--condition", "-e", "-g"), ("--evidence",)),
+    "-t": ("--timeout",),
+    "-j": ("--jobs",),
+    "-m": ("--method",),
     **dict.fromkeys(("--seconds", "--time", "--limit-time"), ("--timeout",)),
     **dict.fromkeys(("--epsilon", "--eps", "--gap", "--precision"), ("--tolerance",)),
     **dict.fromkeys(("--proof", "--cert"), ("--certificate",)),
@@ -80,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr = StringIO()
     if sys.stdout is None:
         return _failed("standard output is closed\n  Send it to a file: > answers.txt", BAD_INPUT)
+    speak_unicode()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
@@ -160,6 +164,19 @@ _EXPECTED = {
 """What stands in the place of a word that is missing, and what to say of it."""
 
 
+_NUMBERS = {
+    "--timeout": "Give seconds: --timeout 60",
+    "--each": "Give seconds: --each 60",
+    "--tolerance": "Give a number above 0 and at most 1: --tolerance 0.001",
+    "--jobs": "Give a count of processes: --jobs 2",
+    "--top": "Give a count: --top 3",
+    "--most": "Give a count: --most 10",
+    "--limit": "Give a count of sentences: --limit 2000000",
+    "--within": "Give a number between 0 and 1: --within 0.05",
+}
+"""What an option takes that was given something else."""
+
+
 class _Parser(ArgumentParser):
     """A parser of arguments that recognises what was meant."""
 
@@ -176,12 +193,14 @@ class _Parser(ArgumentParser):
             message += "\n  `credalog --help` lists the commands."
         elif " required: " in message:
             message += f"\n  {_EXPECTED.get(message.split()[-1], 'Name a file')}: {self.prog} {self._example}"
+        elif (option := re.match(r"argument (?:-\w/)?(--\w+): ", message)) and option[1] in _NUMBERS:
+            message += f"\n  {_NUMBERS[option[1]]}"
         super().error(message)
 
     @property
     def _example(self) -> str:
         """Write what must follow the command, with something in the place of each word."""
-        needed = [one for one in self._get_positional_actions() if one.required]
+        needed = [one for one in self._get_positional_actions() if one.required or one.metavar == "FILE"]
         return " ".join(_EXAMPLES.get(str(one.metavar), str(one.metavar)) for one in needed)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
@@ -189,7 +208,8 @@ class _Parser(ArgumentParser):
         wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
         known = dict.fromkeys(re.findall(r"--[\w-]+", self.format_help()))
         if not wrong.startswith("-"):
-            self.error(f"{wrong} is a word too many\n  {_of_a_word(known)}")
+            names = [str(one.metavar) for one in self._get_positional_actions()]
+            self.error(f"{wrong} is a word too many\n  {_of_a_question(wrong, names) or _of_a_word(known)}")
         name = wrong.partition("=")[0]
         advice = (
             _advice(name, list(known))
@@ -218,6 +238,15 @@ def _elsewhere(option: str) -> str:
     """Say which commands have an option that this one has not."""
     having = [one.name for one in COMMANDS if any(option in each.name.split() for each in one.arguments)]
     return f"\n  It is an option of {', '.join(having)}." if having else ""
+
+
+def _of_a_question(word: str, places: Sequence[str]) -> str:
+    """Say where a question belongs that was asked where there is no place for it."""
+    if not re.match(r"[\s\d.*-]*[PE]\s*\(.*\)", word):
+        return ""
+    if "QUERY" in places:
+        return "Ask one question at a time."
+    return f"`credalog query FILE '{word.strip()}'` answers a question."
 
 
 def _of_a_word(known: Iterable[str]) -> str:

@@ -100,6 +100,15 @@ def _check_output(arguments: Namespace) -> None:
     """Complain of a file to write to that would not hold what its name says, or that is read."""
     read = [arguments.questions, *(arguments.data or ())]
     check_target(arguments.output, model=arguments.file or "-", read=read)
+    if (
+        arguments.output is not None
+        and Path(arguments.output).exists()
+        and not Path(arguments.output).is_file()
+    ):
+        raise CredalogError(
+            f"{arguments.output} is no file that a batch could be continued in",
+            advice="Name one, or leave -o out and send standard output there: > or |.",
+        )
     if Path(arguments.output or "").suffix.lower() in OTHER_FORMS:
         raise CredalogError(
             f"answers are not written in the form of {arguments.output}",

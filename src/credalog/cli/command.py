@@ -182,7 +182,7 @@ def refuse_unless(holds: bool, given: str, needed: Option | str) -> None:
 def load_model(arguments: Namespace) -> LCN:
     """Read the model that the arguments name, observe what they say, and ground it within their limit."""
     from credalog.lcn import load, parse
-    from credalog.theory import Theory
+    from credalog.theory import Domain, Theory
 
     if arguments.file == "-":
         arguments.file = "standard input"
@@ -191,6 +191,11 @@ def load_model(arguments: Namespace) -> LCN:
         model = load(arguments.file, data=arguments.data)
     if model.stated == Theory():
         note(f"{arguments.file} says nothing. A first sentence could be: 0.2 <= P(a | b) <= 0.3")
+    elif arguments.command != "graph" and isinstance(model.stated, Theory) and model.stated.is_open:
+        empty = ", ".join(
+            d.name for d in model.stated.declarations if isinstance(d, Domain) and not d.elements
+        )
+        note(f"nothing is in the domain {empty}, so that rules about it say nothing. Data follow --data")
     if evidence := getattr(arguments, "evidence", []):
         for text in evidence:
             # What is wrong with it is said of the text that was typed.

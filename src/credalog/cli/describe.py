@@ -25,9 +25,10 @@ from credalog.cli.command import (
     Command,
     effort,
     load_model,
+    note,
     refuse_unless,
 )
-from credalog.cli.output import as_json, check_target, check_text_target, write, write_json
+from credalog.cli.output import as_json, check_target, check_text_target, times_written, write, write_json
 from credalog.errors import CredalogError
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def graph(arguments: Namespace) -> int:
     """Draw the dependency graph: what depends on what, with formulas or intervals, or before grounding."""
     check_target(arguments.output, model=arguments.file, read=arguments.data or ())
     form: str | None = arguments.form or _form_of(arguments.output)
+    _require_one_form(form, arguments.output)
     refuse_unless(not arguments.marginals or form in LABELLED, "--marginals", "--svg, --png, --pdf or --dot")
     refuse_unless(not arguments.evidence or arguments.marginals, "--evidence", "--marginals")
     refuse_unless(arguments.view != "plates" or form in PICTURES, "--plates", "--svg, --png or --pdf")
@@ -141,6 +143,16 @@ def _form_of(output: str | None) -> str | None:
             advice=f"Let the name end in {known}; or say the form: --svg, --dot, …",
         )
     return named or None
+
+
+def _require_one_form(form: str | None, output: str | None) -> None:
+    """Refuse a picture of one form under a name that promises another: no program would show it."""
+    suffix = Path(output or "").suffix.lower()
+    if suffix.removeprefix(".") in PICTURES and suffix != f".{form}":
+        raise CredalogError(
+            f"{output} would hold what --{form} writes, whatever its name says",
+            advice=f"Leave --{form} out, or name the file {Path(output or '').with_suffix(f'.{form}')}.",
+        )
 
 
 def _drawn(model: LCN, form: str | None, arguments: Namespace) -> str | bytes:
@@ -195,6 +207,7 @@ def independences(arguments: Namespace) -> int:
     implied = markov.independences(model.graph, wanted)
     declared = (one for one in network.independences if not wanted.keys().isdisjoint(one.left + one.right))
     found = chain(implied, declared)
+    before = times_written()
     try:
         for line in _json_lines(found) if arguments.json else (f"{one}\n" for one in found):
             write(line)
@@ -202,6 +215,8 @@ def independences(arguments: Namespace) -> int:
         # What was found so far is a list, too.
         write('\n], "is_complete": false}\n' if arguments.json else "")
         raise
+    if times_written() == before:
+        note(f"{arguments.file} implies no independence{' of these' if arguments.variable else ''}")
     return ANSWERED
 
 
@@ -250,7 +265,7 @@ WIDENING = (
     Argument("--contaminate", "P becomes (1 - E) P + E Q for any distribution Q", "E"),
     Argument("--zeros", "widen what is impossible or certain, too", action="store_true"),
 )
-VARIABLES = Argument("variable", "list only those of these variables", "VARIABLE", nargs="*")
+VARIABLES = Argument("variable", "list only those of these variables", "VARIABLE", nargs="*", default=[])
 
 SCHEMA = Argument(
     "of", "a command, `progress` or `certificate`; without it they are listed", "NAME", nargs="?"

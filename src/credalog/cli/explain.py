@@ -352,7 +352,7 @@ EXPLAINING = (
     Command(
         "maxent",
         "find the model of greatest entropy",
-        (*EFFORT, replace(QUERY, nargs="*"), OUTPUT),
+        (*EFFORT, replace(QUERY, nargs="*", default=[]), OUTPUT),
         maxent,
     ),
 )

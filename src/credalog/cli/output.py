@@ -15,9 +15,11 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from io import TextIOWrapper
 from itertools import chain, islice
 from math import ceil, isfinite
 from pathlib import Path
+from stat import S_IMODE
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from credalog.cli.command import Argument, effort, note
@@ -76,25 +78,49 @@ def write(content: str | bytes, path: str | None = None) -> None:
         sys.stdout.write(content)
 
 
+def speak_unicode() -> None:
+    """Let standard output take any name.
+
+    Pipes and files are UTF-8, as all our files are. A terminal keeps its encoding, and is shown codes for
+    what it lacks.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="backslashreplace")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8")
+
+
 def _replace(target: Path, content: bytes) -> None:
-    """Write beside the target first, so that a full disk or an interruption cannot leave half a file."""
+    """Write to a file that is afterwards whole or as it was; a pipe or a device is written to as it is."""
     check_target(str(target))
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            temporary.chmod(_usual_mode())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        if target.exists() and not target.is_file():
+            # A file in the place of a device would break it for everybody on this machine.
+            target.write_bytes(content)
+        else:
+            # A link goes on leading to what it led to.
+            _exchange(target.resolve(), content)
     except OSError as error:
         # The system would name the temporary file.
         raise CredalogError(
             f"{target} cannot be written: {(error.strerror or str(error)).lower()}",
             advice="Name a place where you may write.",
         ) from None
+
+
+def _exchange(target: Path, content: bytes) -> None:
+    """Write beside the target first, so that a full disk or an interruption cannot leave half a file."""
+    mode = S_IMODE(target.stat().st_mode) if target.exists() else _usual_mode()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.chmod(mode)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def check_target(path: str | None, *, model: str = "-", read: Sequence[str] = ()) -> None:

@@ -40,6 +40,9 @@ class Figure(NamedTuple):
 Figures: TypeAlias = Figure | Maker[Figure]
 """A number, or its maker where it depends on the instance."""
 
+NO_NUMBERS = ("nan", "inf", "infinity", "none", "null", "na", "unknown")
+"""What other programs write where they have no number."""
+
 
 class Body(NamedTuple):
     """The numbers of one rule: a weight for each claim, and the bounds that are given."""
@@ -133,6 +136,8 @@ class Amounts:
             found = f"there is no constant {name}"
             near = nearest(name, signature.names((Constant, NumberFunction)))
             advice = near or f"Define it: let {name} = 0.1"
+            if name.lower() in NO_NUMBERS:
+                found, advice = f"{name} is no number", "Write 0.3, 1/3 or 30%, or ? for data to tell."
             if name[:1].isdigit():
                 found, advice = f"the number {name} stands in quotes", f"Write it without: {name}"
         return Misstatement(found, lexeme=name, advice=advice, kind=UnknownName)

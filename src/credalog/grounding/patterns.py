@@ -272,6 +272,12 @@ class Patterns:
             raise self.signature.unknown(term.name, what, kinds, advice=advice)
         if not arguments and self.signature.is_listed(term.name):
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
+        if not arguments and (variable := self.signature.variable_with.get(term.name)):
+            raise Misstatement(
+                f"{term.name} is a value, not a formula",
+                lexeme=term.name,
+                advice=f"It is a value of {variable}: write {variable} = {term.name}.",
+            )
         name = f"{term.name}({','.join(map(written, constants))})" if constants else term.name
         found = self.variables.get(name)
         if found is None:

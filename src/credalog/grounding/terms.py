@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from credalog.errors import UnknownName
+from credalog.network.formulas import BOOLEAN
 from credalog.theory import (
     Application,
     Constant,
@@ -158,6 +160,12 @@ class Signature:
         """Tell whether some domain lists a name as its element."""
         return any(name in ranks for ranks in self._ranks.values())
 
+    @cached_property
+    def variable_with(self) -> dict[str, str]:
+        """Return for each value that a variable lists the name of the first such variable."""
+        random = [d for d in self._declared.values() if isinstance(d, RandomFunction)]
+        return {v: d.name for d in reversed(random) if not isinstance(d.values, str) for v in d.values}
+
     def values(self, variable: RandomFunction) -> tuple[str, ...]:
         """Return the values of a multi-valued variable."""
         return self.elements(variable.values) if isinstance(variable.values, str) else variable.values
@@ -186,6 +194,12 @@ class Signature:
             )
 
     def _check_values(self, variable: RandomFunction) -> None:
+        if variable.name.lower() in BOOLEAN:
+            raise Misstatement(
+                f"{variable.name} is a constant, and no name of a variable with other values",
+                lexeme=variable.name,
+                advice=f"Choose another name: {variable.name} = a would be read as a.",
+            )
         if len(set(self.values(variable))) < 2:
             raise Misstatement(
                 f"{variable.name} needs at least two values",
@@ -294,10 +308,12 @@ class Unbound(Misstatement):
 
     def __init__(self, name: str, sort: str, known: Sequence[str]) -> None:
         where = f"an element of {sort}" if sort else "an element of a domain"
+        bound = f"Bind it first: forall {name} in {sort or '...'}: ..."
+        random = f"Declare it: variable {name} in {{red, green}}. What is true or false alone is P({name})."
         super().__init__(
             f"{name} is neither bound by a quantifier nor {where}",
             lexeme=name,
-            advice=nearest(name, known) or f"Bind it first: forall {name} in {sort or '...'}: ...",
+            advice=nearest(name, known) or (bound if sort else random),
             kind=UnknownName,
         )
         self.element = Misstatement(

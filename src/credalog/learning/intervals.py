@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Literal, TypeAlias, get_args
 
-from credalog.errors import CredalogError, UnknownName
+from credalog.errors import CredalogError, Option, UnknownName
 from credalog.network.sentences import Estimate, Number, exact
 
 MethodName: TypeAlias = Literal["dirichlet", "clopper_pearson", "wilson"]
@@ -129,7 +129,8 @@ def _strength(s: Number | None, confidence: Number | None, simultaneous: str | N
     if confidence is not None or simultaneous is not None:
         raise CredalogError(
             "the Dirichlet model has no confidence",
-            advice="Give s, or choose the method clopper_pearson or wilson.",
+            advice="Leave it out; or choose a method that has one, {} or {}.",
+            remedies=(Option("method", "clopper_pearson"), Option("method", "wilson")),
         )
     strength = exact(Fraction(2) if s is None else s)
     if strength <= 0:

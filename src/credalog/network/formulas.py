@@ -6,7 +6,8 @@ for structural comparison, and their truth on all worlds of a scope at once as o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Never, TypeAlias, assert_never, cast
@@ -45,6 +46,9 @@ __all__ = [
 ]
 
 BOOLEAN = ("false", "true")
+
+_NAMES = re.compile(r"(?:\([^()]*\)|[^\s,])+")
+"""A name in a list of names; commas inside parentheses belong to it, as in Fr(Tim,Tom)."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -89,7 +93,9 @@ class Variable:
 
 def _listed(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return the values of a variable, which must be texts, and all different."""
-    listed = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else ()
+    # A set has no order, and the values of a variable have one.
+    is_list = isinstance(values, Iterable) and not isinstance(values, str | Set)
+    listed = tuple(values) if is_list else ()
     if not listed or len(set(listed)) < len(listed) or not all(isinstance(v, str) for v in listed):
         raise LanguageError(
             f"the values of {name} are not a list of different texts: {values!r}",
@@ -258,10 +264,10 @@ def proposition(name: str) -> Is:
 
 
 def propositions(names: str | Iterable[str]) -> tuple[Is, ...]:
-    """Return one proposition per name; in a text, the names are separated by blanks."""
+    """Return one proposition per name; in a text, the names are separated by blanks or commas."""
     if not isinstance(names, Iterable):
         raise LanguageError(f"{names!r} are no names", advice='Write propositions("rain wet").')
-    return tuple(proposition(name) for name in (names.split() if isinstance(names, str) else names))
+    return tuple(proposition(name) for name in (_NAMES.findall(names) if isinstance(names, str) else names))
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:

@@ -140,7 +140,8 @@ def _exact(numeral: str) -> Fraction:
     try:
         return exact(numeral)
     except LanguageError as error:
-        raise Misstatement(error.message, lexeme=numeral, advice=error.advice) from None
+        # In Python some of them would stand in quotes.
+        raise Misstatement(error.message, lexeme=numeral, advice="Write 0.3, 1/3 or 30%.") from None
 
 
 def _whole(digits: str) -> int:

@@ -7,7 +7,7 @@ write instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Never, TypeAlias, cast, get_args, overload
@@ -27,8 +27,14 @@ Given: TypeAlias = Formula | Observed | None
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def P(claim: Formula | Variable, given: Given = None) -> Expression:  # noqa: N802 -- the paper's letter
+def P(  # noqa: N802 -- the paper's letter
+    claim: Formula | Variable, *others: Never, given: Given = None
+) -> Expression:
     """Return the probability of a claim, as an expression to compare or to ask for."""
+    if others:
+        # P(a, b) is a joint probability in most books, and in none of them P(a | b).
+        advice = "Write P(a & b) for both together, and P(a, given=b) for a conditional probability."
+        raise LanguageError("P takes one formula, and what is given by name", advice=advice)
     return Expression((Summand(_ONE, _formula(claim), condition(given)),))
 
 
@@ -41,12 +47,14 @@ def E(variable: Variable, given: Given = None) -> Expression:  # noqa: N802 -- t
 
 def condition(given: Given) -> Formula:
     """Return what is given as one formula."""
-    if isinstance(given, (list, tuple, set, frozenset)):
-        raise LanguageError(
-            f"{given!r} is no condition", advice='Give one formula, a & ~b, or values by name: {"a": True}.'
-        )
     if given is None:
         return TRUE
+    if not isinstance(given, (*get_args(Formula), Mapping, Variable, str, bool)):
+        by_name = " A row of a frame is row.to_dict()." if hasattr(given, "to_dict") else ""
+        raise LanguageError(
+            f"{given!r} is no condition",
+            advice=f'Give one formula, a & ~b, or values by name: {{"a": True}}.{by_name}',
+        )
     if isinstance(given, Mapping):
         return conjunction(literal(_variable(name), value) for name, value in given.items())
     return _formula(given)
@@ -133,7 +141,7 @@ def sentence_of(stated: object) -> Sentence | Contrast:
         return stated.sentence
     if isinstance(stated, Expression):
         advice = "A probability alone is a question. Compare it with a number: P(a) >= 0.3."
-    elif isinstance(stated, (list, tuple, set, frozenset)):
+    elif isinstance(stated, Iterable):
         advice = "Give them one by one, or with a star: LCN.of(*sentences)."
     else:
         advice = "A sentence is P(a) >= 0.3, P(a, given=b).between(0.1, 0.2), or text."

@@ -89,6 +89,9 @@ def library_of(data: Data) -> Library:
     """Return the tables that a text may name: the frames and folders among the data."""
     if isinstance(data, Mapping):
         return Library({name: rows for name, rows in data.items() if is_frame(rows)})
+    if is_frame(data):
+        advice = 'Say what it extends: data={"Near": frame}.'
+        raise LanguageError("a frame alone does not say what its rows are", advice=advice)
     files = [data] if isinstance(data, str | Path) or not isinstance(data, Iterable) else list(data)
     for file in files:
         if not isinstance(file, str | Path):

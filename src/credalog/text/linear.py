@@ -41,7 +41,8 @@ from credalog.theory import (
 
 NO_THRESHOLD = "this is no comparison with a number by <= or >="
 THRESHOLD_ADVICE = (
-    "Write it like `P(a | b) >= 0.5`, `20% <= P(a)` or `P(a | b) - P(a | !b) >= 0`; two bounds one by one."
+    "Write it like `P(a | b) >= 0.5`, `20% <= P(a)` or `P(a | b) - P(a | !b) >= 0`, with no other sign than "
+    "<= and >=. Two bounds are decided one by one: `P(a) >= 0.1`, then `P(a) <= 0.5`."
 )
 
 ZERO, ONE = Fraction(0), Fraction(1)

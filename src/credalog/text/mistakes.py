@@ -144,6 +144,8 @@ def _unasked(statement: Statement, start: str) -> _Told | None:
         asked = statement.text[: bounds.start(1)].strip()
         threshold = re.sub(r"^([<>])(?!=)", r"\1=", statement.text[bounds.start(1) :].strip())
         is_decided = re.fullmatch(r"([<>]=|[≤≥])\s*[\d./]+%?", threshold)
+        if re.search(r"\)\s*[<>=≤≥]", asked):
+            asked = "P(a)"
         return _bounded(bounds.start(1), f"{asked} {threshold}" if is_decided else f"{asked} >= 0.5")
     return None
 

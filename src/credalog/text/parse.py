@@ -130,6 +130,12 @@ class _Reading:
             raise meant or error.at(statement.place_of(error.lexeme)) from None
 
 
+OTHER_NAMES_OF_P = ("Pr", "Prob", "prob", "p", "Probability", "probability")
+"""What others call a probability: `Pr(a) = 0.3` would be a line of the table of a function Pr."""
+
+CAPITAL_P = "Write P(...) with a capital P."
+
+
 class _Questions(local):
     """How the questions of one thread are read: many have the same form, which is parsed once."""
 
@@ -298,6 +304,8 @@ class _Reader:
         kinds = (Relation,) if fact.value is None else (Function, NumberFunction)
         known = self.declarations.get(fact.name)
         if not isinstance(known, kinds) or (isinstance(known, NumberFunction) and fact.number is None):
+            if fact.name in OTHER_NAMES_OF_P:
+                raise Misstatement("a probability is written P(...)", lexeme=fact.name, advice=CAPITAL_P)
             word = kinds[0].__name__.lower()
             raise Misstatement(
                 f"{fact.name} is not a {word} declared above",

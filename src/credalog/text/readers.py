@@ -5,6 +5,7 @@ Input: the path of a file. Output: a `Network`, its form told by the suffix or b
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from credalog.errors import LanguageError
@@ -16,12 +17,23 @@ from credalog.text.uai import KINDS, read_uai
 __all__ = ["read", "read_bif", "read_structure", "read_uai"]
 
 
+SAMPLE = 10_000
+"""So many characters tell a text of ours from a file of others."""
+
+_SENTENCE = re.compile(r"^[^{}]*\bP\s*\([^()]*\)\s*[<>=≤≥]|[<>=≤≥]\s*P\s*\(")
+
+
 def read(path: str | Path) -> Network:
     """Read a credal or Bayesian network from a .uai or .bif file."""
     path = Path(path)
     text = text_of(path)
     first = next(iter(text.split(maxsplit=1)), "")
     suffix = path.suffix.lower()
+    if _SENTENCE.search(text[:SAMPLE]):
+        raise LanguageError(
+            f"{path.name} is a text in the language of .lcn files, whatever its name says",
+            advice=f"Name it {path.with_suffix('.lcn')}.",
+        )
     if suffix == ".uai" or first in KINDS:
         return read_uai(text, file=str(path))
     if suffix == ".bif" or first == "network":

@@ -47,10 +47,12 @@ def decoded(written: bytes, name: str) -> str:
     try:
         return with_plain_lines(written.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        text, line = written.decode("latin-1"), written.count(b"\n", 0, error.start)
+        line, begin = written.count(b"\n", 0, error.start), written.rfind(b"\n", 0, error.start) + 1
+        shown = written[begin:].split(b"\n", 1)[0].rstrip(b"\r").decode("latin-1")
+        column = len(written[begin : error.start].decode("latin-1")) + 1
         raise LanguageError(
             f"{name} is not a text file in UTF-8",
-            place=Place(line + 1, 1, text.split("\n")[line].rstrip("\r"), name),
+            place=Place(line + 1, column, shown, name),
             advice=_COMPRESSED if written.startswith(b"\x1f\x8b") else "Save it as UTF-8.",
         ) from None
 
@@ -85,11 +87,16 @@ def _instead_of(path: Path) -> str:
     """Say what to write for the name of a file that is not there."""
     if path.name.endswith(")"):
         return "The file is named first, then what is asked of it."
+    if re.search(r"\bP\s*\(", path.name):
+        return "This is a sentence, not a file: save it in one; in Python, parse it."
+    if path.parts[:1] == ("~",):
+        return f"Write the name of your folder: {path.expanduser()}"
     beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     with_suffix = [
         name for name in beside if name in (f"{path.name}.lcn", f"{path.name}.bif", f"{path.name}.uai")
     ]
-    close = with_suffix or get_close_matches(path.name, beside, n=1)
+    same = [name for name in beside if name.lower() == path.name.lower()]
+    close = with_suffix or same or get_close_matches(path.name, beside, n=1)
     return f"Did you mean {path.with_name(close[0])}?" if close else "Check the name and the folder."
 
 

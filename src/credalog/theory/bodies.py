@@ -157,8 +157,7 @@ def normal_form(
     if is_about and low <= greatest and high >= least:
         low, high = max(low, least), min(high, greatest)
     if len(claims) == 1 and (wrong := next((bound for bound in (low, high) if not 0 <= bound <= 1), None)):
-        per_cent = f" For per cent, write {_shown(wrong)}%." if 1 < wrong <= 100 else ""
-        advice = f"A probability lies between 0 and 1.{per_cent}"
+        advice = "A probability lies between 0 and 1." + _as_per_cent(wrong)
         raise Misstatement(f"{_shown(wrong)} is not a probability", lexeme=_shown(wrong), advice=advice)
     if low > greatest or high < least:
         raise Misstatement(
@@ -199,6 +198,12 @@ def _added(terms: Claims[Claim]) -> Claims[Claim]:
     if not claims:
         raise Misstatement("the probabilities cancel, so the sentence says nothing")
     return claims
+
+
+def _as_per_cent(number: Fraction) -> str:
+    """Say how to write what was probably meant as per cent; 1.5 may as well have been 150%."""
+    shown = _shown(number)
+    return f' For per cent, write {shown}%, in Python "{shown}%".' if 2 <= number <= 100 else ""
 
 
 def _shown(number: Fraction) -> str:

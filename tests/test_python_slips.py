@@ -1,0 +1,78 @@
+"""What Python would have accepted in silence, or refused in words about something else."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import credalog
+from credalog import LCN, LanguageError, P, Variable, parse, proposition, propositions
+
+a, b = propositions("a b")
+CHAIN = parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\n0.1 <= P(b | !a) <= 0.2")
+
+
+def untyped(value: object) -> Any:
+    """Return a value whose type the checker does not know: slips are often of the wrong type."""
+    return value
+
+
+def test_two_formulas_are_neither_a_joint_nor_a_conditional_probability():
+    with pytest.raises(LanguageError) as caught:
+        untyped(P)(a, b)
+    assert "P(a & b)" in caught.value.advice
+    assert "P(a, given=b)" in caught.value.advice
+
+
+@pytest.mark.parametrize("names", ["a, b", "a,b", "a b", " a , b "])
+def test_names_are_separated_by_blanks_or_commas(names: str):
+    assert propositions(names) == (a, b)
+
+
+def test_a_comma_inside_an_atom_separates_nothing():
+    assert propositions("Fr(Tim,Tom), b") == (proposition("Fr(Tim,Tom)"), b)
+
+
+def test_the_values_of_a_variable_are_no_set_which_has_no_order():
+    with pytest.raises(LanguageError):
+        Variable("Color", untyped({"red", "green"}))
+
+
+@pytest.mark.parametrize("given", [0, P(b), [b], {"b"}, pd.Series({"b": True}), pd.DataFrame({"b": [True]})])
+def test_what_is_no_condition_is_told_what_one_is(given: object):
+    for ask in (lambda: CHAIN.query(P(a), given=untyped(given)), lambda: P(a, given=untyped(given))):
+        with pytest.raises(LanguageError) as caught:
+            ask()
+        assert "is no condition" in caught.value.message
+        assert '{"a": True}' in caught.value.advice
+
+
+def test_a_row_of_a_frame_is_given_as_a_dict_as_advised():
+    row = pd.DataFrame({"b": [True]}).iloc[0]
+    with pytest.raises(LanguageError, match="to_dict"):
+        CHAIN.query(P(a), given=untyped(row))
+    assert CHAIN.query(P(a), given=row.to_dict()) == CHAIN.query("P(a | b)")
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [[P(a) >= 0.3], (one for one in [P(a) >= 0.3]), np.array([P(a) >= 0.3], dtype=object)],
+    ids=["list", "generator", "array"],
+)
+def test_many_sentences_at_once_are_given_with_a_star(sentences: object):
+    with pytest.raises(LanguageError) as caught:
+        LCN.of(untyped(sentences))
+    assert "LCN.of(*sentences)" in caught.value.advice
+
+
+def test_a_frame_is_not_taken_for_a_list_of_files():
+    with pytest.raises(LanguageError) as caught:
+        parse("domain D\npredicate Q(D)", data=untyped(pd.DataFrame({"D": ["u"]})))
+    assert 'data={"Near": frame}' in caught.value.advice
+
+
+def test_a_sentence_in_the_place_of_a_file_is_told_to_be_parsed():
+    with pytest.raises(credalog.UnknownName) as caught:
+        credalog.load("P(a) = 0.3")
+    assert "parse it" in caught.value.advice
