@@ -143,6 +143,35 @@ def test_no_verdict_on_an_end_or_beside_it_is_false(kind: str, seed: int) -> Non
         assert found in (expected, Verdict.UNDECIDED), (str(case), threshold)
 
 
+@pytest.mark.parametrize(
+    ("network", "statement", "verdict"),
+    [
+        # P(a and c) is at least 4/7 * 5.5e-14 = 3.1428...e-14, since a and c are independent.
+        (
+            "4/7 <= P(a) <= 24/35\n5.5e-14 <= P(c) <= 8.25e-14\n0 <= P(a or c) <= 1 ; tau=False",
+            "P(a and c) <= 3.142e-14",
+            Verdict.EXCLUDED,
+        ),
+        # At least 0.55 * 4.2e-14.
+        (
+            "0.55 <= P(a) <= 1\n0.95 <= P(b | !a) <= 1\n4.2e-14 <= P(b | a) <= 6.3e-14",
+            "P(a and b) >= 2.31e-14",
+            Verdict.CERTAIN,
+        ),
+        # A mixture of 5.6e-14 and 0.4; d is independent of both.
+        (
+            "0.99913 <= P(a) <= 1\nP(b | !a) = 0.4\nP(b | a) = 5.6e-14\nP(d) = 1/7",
+            "P(b | d) >= 5.6e-14",
+            Verdict.CERTAIN,
+        ),
+    ],
+)
+def test_a_witness_that_misses_a_rare_threshold_by_its_own_violation_settles_nothing(
+    network: str, statement: str, verdict: Verdict
+) -> None:
+    assert parse(network).decide(statement).verdict in (verdict, Verdict.UNDECIDED)
+
+
 CHAIN = parse("0.6 <= P(a) <= 0.7\n0.8 <= P(b | a) <= 0.9\n0.1 <= P(b | not a) <= 0.3")
 
 

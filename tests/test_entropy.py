@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from itertools import product
 from math import log
@@ -278,3 +279,19 @@ def test_a_table_that_holds_tied_atoms_and_others_is_taken_apart():
     ).maxent(timeout=10)
     assert found.distribution is not None
     assert found.entropy <= found.at_most
+
+
+def test_without_ipopt_more_equations_than_unknowns_leave_the_greatest_entropy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fifteen equations say that a and b are independent coins; c has 0.4, the most that is allowed."""
+    monkeypatch.setitem(sys.modules, "ipyopt", None)
+    points = {
+        Fraction(1, 2): ("a", "b", "a xor b", "a iff b"),
+        Fraction(1, 4): ("a & b", "a & !b", "!a & b", "!a & !b"),
+        Fraction(3, 4): ("a or b", "a -> b", "b -> a", "!a or b", "a or !b", "!a or !b", "a nand b"),
+    }
+    equations = [f"P({claim}) = {value}" for value, claims in points.items() for claim in claims]
+    found = credalog.parse("\n".join([*equations, "0.1 <= P(c | a) <= 0.4", "0.2 <= P(c | !a) <= 0.4"]))
+    of_c = -0.4 * log(0.4) - 0.6 * log(0.6)
+    assert found.maxent(timeout=10).entropy == pytest.approx(2.0 * log(2.0) + of_c, abs=TOLERANCE)

@@ -47,9 +47,11 @@ from credalog.questions.bounding import (
 )
 from credalog.questions.models import encode_in_time
 from credalog.show.html import Bar, as_html
+from credalog.tables.distribution import Distribution
 from credalog.text.unparse import unparse_number
 from credalog.theory import span
 from credalog.trusted.check import LENIENCE
+from credalog.trusted.rounding import UNIT, relative_error
 
 FINER = 1e-3
 """A threshold is resolved this much closer than an interval would be, since nothing else is asked."""
@@ -60,6 +62,8 @@ SEARCH_SHARE = 0.5
 EXTENSION_SHARE = 0.5
 """The share of the time in which to find a model of the parts that the query does not see."""
 
+LAST_DIGITS = relative_error(256.0)
+"""The share of a witness's value that roundings may amount to."""
 
 INTERRUPTED = "interrupted"
 
@@ -217,6 +221,7 @@ class _Comparison:
         self.witness: Witness | None = None
         self.lacks_extension = False
         self.programs: dict[Reading, Bounding] = {}
+        self.misses: dict[int, tuple[Distribution, float]] = {}
 
     def decide(self) -> Decision:
         """Try one stage after the other until one settles it."""
@@ -280,12 +285,41 @@ class _Comparison:
         return excess > accuracy or (excess >= -accuracy and self._bound(end) == self.threshold)
 
     def _accuracy(self, found: Endpoint | None = None) -> float:
-        """Return how far a witness's value may be from that of a model: its check is graded likewise."""
+        """Return how far a witness's value may be from that of a model: its check is graded likewise.
+
+        The check knows conditions that are rare, not claims: where a witness is nearer to the threshold than
+        all that the check lets pass, its own violation counts.
+        """
         model = None if found is None else found.model
         mass = 0.0 if model is None else model.probability(self.asked.given)
         mass = mass if self.asked.is_conditional else 1.0
         rarity = float(min(self.threshold, 1 - self.threshold)) or 1.0
-        return FEASIBILITY * min(1.0 / mass if mass > 0.0 else inf, rarity / LENIENCE)
+        passed = FEASIBILITY / mass if mass > 0.0 else inf
+        graded = min(passed, FEASIBILITY * rarity / LENIENCE)
+        if found is None or found.witnessed is None:
+            return graded
+        is_near = graded < abs(self._excess(found.witnessed)) <= passed
+        return min(passed, max(graded, self._measured_accuracy(found, mass))) if is_near else graded
+
+    def _measured_accuracy(self, found: Endpoint, mass: float) -> float:
+        """Return how far a witness's value may be off by its own violation and by roundings.
+
+        A violation moves the probability of the condition, and that of the claim with it. One below the last
+        digit of a number near 1 is not seen, unless it is measured relative to a condition.
+        """
+        if found.model is None or found.witnessed is None or mass == 0.0:
+            return inf
+        unseen = 0.0 if self.asked.is_conditional else 2.0 * UNIT
+        return max(2.0 * self._missed(found.model) / mass, LAST_DIGITS * found.witnessed, unseen)
+
+    def _missed(self, model: Distribution) -> float:
+        """Return how far a witness is from being a model, measured once."""
+        known = self.misses.get(id(model))
+        if known is None or known[0] is not model:
+            said = self.engine.network.about(model.known)
+            missed = self.engine.cliques.missed(model, said, self.asked.scope, self.budget)
+            known = self.misses[id(model)] = (model, missed)
+        return known[1]
 
     def _attain(self, witness: Witness | None) -> None:
         """Learn from a model about both ends: the lower is at most its value, the upper at least."""

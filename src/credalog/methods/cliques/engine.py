@@ -79,11 +79,20 @@ class Cliques:
         It need only stand for a model in what is said and asked. A check that is begun has a moment, if the
         time is nearly up.
         """
+        return self.missed(distribution, said, asked, budget) <= FEASIBILITY
+
+    def missed(
+        self,
+        distribution: Distribution,
+        said: Network,
+        asked: tuple[Variable, ...] = (),
+        budget: Budget | None = None,
+    ) -> float:
+        """Return how far a distribution is from being such a model."""
         markov = self.compiled.markov
         graph = None if markov is Markov.NONE else self.compiled.graph
         time = None if budget is None else Budget.of(max(budget.remaining, CHECK_SECONDS))
-        missed = violation(distribution, said, graph, asked=asked, markov=markov, budget=time)
-        return missed <= FEASIBILITY
+        return violation(distribution, said, graph, asked=asked, markov=markov, budget=time)
 
     def extends(self, kept: Iterable[int], options: Options, budget: Budget) -> bool | None:
         """Tell whether models of a part extend to the whole network; None where that is not known."""

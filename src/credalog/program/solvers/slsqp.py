@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from credalog.program.program import Floats
 
@@ -18,6 +19,10 @@ __all__ = ["LARGEST", "Functions", "climb"]
 
 LARGEST = 400
 """The most unknowns: a step takes time cubic in them, and cannot be stopped."""
+
+
+DEPENDENT = 1e-10
+"""Derivatives that add less than this to what others span, relative to the largest, add nothing."""
 
 
 class Functions(Protocol):
@@ -69,7 +74,7 @@ def climb(
                 method="SLSQP",
                 jac=rows.gradient,
                 bounds=list(zip(*bounds, strict=True)),
-                constraints=rows.constraints(),
+                constraints=rows.constraints(start),
                 options={"maxiter": iterations, "ftol": 1e-15},
             ).x
         )
@@ -86,11 +91,11 @@ class _Rows:
         self.pattern = functions.jacobian_pattern()
         self.lower, self.upper = functions.row_bounds()
 
-    def constraints(self) -> list[Any]:
+    def constraints(self, start: Floats) -> list[Any]:
         """Return equations and inequalities; a row within a narrow range is two inequalities."""
         is_fixed = self.lower == self.upper
         kinds = (
-            ("eq", is_fixed, 1.0, self.lower),
+            ("eq", self._independent(is_fixed, start), 1.0, self.lower),
             ("ineq", ~is_fixed & np.isfinite(self.lower), 1.0, self.lower),
             ("ineq", ~is_fixed & np.isfinite(self.upper), -1.0, self.upper),
         )
@@ -103,6 +108,22 @@ class _Rows:
             for kind, which, sign, end in kinds
             if which.any()
         ]
+
+    def _independent(self, is_fixed: NDArray[np.bool_], start: Floats) -> NDArray[np.bool_]:
+        """Choose equations no more than unknowns, those whose derivatives at the start are independent.
+
+        With more, scipy writes beyond its memory where there are inequalities, too (scipy issue 25665). A
+        point that misses the others is no worse than none: whoever climbs looks at all rows afterwards.
+        """
+        if np.count_nonzero(is_fixed) <= self.shape[1]:
+            return is_fixed
+        from scipy.linalg import qr
+
+        _, triangle, order = qr(self.jacobian(start)[is_fixed].T, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        chosen = np.zeros_like(is_fixed)
+        chosen[np.flatnonzero(is_fixed)[order[: len(sizes)][sizes > DEPENDENT * sizes[0]]]] = True
+        return chosen
 
     def values(self, x: Floats) -> Floats:
         """Return the value of every row."""
