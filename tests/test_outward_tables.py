@@ -318,3 +318,30 @@ def test_the_greatest_value_of_a_form_is_rounded_up() -> None:
         centre, error = float(rng.normal()), float(rng.random())
         found = replace(form((), np.full((), centre)), error=np.full((), error))
         assert Fraction(way._most(found)) >= Fraction(centre) + Fraction(error)
+
+
+def test_the_tables_of_a_family_hold_every_distribution_and_no_distance_is_too_short() -> None:
+    rng = np.random.default_rng(15)
+    for _ in range(100):
+        first = float(rng.random())
+        second = 1.0 - first - 1e-9 * float(rng.random())
+        box = np.array([first, second, 0.0]), np.array([1.0, 1.0, 1e-6])
+        family = first_order._Family.of((0,), box)
+        middle, radius = exact(family.middle), exact(family.radius)
+        for vertex in vertices(*box):
+            assert (exact(family.box[0]) <= vertex).all() and (vertex <= exact(family.box[1])).all()
+            assert (abs(vertex - middle) <= radius).all()
+        assert abs(1 - sum(middle)) <= Fraction(float(family.missing))
+
+
+def test_the_score_of_a_value_is_known_up_to_its_error() -> None:
+    layout, event = signs(0, 2), np.array([0.0, 1.0])
+    box = {0: (POINT[None], POINT[None])}
+    for trial in (np.random.default_rng(16).random(100) / 2.0).tolist():
+        passed = upward(layout, box, event, trial, AMPLE)
+        family = first_order._Family.of((0,), (POINT, POINT))
+        found = first_order._Pass(layout, {0: family}, passed)._met(layout.steps[0])
+        truth = exact(event) - Fraction(trial)
+        assert (abs(truth - exact(found.centre)) <= exact(found.error)).all()
+        # What is computed lies at one end of an interval: without it, it is no number that holds.
+        assert (found.error > 0.0).all()
