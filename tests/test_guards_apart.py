@@ -13,13 +13,16 @@ import credalog
 from credalog.methods.intervals import frechet
 from credalog.methods.intervals.windows import box_rows
 from credalog.methods.reduction import LARGEST, Affine, Odds, rounded, scale_of
+from credalog.methods.vertices.interval_slopes import Layout, at_nodes, upward
 from credalog.network.expressions import Linear, Quotient, Summand
 from credalog.network.formulas import Is, Variable
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network
 from credalog.network.structure import Structure
+from credalog.numbers.budget import Budget
 from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables import credal
+from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network, credal_part
 
 # --- Formulas of bounded probabilities -------------------------------------------------------------------
@@ -187,3 +190,39 @@ def test_a_scope_is_closed_where_each_member_has_all_the_rest_as_parents() -> No
     structure = Structure(((1, 2), (0,), (1,)), (2, 2, 2), ((0, 1, 2),))
     assert structure.is_closed((0, 1), (0, 1, 2))
     assert not structure.is_closed((0, 1, 2), (0, 1, 2))
+
+
+# --- Rays, and nodes of a search -------------------------------------------------------------------------
+
+OFF = 4e-12
+"""So far a ray may be from all mixtures of others and yet look flat."""
+
+
+@pytest.mark.parametrize(("tolerance", "kept"), [(1e-13, [0, 1, 2]), (1e-10, [0, 2])])
+def test_a_ray_goes_only_where_a_mixture_of_others_is_as_near_as_is_asked_in_every_coordinate(
+    tolerance: float, kept: list[int]
+) -> None:
+    """The last two coordinates agree on the first ray and the third: no mixture has them as the second."""
+    rays = np.array([[1.0, 0.2, 0.2], [0.6, 0.6, 0.6 * (1.0 + OFF)], [0.2, 1.0, 1.0]])
+    assert extreme_rays(rays, tolerance=tolerance, budget=Budget.of()).tolist() == kept
+
+
+def test_rays_that_are_all_extreme_all_stay() -> None:
+    for size in (2, 3, 4):
+        assert extreme_rays(np.eye(size), tolerance=1e-11, budget=Budget.of()).tolist() == [*range(size)]
+
+
+def test_what_was_computed_for_some_nodes_is_theirs() -> None:
+    table = np.array([1.0, 2.0, 3.0])
+    found = at_nodes({0: (table, -table)}, np.array([2, 0]))[0]
+    assert [ends.tolist() for ends in found] == [[3.0, 1.0], [-3.0, -1.0]]
+    shared = np.array([7.0])
+    assert at_nodes({0: (shared, shared)}, np.array([2, 0]))[0][0].tolist() == [7.0]
+
+
+def test_the_scores_of_a_search_are_rounded_outwards() -> None:
+    layout, point, event = Layout.of(0, {0: ()}, {}, (2,), [0]), np.array([[0.5, 0.5]]), np.array([0.0, 1.0])
+    for trial in (np.random.default_rng(4).random(100) / 6.0).tolist():
+        low, high = upward(layout, {0: (point, point)}, event, trial, Budget.of()).score
+        assert Fraction(float(low[0])) <= -Fraction(trial) <= Fraction(float(high[0]))
+        assert Fraction(float(low[1])) <= 1 - Fraction(trial) <= Fraction(float(high[1]))

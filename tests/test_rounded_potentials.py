@@ -10,6 +10,7 @@ import pytest
 
 from credalog import parse
 from credalog.methods.points import answers, potentials
+from credalog.methods.points.beliefs import Model, beliefs
 from credalog.methods.points.potentials import Rounded, product, quotient, stacked
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import dependency_graph
@@ -127,7 +128,7 @@ def test_what_underflow_took_from_either_side_of_a_quotient_counts(mine: float, 
 
 
 def test_the_complement_of_an_estimate_is_rounded_once_more() -> None:
-    for value in np.random.default_rng(1).random(200):
+    for value in np.random.default_rng(1).random(200) / 3.0:
         found = answers._Estimate(float(value), 0.0).complement
         assert abs(1 - Fraction(float(value)) - Fraction(found.value)) <= Fraction(found.error)
 
@@ -152,3 +153,43 @@ def test_a_fraction_is_rounded_once_and_that_is_counted(a: str, b: str) -> None:
 def test_where_an_interval_bears_on_it_no_fraction_is_the_answer() -> None:
     tables, claim = points("0.2 <= P(a) <= 0.4\nP(b | a) = 0.5\nP(b | !a) = 0.1")
     assert tables.exactly(claim) is None
+
+
+def faint_chain(rng: np.random.Generator, length: int) -> list[Potential[int]]:
+    """Draw tables of a chain, in which much is so small that products of two are no floats."""
+    sizes = (1e-200, 1e-110, 0.3, 1.0)
+    return [Potential((x, x + 1), rng.choice(sizes, size=(2, 2))) for x in range(length)]
+
+
+def mass_of(tables: list[Potential[int]], observed: dict[int, int]) -> Fraction:
+    """Add up the products of all tables over all worlds, in fractions."""
+    total = Fraction(0)
+    for world in every((0, 1), repeat=len(tables) + 1):
+        if all(world[x] == state for x, state in observed.items()):
+            weight = Fraction(1)
+            for (x, y), values in tables:
+                weight *= Fraction(float(values[world[x], world[y]]))
+            total += weight
+    return total
+
+
+@pytest.mark.parametrize("most", [1 << 20, 3])
+@pytest.mark.parametrize("seed", range(20))
+def test_beliefs_say_how_much_of_them_underflow_took(seed: int, most: int) -> None:
+    """Every belief, on the way to the root of the tree and back, or with variables fixed in turn."""
+    rng, length = np.random.default_rng(seed), 5
+    tables, observed = faint_chain(rng, length), {0: 1, 3: 0}
+    model = Model(tables, (2,) * (length + 1))
+    asked = [x for x in range(length + 1) if x not in observed]
+    found = beliefs(model, asked, observed=observed, budget=Budget.of(), most=most)
+    require_near(found.mass, np.array(mass_of(tables, observed), dtype=object))
+    assert sorted(found.of) == asked
+    for x in asked:
+        truth = np.array([mass_of(tables, {**observed, x: k}) for k in (0, 1)], dtype=object)
+        require_near(found.of[x], truth)
+
+
+def test_only_what_is_asked_for_is_believed_where_a_variable_is_fixed() -> None:
+    tables = faint_chain(np.random.default_rng(0), 3)
+    found = beliefs(Model(tables, (2,) * 4), [1], observed={}, budget=Budget.of(), most=3)
+    assert list(found.of) == [1]
