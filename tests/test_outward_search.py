@@ -31,7 +31,7 @@ def exact(values: Array) -> list[Fraction]:
 
 def drawn_box(rng: np.random.Generator) -> tuple[Array, Array]:
     """Draw intervals of three values, of which the third is rare: it has what the others leave."""
-    first = float(rng.random())
+    first = float(rng.random()) / 3.0
     second = 1.0 - first - 1e-9 * float(rng.random())
     return np.array([first, second, 0.0]), np.array([1.0, 1.0, 1e-6])
 

@@ -133,7 +133,7 @@ def test_what_a_rare_value_may_have_is_not_lost_among_the_roundings_of_the_other
     rng, event = np.random.default_rng(3), np.array([0.0, 0.0, 1.0])
     layout, seen = signs(1, 3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     for _ in range(100):
-        first = float(rng.random())
+        first = float(rng.random()) / 3.0
         second = 1.0 - first - 1e-9 * float(rng.random())
         low, high = np.array([first, second, 0.0]), np.array([1.0, 1.0, 1e-6])
         boxes = {0: (low, high), 1: (seen, seen)}
@@ -323,7 +323,7 @@ def test_the_greatest_value_of_a_form_is_rounded_up() -> None:
 def test_the_tables_of_a_family_hold_every_distribution_and_no_distance_is_too_short() -> None:
     rng = np.random.default_rng(15)
     for _ in range(100):
-        first = float(rng.random())
+        first = float(rng.random()) / 3.0
         second = 1.0 - first - 1e-9 * float(rng.random())
         box = np.array([first, second, 0.0]), np.array([1.0, 1.0, 1e-6])
         family = first_order._Family.of((0,), box)
