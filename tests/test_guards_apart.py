@@ -8,6 +8,7 @@ from math import inf, nextafter
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import credalog
 from credalog.methods.intervals import frechet
@@ -20,7 +21,9 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network
 from credalog.network.structure import Structure
 from credalog.numbers.budget import Budget
+from credalog.program import products
 from credalog.program.dinkelbach import greatest_quotient
+from credalog.program.program import Box
 from credalog.tables import credal
 from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network, credal_part
@@ -227,3 +230,24 @@ def test_the_scores_of_a_search_are_rounded_outwards() -> None:
         low, high = upward(layout, {0: (point, point)}, event, trial, Budget.of()).score
         assert Fraction(float(low[0])) <= -Fraction(trial) <= Fraction(float(high[0]))
         assert Fraction(float(low[1])) <= 1 - Fraction(trial) <= Fraction(float(high[1]))
+
+
+# --- Products of bounds ----------------------------------------------------------------------------------
+
+
+def test_a_ratio_may_be_a_rounding_beyond_the_bound_it_was_fixed_at() -> None:
+    box, both = Box(np.array([0.0, 0.3]), np.array([0.7, 1.0])), np.array([0, 1])
+    _, below = products._distances(box, both, 1)
+    _, above = products._distances(box, both, -1)
+    assert (-below).tolist() == [0.0, nextafter(0.3, 0.0)]
+    assert above.tolist() == [nextafter(0.7, 1.0), 1.0]
+
+
+def test_rows_come_in_the_order_of_their_numbers() -> None:
+    """Two pairs of ratios, each in cells of its own; rows of all kinds, asked for in any order."""
+    cells = [sp.csr_array(np.eye(2, 8, k=2 * place)) for place in range(4)]
+    pairs = products.Products(np.array([0, 1]), np.array([1, 2]), *cells)
+    box = Box(np.array([0.1, 0.2, 0.3]), np.array([0.6, 0.7, 0.8]))
+    numbers = np.array([5, 0, 7, 2, 1])
+    single = [pairs.rows(box, np.array([number])).toarray()[0] for number in numbers]
+    assert (pairs.rows(box, numbers).toarray() == np.array(single)).all()

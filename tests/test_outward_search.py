@@ -128,8 +128,8 @@ def test_a_bound_is_what_was_proved_and_not_what_is_attained() -> None:
 
 
 @pytest.mark.parametrize("is_closer", [False, True])
-@pytest.mark.parametrize("is_wide", [False, True])
-def test_sums_of_slopes_by_loops_are_rounded_outwards(is_wide: bool, is_closer: bool) -> None:
+@pytest.mark.parametrize("width", [0.0, 1e-6, 1.0])
+def test_sums_of_slopes_by_loops_are_rounded_outwards(width: float, is_closer: bool) -> None:
     """Two nodes, each with slopes and factors of its own; the sum of the slopes is bounded."""
     rng, count = np.random.default_rng(4), 6
     places = np.arange(count, dtype=np.intp)
@@ -138,7 +138,7 @@ def test_sums_of_slopes_by_loops_are_rounded_outwards(is_wide: bool, is_closer: 
         ends = np.sort(rng.normal(size=(2, 2, count)), axis=0)
         factors = np.sort(rng.normal(size=(2, 2, count, 1)), axis=0)
         least, low = ends[0], factors[0]
-        most, high = (ends[1], factors[1]) if is_wide else (least, low)
+        most, high = least + width * (ends[1] - least), low + width * (factors[1] - low)
         slopes = least + (most - least) * rng.random(least.shape)
         total = slopes.sum(axis=1, keepdims=True)
         off = relative_error(8 * count) * np.abs(slopes).sum(axis=1, keepdims=True)
