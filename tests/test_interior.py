@@ -62,6 +62,11 @@ def test_each_statement_counts_for_its_variables_and_their_ancestors() -> None:
     assert most_inside([*DIAMOND, says(D, 0.3, 0.4)]) == {"b": 1, "c": 1, "d": 1}
 
 
+@pytest.mark.parametrize("bounds", [(0, 0.4), (0.3, 1)])
+def test_a_statement_with_one_bound_counts_like_one_with_two(bounds: tuple[float, float]) -> None:
+    assert most_inside([*DIAMOND, says(D, *bounds)]) == {"b": 1, "c": 1, "d": 1}
+
+
 @pytest.mark.parametrize(
     "sentence",
     [

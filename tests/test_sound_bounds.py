@@ -17,7 +17,7 @@ from conftest import SHARED_DATA
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Answer
 from credalog.methods.intervals import bounds, propagate, slices
-from credalog.methods.intervals.slices import Range, both, complement, independent, parity, share
+from credalog.methods.intervals.frechet import Range, both, complement, independent, parity, share
 from credalog.network.formulas import (
     Formula,
     Iff,

@@ -18,7 +18,6 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from itertools import product
 from math import gcd, lcm, prod
-from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from credalog.network.families import Configuration, Family, FamilyPlaces, Place, families_of
@@ -399,9 +398,7 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
         for child, configuration in found:
             rows[child].setdefault(configuration, []).append(local_row(sentence, network.variables[child]))
     polytopes = tuple(
-        MappingProxyType(
-            {key: LocalPolytope(len(x.values), tuple(found)) for key, found in by_parents.items()}
-        )
+        {key: LocalPolytope(len(x.values), tuple(found)) for key, found in by_parents.items()}
         for x, by_parents in zip(network.variables, rows, strict=True)
     )
     said = (i for i, found in enumerate(places) if not found)
@@ -413,7 +410,7 @@ def _tabled(network: Network, graph: Parents) -> LocalAssessment | None:
     sentences = families_of(network)
     if sentences is None:
         return None
-    found: list[Mapping[Configuration, LocalPolytope]] = [MappingProxyType({}) for _ in network.variables]
+    found: list[Mapping[Configuration, LocalPolytope]] = [{} for _ in network.variables]
     parents: list[tuple[int, ...]] = [() for _ in network.variables]
     for family in sentences.families:
         found[family.child] = FamilyPolytopes(family)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from time import monotonic
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,7 @@ from credalog.methods.answer import Answer
 from credalog.methods.intervals.conditioning import requisite
 from credalog.methods.intervals.factors import Floats, factor_graph
 from credalog.methods.intervals.flow import propagate, slice_intervals
+from credalog.methods.intervals.frechet import Range, both, complement, independent, parity, share
 from credalog.methods.intervals.result import Variant, of_value
 from credalog.methods.intervals.separation import Ancestry, mark_declared
 from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows, local_sentences
@@ -55,17 +56,7 @@ from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.trusted.rounding import enclosed, round_down, round_up
 
-__all__ = [
-    "Range",
-    "Slices",
-    "both",
-    "bounds",
-    "complement",
-    "independent",
-    "parity",
-    "share",
-    "sound_answer",
-]
+__all__ = ["Slices", "bounds", "sound_answer"]
 
 SIZES = ((16, 64), (64, 256), (256, 1024), (1024, 2048))
 """How many variables a slice has, and how many worlds a window: each costs some ten times the one before."""
@@ -375,47 +366,3 @@ def _contradiction(asked: Query) -> CredalogError:
             f"No model gives {asked.given} any probability: the bounds on {asked} cross."
         )
     return InconsistentNetwork(f"No distribution satisfies the network: the bounds on {asked} cross.")
-
-
-# ---- Fréchet bounds ---------------------------------------------------------------------------------------
-# What bounds on some probabilities say of a formula made of them, rounded outwards.
-# Input: the ranges of the probabilities of events. Output: the range of their conjunction, of their parity,
-# or of the share that one has in two. Fréchet's inequalities (1935) hold whatever the events have to do
-# with each other; the product holds where they are independent.
-
-Range: TypeAlias = tuple[float, float]
-
-
-def complement(event: Range) -> Range:
-    """Bound the probability that an event does not happen."""
-    return max(0.0, round_down(1.0 - event[1])), min(1.0, round_up(1.0 - event[0]))
-
-
-def both(one: Range, other: Range) -> Range:
-    """Bound P(a and b): at least P(a) + P(b) - 1, at most either."""
-    least = round_down(round_down(one[0] + other[0]) - 1.0)
-    return max(0.0, least), min(one[1], other[1])
-
-
-def independent(one: Range, other: Range) -> Range:
-    """Bound P(a and b) of independent events."""
-    return max(0.0, round_down(one[0] * other[0])), min(1.0, round_up(one[1] * other[1]))
-
-
-def parity(one: Range, other: Range) -> Range:
-    """Bound P(a xor b): at least the distance of P(a) and P(b), at most their sum and that of the rest."""
-    least = max(round_down(one[0] - other[1]), round_down(other[0] - one[1]))
-    rest = round_up(round_up(1.0 - one[0]) + round_up(1.0 - other[0]))
-    return max(0.0, least), min(1.0, round_up(one[1] + other[1]), rest)
-
-
-def share(part: Range, rest: Range) -> Range:
-    """Bound P(a) / (P(a) + P(b)) of disjoint events, where that is defined."""
-    return _least_share(part[0], rest[1]), complement((_least_share(rest[0], part[1]), 1.0))[1]
-
-
-def _least_share(part: float, rest: float) -> float:
-    """Return the share of a part that is at least so large, beside a rest that is at most so large."""
-    if rest == 0.0:
-        return 1.0
-    return max(0.0, round_down(part / round_up(part + rest)))

@@ -1,0 +1,222 @@
+"""Guards of the questions that are made of probabilities: assignments, decisions, readings in turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import credalog
+from conftest import PROJECT
+from credalog.methods import automatic
+from credalog.methods.cliques.search import Ending, Finding, Limits
+from credalog.methods.intervals.windows import LinearProgram
+from credalog.network.formulas import TRUE, Formula, Is
+from credalog.network.graph import Markov
+from credalog.network.sentences import Query
+from credalog.network.structure import Reading
+from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End, Endpoint, Interval, Warrant
+from credalog.program.program import Claim, Objective, Outcome
+from credalog.questions import decide
+from credalog.questions.assignments import Assignments
+from credalog.questions.bounding import Bounding, Solver, bounding_reading, search_in_turn
+from credalog.questions.decide import Relation, Verdict
+
+AMPLE = Budget.of()
+
+TABLES = "0.2 <= P(a) <= 0.8\nP(b | a) = 0.9\nP(b | !a) = 0.1\n"
+STATED = TABLES + "P(b) <= 0.3\n"
+"""As P(b) is 0.1 + 0.8 P(a), that of a is at most a quarter."""
+
+CYCLIC = "P(a | b) = 0.5\nP(b | a) = 0.5\n"
+
+
+def assigned(
+    text: str, given: str = "", markov: Markov = Markov.LOCAL, *, is_consistent: bool = True
+) -> Assignments:
+    """Return the assignments of all variables but those observed, which are true."""
+    lcn = credalog.parse(text)
+    network = lcn.ground()
+    seen: Formula = Is(lcn.variable(given)) if given else TRUE
+    chosen = [x for x, v in enumerate(network.variables) if v.name != given]
+    engine = automatic.Engine(network, markov)
+    return Assignments(engine, chosen, seen, AMPLE, is_consistent=is_consistent)
+
+
+def names(found: Assignments) -> set[str]:
+    return {found.problem.variables[x].name for x in found.entangled}
+
+
+def test_what_is_said_beyond_single_tables_is_no_product_of_local_choices() -> None:
+    assert names(assigned(TABLES)) == set()
+    assert names(assigned(STATED)) == {"a", "b"}
+    assert names(assigned(CYCLIC)) == {"a", "b"}
+    declared = "P(d) = 0.5\n" + "".join(f"0.2 <= P({x} | {d}) <= 0.8\n" for x in "ac" for d in ("d", "!d"))
+    assert names(assigned(declared)) == set()
+    assert names(assigned(declared + "independent a, c\n")) == {"a", "c", "d"}
+    assert names(assigned(TABLES, markov=Markov.NONE)) == {"a", "b"}
+    assert names(assigned(TABLES, given="b")) == {"a", "b"}
+
+
+def test_the_best_assignments_obey_what_is_said_of_a_child() -> None:
+    """With p = P(a) between 0.2 and 0.25: 0.9 p, 0.1 p, 0.1 (1 - p) and 0.9 (1 - p)."""
+    found = credalog.parse(STATED).map(["a", "b"], top=4)
+    truth = {"a, b": "0.225", "a, not b": "0.025", "not a, b": "0.08", "not a, not b": "0.72"}
+    assert {str(one) for one in found.ranked} == set(truth)
+    for one in found.ranked:
+        assert Fraction(truth[str(one)]) <= Fraction(one.interval.upper.bound)
+        assert one.interval.upper.bound <= float(truth[str(one)]) + 1e-3
+
+
+def test_nothing_is_multiplied_where_nothing_is_independent() -> None:
+    """Without the Markov condition both may be one coin; in a cycle P(a, b) may be a third."""
+    free = assigned("P(a) = 0.5\nP(b) = 0.5\n", markov=Markov.NONE)
+    assert free.upper({0: 1, 1: 1}) >= 0.5
+    assert Fraction(assigned(CYCLIC).upper({0: 1, 1: 1})) >= Fraction(1, 3)
+
+
+@pytest.mark.parametrize("share", ["1/3", "2/3", "1/7", "0.1", "0.7"])
+def test_the_ends_of_a_table_are_rounded_outwards(share: str) -> None:
+    found, exact = assigned(f"P(a) = {share}\n"), Fraction(share)
+    assert Fraction(float(found._ends(0, End.UPPER)[1][1])) >= exact
+    assert Fraction(float(found._ends(0, End.LOWER)[1][1])) <= exact
+
+
+def test_what_is_known_of_an_assignment_keeps_its_word_and_says_no_more_than_is_proved() -> None:
+    found = assigned(STATED)
+    found._remember((((0, 1), (1, 1)), End.UPPER), Endpoint(0.6, 0.2, Warrant.CLAIMED))
+    known = found.known_end({0: 1, 1: 1}, end=End.UPPER)
+    assert known.warrant is Warrant.CLAIMED and known.bound >= 0.6
+    assert found._relaxed[(0, 1), (1, 1)] == 0.6
+
+
+@pytest.mark.parametrize("is_consistent", [False, True])
+def test_nothing_is_attained_where_no_model_is_known(is_consistent: bool) -> None:
+    found = assigned(TABLES, is_consistent=is_consistent).known_end({0: 1, 1: 1}, end=End.UPPER)
+    assert (found.witnessed is not None) == is_consistent
+
+
+def test_what_is_too_small_for_a_float_is_not_said_to_be_attained() -> None:
+    tiny = assigned("P(a) = 1e-200\nP(b | a) = 1e-200\nP(b | !a) = 0\n")
+    assert tiny.known_end({0: 1, 1: 1}, end=End.UPPER).witnessed is None
+    assert tiny.known_end({0: 0, 1: 1}, end=End.UPPER).witnessed == 0.0
+
+
+def test_each_set_of_variables_has_a_table_of_its_own() -> None:
+    found = assigned(STATED)
+    for prefix, truth in (({0: 1}, "0.25"), ({0: 1, 1: 1}, "0.225")):
+        bound = found._bounding(prefix, Reading.LITERAL).relaxed(AMPLE, end=End.UPPER).bound
+        assert Fraction(truth) <= Fraction(bound)
+
+
+RARE = "P(a) = 0.5\nP(b | a) <= 0.9\nP(b | !a) <= 0.9\nP(b) >= 0.26\n"
+
+
+def test_the_mass_of_evidence_is_bounded_by_its_least_probability() -> None:
+    """P(b) is 0.26 in some model: under b the mass is 1 / 0.26 there, and never more."""
+    found, most = assigned(RARE, given="b"), 1 / Fraction("0.26")
+    assert most <= Fraction(found._most_mass) <= most + Fraction(1, 1000)
+    query = Query(Is(found.problem.variables[0]), found.given)
+    part = found.engine.part(query)
+    encoding, objective = part.encode(query, part.problem.reading)
+    assert objective.mass_bounds[0] == np.inf
+    whole = Bounding(found.engine, query.scope, part.problem, encoding, objective, Solver(encoding.program))
+    bound = whole.with_mass_bounded(found.given, AMPLE).objective.mass_bounds[0]
+    assert most <= Fraction(float(bound)) <= most + Fraction(1, 1000)
+
+
+def test_a_window_has_as_much_mass_as_evidence_may_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows say that the second world has a probability of at least 0.26."""
+    seen = list[float]()
+    original = LinearProgram._end
+
+    def noted(self: LinearProgram, objective: Objective, end: End) -> float:
+        seen.append(float(objective.mass_bounds[0]))
+        return original(self, objective, end)
+
+    monkeypatch.setattr(LinearProgram, "_end", noted)
+    program = LinearProgram(sp.csr_array(np.array([[0.26, -0.74]])), AMPLE)
+    found = program.range(np.array([False, True]), np.array([False, True]))
+    assert found[1] == 1.0
+    assert Fraction(seen[-1]) >= 1 / Fraction("0.26")
+
+
+# --- Decisions -------------------------------------------------------------------------------------------
+
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "relation", "verdict"),
+    [
+        (0.5, 0.7, Relation.AT_LEAST, Verdict.CERTAIN),
+        (0.4, 0.5, Relation.AT_LEAST, Verdict.UNDECIDED),
+        (0.3, 0.4, Relation.AT_LEAST, Verdict.EXCLUDED),
+        (0.3, 0.5, Relation.AT_MOST, Verdict.CERTAIN),
+        (0.5, 0.7, Relation.AT_MOST, Verdict.UNDECIDED),
+        (0.6, 0.7, Relation.AT_MOST, Verdict.EXCLUDED),
+    ],
+)
+def test_a_threshold_that_is_met_is_not_excluded(
+    lower: float, upper: float, relation: Relation, verdict: Verdict
+) -> None:
+    known = Interval(Endpoint(lower, None, Warrant.CHECKED), Endpoint(upper, None, Warrant.CHECKED))
+    assert decide._by_bounds(known, relation, HALF) is verdict
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_a_threshold_is_the_decimal_that_was_typed(relation: Relation) -> None:
+    """The float 0.1 is a little more than a tenth; P(a) is a tenth, at least and at most."""
+    lcn = credalog.parse("P(a) = 0.1")
+    engine, asked = automatic.Engine(lcn.ground()), Query(Is(lcn.variable("a")))
+    assert decide.decide(engine, asked, 0.1, relation=relation).verdict is Verdict.CERTAIN
+
+
+# --- Readings --------------------------------------------------------------------------------------------
+
+
+def positivity(reading: Reading) -> Bounding:
+    """Return P(c | b) in one reading of a network in which c and d may copy b, or its opposite."""
+    lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
+    query, engine = lcn.question("P(c | b)"), automatic.Engine(lcn.ground())
+    part = engine.part(query)
+    assert bounding_reading(part.problem) is not Reading.CHAIN
+    encoding, objective = part.encode(query, reading)
+    return Bounding(engine, query.scope, part.problem, encoding, objective, Solver(encoding.program))
+
+
+class Narrow:
+    """A solver that proves a narrow interval of whatever program it is given."""
+
+    def bound(self, *_: object, end: End) -> tuple[Endpoint, Claim]:
+        proved = Endpoint(0.4 if end is End.LOWER else 0.6, None, Warrant.CHECKED)
+        return proved, Claim(Outcome.STOPPED, 0.5, np.zeros(0), np.zeros(0))
+
+
+@pytest.mark.parametrize("end", End)
+def test_a_glance_at_the_chain_graph_reading_bounds_nothing(end: End) -> None:
+    """There P(c | b) is one half; in the network it is anything from 0 to 1."""
+    for reading in (Reading.CHAIN, Reading.OUTER):
+        glanced = replace(positivity(reading), solver=Narrow())  # type: ignore[arg-type]
+        bound, _ = glanced.glance(AMPLE, end=end)
+        assert (bound.bound == end.trivial) == (reading is Reading.CHAIN)
+
+
+def test_nobody_is_told_of_a_search_among_some_models() -> None:
+    told = dict[Reading, bool]()
+
+    class Program:
+        def __init__(self, reading: Reading) -> None:
+            self.reading, self.is_outer = reading, reading is not Reading.CHAIN
+
+        def search(self, limits: Limits, **_: object) -> Finding:
+            told[self.reading] = limits.report is not None
+            return Finding(0.5, None, Ending.STOPPED, Warrant.CHECKED, 1, None)
+
+    readings, limits = (Reading.CHAIN, Reading.OUTER), Limits(1e-4, AMPLE, report=lambda _: None)
+    search_in_turn(readings, Program, limits, end=End.UPPER)  # type: ignore[arg-type]
+    assert told == {Reading.CHAIN: False, Reading.OUTER: True}
