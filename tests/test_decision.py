@@ -205,11 +205,9 @@ def test_at_most_shows_the_interval_of_what_was_asked() -> None:
 @pytest.mark.parametrize(
     ("statement", "column"),
     [
-        ("P(a) >= 1.2.3", 12),
         ("P(a) > 0.5", 6),
         ("P(a) = 0.5", 6),
         ("P(a -> b)", 10),
-        ("1.2.3 <= P(a)", 4),
         ("P(a) / P(b) >= P(c)", 13),
         ("0.1 <= P(a) <= 0.2", 13),
         ("", 1),
@@ -221,6 +219,14 @@ def test_what_is_no_threshold_is_pointed_at(statement: str, column: int) -> None
     assert caught.value.place is not None
     assert (caught.value.place.inside, caught.value.place.column) == ("the statement", column)
     assert "P(a | b) >= 0.5" in caught.value.advice
+
+
+@pytest.mark.parametrize(("statement", "column"), [("P(a) >= 1.2.3", 12), ("1.2.3 <= P(a)", 4)])
+def test_what_is_no_number_is_pointed_at(statement: str, column: int) -> None:
+    with pytest.raises(LanguageError, match="digits and one point") as caught:
+        CHAIN.decide(statement)
+    assert caught.value.place is not None
+    assert (caught.value.place.inside, caught.value.place.column) == ("the statement", column)
 
 
 def test_statements_are_read_alike_however_they_are_written() -> None:

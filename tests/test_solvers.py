@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from credalog import parse
 from credalog.errors import MissingLibrary
 from credalog.network.formulas import propositions
 from credalog.network.sentences import Network, Query, Sentence
@@ -94,6 +96,17 @@ def test_scip_agrees_with_brute_force(kind: str, seed: int) -> None:
         assert truth.upper.attained is None or high.bound >= truth.upper.attained
         assert low.value is None or low.value >= truth.lower.proved - 1e-6
         assert high.value is None or high.value <= truth.upper.proved + 1e-6
+
+
+def test_scip_is_not_believed_where_products_of_numbers_drown_in_its_tolerance() -> None:
+    model = parse(
+        "999991/1000000 <= P(x0) <= 1\nP(x1 | !x0) = 1\nP(x1 | x0) = 1/5\n"
+        "0 <= P(x2 | !x1) <= 1/2\n0 <= P(x2 | x1) <= 3/1000000"
+    )
+    # A model: P(!x0) = 9e-6 and P(x2 | x1) = 3e-6 at most, P(x2 | !x1) = 0.
+    rare = Fraction(9, 10**6) * Fraction(3, 10**6)
+    usual = Fraction(999991, 10**6) * Fraction(1, 5) * Fraction(3, 10**6)
+    assert Fraction(model.query("P(!x0 | x2)", method="scip").upper) >= rare / (rare + usual)
 
 
 def test_scip_keeps_to_a_box() -> None:

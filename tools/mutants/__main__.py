@@ -47,7 +47,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MODULES = {
     "trusted/rounding": ("rounding", "numerics", "kernel", "guards"),
     "trusted/certify": ("kernel", "certify", "guards", "rational"),
-    "trusted/check": ("check", "distribution", "global", "copies", "guards"),
+    "trusted/check": ("check", "distribution", "families", "global", "copies", "guards"),
     "tables/distribution": ("distribution", "guards"),
     "verify": (
         "verifier",

@@ -118,8 +118,8 @@ class Box:
         return Box(lowers, uppers)
 
 
-SMALLEST_NUMBER = 1e-7
-"""Smaller coefficients are within the tolerances of a solver: its bare word about them is worth nothing."""
+SMALLEST_NUMBER = 3e-5
+"""The product of two smaller numbers is within the tolerances of a solver: its bare word is worth nothing."""
 
 
 @dataclass(frozen=True)
