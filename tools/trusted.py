@@ -31,7 +31,12 @@ READ = {
     "text/packed.py": "lines of a file, and JSON objects",
 }
 SHARED = {
-    "the Markov condition": ("network/markov.py", "network/graph.py", "network/families.py", "network/ties.py"),
+    "the Markov condition": (
+        "network/markov.py",
+        "network/graph.py",
+        "network/families.py",
+        "network/ties.py",
+    ),
     "slices of theories": ("grounding/slices.py", "grounding/around.py", "grounding/schema.py"),
 }
 """What the verifier shares with the engine: read it to believe either."""
