@@ -270,3 +270,17 @@ def test_an_answer_about_tables_is_that_about_the_text_of_its_sentences(tmp_path
         for ours, theirs in zip(lcn.marginals(), again.marginals(), strict=True):
             assert ours.lower == pytest.approx(theirs.lower, abs=1e-9)
             assert ours.upper == pytest.approx(theirs.upper, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_assignment_of_tables_is_that_of_the_text_of_their_sentences(
+    tmp_path: Path, seed: int
+) -> None:
+    path = tmp_path / "net.bif"
+    path.write_text(text_of(np.random.default_rng(seed), least=2))
+    lcn = load(path) if seed % 2 else load(path).widen(by="0.05")
+    ours, theirs = lcn.map(), parse(str(lcn)).map()
+    assert ours.is_proved
+    assert ours.best is not None
+    assert theirs.best is not None
+    assert ours.best.score_upper == pytest.approx(theirs.best.score_upper, abs=1e-9)

@@ -53,7 +53,7 @@ from credalog.network.formulas import (
     scope,
     truth_table,
 )
-from credalog.network.polytopes import ranges, vacuous
+from credalog.network.polytopes import FamilyPolytopes, ranges, vacuous
 from credalog.network.problem import Problem, relevant_part
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading, ancestors
@@ -64,6 +64,7 @@ from credalog.questions.bounding import Bounding, Solver, bounding_reading, read
 from credalog.questions.evidence import Evidence
 from credalog.questions.models import encode_in_time
 from credalog.questions.products import ROUNDING, Floats, Products, Table
+from credalog.tables.credal import FamilyTable
 from credalog.tables.distribution import Distribution
 from credalog.trusted.certify import Checker
 from credalog.trusted.rounding import NORMAL, above, below, enclosed, outward_product, round_up
@@ -213,10 +214,14 @@ class Assignments:
         sizes = [structure.sizes[p] for p in parents]
         if prod(sizes) * structure.sizes[x] > LARGEST_FAMILY and x in self.entangled:
             return (), np.ones(())
+        found = self.problem.polytopes[x]
+        if isinstance(found, FamilyPolytopes):
+            least, most = FamilyTable(found.family).ranges()
+            return (*parents, x), most if end is End.UPPER else least
         values: Floats = np.empty((*sizes, structure.sizes[x]))
         for configuration in product(*map(range, sizes)):
             require_time()
-            polytope = self.problem.polytopes[x].get(configuration) or vacuous(structure.sizes[x])
+            polytope = found.get(configuration) or vacuous(structure.sizes[x])
             values[configuration] = [
                 above(high) if end is End.UPPER else below(low) for low, high in ranges(polytope)
             ]

@@ -55,6 +55,7 @@ __all__ = [
     "Choice",
     "Extreme",
     "CredalNetwork",
+    "FamilyTable",
     "Question",
     "Table",
     "ask",
@@ -181,7 +182,7 @@ class CredalNetwork:
         require_time()
         found = self.polytopes[x]
         if isinstance(found, FamilyPolytopes):
-            return _FamilyTable(found.family).point()
+            return FamilyTable(found.family).point()
         exact = self.exact_table(x)
         if exact is None or any(0 < value < TINY for value in exact.values.flat):
             return None
@@ -290,7 +291,7 @@ class CredalNetwork:
     def _all_ranges(self, x: int) -> tuple[Array, Array]:
         found = self.polytopes[x]
         if isinstance(found, FamilyPolytopes):
-            return _FamilyTable(found.family).ranges()
+            return FamilyTable(found.family).ranges()
         shape = [self.sizes[p] for p in self.parents[x]]
         least, most = np.zeros((*shape, self.sizes[x])), np.ones((*shape, self.sizes[x]))
         for configuration, polytope in found.items():
@@ -338,7 +339,7 @@ class CredalNetwork:
     def _all_centres(self, x: int) -> Array:
         found = self.polytopes[x]
         if isinstance(found, FamilyPolytopes):
-            return _FamilyTable(found.family).centre()
+            return FamilyTable(found.family).centre()
         shape = [self.sizes[p] for p in self.parents[x]]
         rows = [self.centre(x, configuration) for configuration in np.ndindex(*shape)]
         return np.array(rows).reshape(*shape, self.sizes[x])
@@ -354,7 +355,7 @@ class CredalNetwork:
         return Table(x, free, np.empty(0), tuple(observed.get(p) for p in self.parents[x]))
 
 
-class _FamilyTable:
+class FamilyTable:
     """The bounds of a whole family in exact numbers, its parents in the order of their numbers."""
 
     def __init__(self, family: Family) -> None:
