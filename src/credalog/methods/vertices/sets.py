@@ -386,9 +386,9 @@ def _by_search(
     chosen: dict[End, Choices] = {}
     loose = _without_models(bounded(credal, asked, budget=budget.share(GREEDY), chosen=chosen))
     yield loose
-    if not chosen and _is_vacuous(_near(loose)):
-        # It is too wide in the order that comes first: no model is sought before something is known.
-        loose = _ordered(credal, asked, _near(loose), budget.share(WIDE))
+    if not chosen:
+        # It is too wide in the order that comes first: no model is sought before a better one was tried.
+        loose = _tighter(loose, _ordered(credal, asked, _near(loose), budget.share(WIDE)))
         yield loose
     first = _with_models(credal, asked, loose, chosen, budget)
     yield first
@@ -474,6 +474,13 @@ def _ordered(
     """Bound without vertices in a better order."""
     order = better_order(_interior(credal, asked, near), seed=seed, budget=budget.share(0.5))
     return _without_models(bounded(credal, asked, budget=budget, order=order))
+
+
+def _tighter(first: tuple[Extreme, Extreme], second: tuple[Extreme, Extreme]) -> tuple[Extreme, Extreme]:
+    """Return the better of two bounds for each end, which have no models."""
+    pairs = zip(End, first, second, strict=True)
+    lower, upper = (Extreme(one.endpoint.joined(other.endpoint, end), None) for end, one, other in pairs)
+    return lower, upper
 
 
 def _near(*found: tuple[Extreme, Extreme]) -> tuple[float, float]:
