@@ -218,8 +218,9 @@ def _family_excesses(
     lower, upper = (
         (np.array(rows, dtype=object) / scale).astype(float) for rows in (family.lower, family.upper)
     )
-    excess = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)[:, : family.told]
-    return [float(e) for e in excess.ravel()]
+    excess = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
+    told: list[float] = excess[:, : family.told].ravel().tolist()
+    return told
 
 
 class _Row(NamedTuple):
