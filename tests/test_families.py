@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +14,18 @@ import pytest
 
 from credalog import load, parse
 from credalog.network.families import FamilySentences, families_of, is_precise, scopes_of
-from credalog.network.formulas import canonical
+from credalog.network.formulas import Variable, canonical
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.imprecision import Imprecision, widened
 from credalog.network.polytopes import local_polytopes
 from credalog.network.problem import problem_of
 from credalog.network.sentences import Network
 from credalog.network.summary import summarize
+from credalog.numbers.budget import Budget
 from credalog.tables.credal import CredalNetwork, credal_network
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.bif import read_bif
-from credalog.trusted.check import violation
+from credalog.trusted.check import _local_excesses, violation
 
 SEEDS = range(12)
 
@@ -214,6 +216,24 @@ def test_a_model_is_held_against_tables_as_against_sentences(tabled: Network, of
     mine, theirs = (violation(model, n, graph) for n in (tabled, spelled(tabled)))
     assert mine == theirs
     assert (mine > 1e-9) == (abs(off) > 1e-9)
+
+
+def test_each_violation_of_a_table_is_that_of_its_sentence(tabled: Network) -> None:
+    rng, credal = np.random.default_rng(7), credal_of(tabled)
+    factors: dict[tuple[Variable, ...], Factor] = {}
+    for x, parents in enumerate(credal.parents):
+        turned = rng.permutation(len(parents))
+        shape = [credal.sizes[parents[k]] for k in turned]
+        above = tuple(tabled.variables[parents[k]] for k in turned)
+        table = rng.dirichlet(np.ones(credal.sizes[x]), size=shape or None)
+        factors[(tabled.variables[x],)] = Factor((tabled.variables[x],), above, table)
+    for missing in ((), tabled.variables[:1]):
+        known = {block: factor for block, factor in factors.items() if block != missing}
+        mine, theirs = (
+            list(_local_excesses(n.sentences, known, Budget.of())) for n in (tabled, spelled(tabled))
+        )
+        assert mine == theirs
+        assert (inf in mine) == any(missing == s.claim_scope for s in tabled.sentences)
 
 
 def test_a_law_with_other_parents_is_held_against_joint_probabilities() -> None:
