@@ -71,6 +71,16 @@ def test_a_value_is_not_taken_for_a_proposition_of_its_name(order: int) -> None:
     assert "write C = red" in caught.value.advice
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("before", ["", "proposition b\n"])
+def test_a_letter_may_name_a_value_and_a_proposition(order: int, before: str) -> None:
+    lines = ["P(C = b) = 0.2", "0.3 <= P(b) <= 0.4"][::order]
+    lcn = credalog.parse(before + "\n".join(["variable C in {r, g, b}", *lines]))
+    assert credalog.parse(str(lcn)) == lcn
+    assert lcn.query("P(C = b)").upper == pytest.approx(0.2, abs=1e-6)
+    assert lcn.query("P(b)").lower == pytest.approx(0.3, abs=1e-6)
+
+
 @pytest.mark.parametrize("before", [0, 90, 5_000])
 @pytest.mark.parametrize("after", [0, 90, 5_000])
 def test_a_caret_in_a_long_line_stands_under_its_character_and_is_seen(before: int, after: int) -> None:

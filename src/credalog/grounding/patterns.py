@@ -272,7 +272,9 @@ class Patterns:
             raise self.signature.unknown(term.name, what, kinds, advice=advice)
         if not arguments and self.signature.is_listed(term.name):
             raise Misstatement(f"{term.name} is an element of a domain, not a formula", lexeme=term.name)
-        if not arguments and (variable := self.signature.variable_with.get(term.name)):
+        # A letter may well name a value here and a proposition there; a word that does is a slip.
+        is_word = not arguments and len(term.name) > 1
+        if is_word and (variable := self.signature.variable_with.get(term.name)):
             raise Misstatement(
                 f"{term.name} is a value, not a formula",
                 lexeme=term.name,
@@ -292,7 +294,8 @@ class Patterns:
         for side, other in ((pattern.left, pattern.right), (pattern.right, pattern.left)):
             if _is_truth(other) and self._is_true_or_false(side, scope):
                 return self._compared_with_truth(pattern.order, side, other, scope)
-        left, right = self._random(pattern.left, scope), self._random(pattern.right, scope)
+        left = self._random(pattern.left, pattern.right, scope)
+        right = self._random(pattern.right, pattern.left, scope)
         if left is None and right is None:
             return _certain(self.guards.comparison(pattern, scope))
         first = self.variable(pattern.left, scope) if left else self._value(pattern, right, scope)
@@ -318,24 +321,39 @@ class Patterns:
         """Tell whether a name that nobody declared was taken for a proposition."""
         return name in self.assumed or name in self.known
 
-    def _random(self, term: Term, scope: Scope) -> RandomFunction | None:
+    def _random(self, term: Term, other: Term, scope: Scope) -> RandomFunction | None:
+        """Return the variable of many values that a side of a comparison is, if it is one."""
         if isinstance(term, Shifted) or term.name in scope:
             return None
         declaration = self.signature[self.signature.resolved(term).name]
+        if isinstance(declaration, RandomFunction):
+            return declaration
         is_undeclared = declaration is None and not self.signature.is_element(term.name)
-        if isinstance(declaration, Predicate) or (is_undeclared and self._is_proposition(term.name)):
+        is_proposition = isinstance(declaration, Predicate) or (
+            is_undeclared and self._is_proposition(term.name)
+        )
+        if is_proposition and not self._is_value_of(term, other, scope):
             raise Misstatement(
                 f"{term.name} is true or false, and is not compared",
                 lexeme=term.name,
                 advice=f"Write {term.name} or !{term.name}; for equivalence, write <->.",
             )
-        return declaration if isinstance(declaration, RandomFunction) else None
+        return None
+
+    def _is_value_of(self, term: Term, other: Term, scope: Scope) -> bool:
+        """Tell whether a term names a value of the variable that it is compared with."""
+        if isinstance(other, Shifted) or other.name in scope:
+            return False
+        declaration = self.signature[self.signature.resolved(other).name]
+        if not isinstance(term, Name) or not isinstance(declaration, RandomFunction):
+            return False
+        return term.name in self.signature.values(declaration)
 
     def _value(self, pattern: Comparison, variable: RandomFunction | None, scope: Scope) -> Value:
         """Compile the value with which a random variable is compared."""
         if variable is None:
             raise AssertionError("one side of the comparison is random")
-        term = pattern.right if self._random(pattern.left, scope) else pattern.left
+        term = pattern.right if self._random(pattern.left, pattern.right, scope) else pattern.left
         values = self.signature.values(variable)
         if not isinstance(term, Name) or term.name in scope:
             return self.terms.term(term, scope, self.terms.sort_of(term, scope))
