@@ -170,3 +170,28 @@ def test_a_whole_has_a_model_where_all_its_parts_have(
 ) -> None:
     monkeypatch.setattr(Cliques, "extends", lambda *_: here)
     assert beside(there).extends((), Options()) is both
+
+
+def test_the_mass_is_bounded_by_a_search_where_the_relaxation_says_nothing_of_the_evidence() -> None:
+    lcn = credalog.parse(
+        "P(c) = 0.1\nP(d) = 0.5\n0.1 <= P(a & b) <= 1\n0.2 <= P(a | c) <= 0.3\n"
+        "0 <= P(a | !c) <= 0.9\n0.9 <= P(b | d) <= 1\n0.9 <= P(b | !d) <= 1"
+    )
+    ends, literal = ends_of(lcn, "P(a | b & c)"), Reading.LITERAL
+    _, objective = ends._encoded(literal, jointly=True)
+    assert objective.mass_bounds[0] == inf
+    objective = ends._with_evidence_searched(literal, Budget.of(20.0), jointly=True)
+    answer = lcn.query("P(b & c)")
+    assert answer.lower_witnessed is not None
+    # No model's mass is above the bound; a factor of two is all that is asked for.
+    assert 1 / answer.lower_witnessed <= objective.mass_bounds[0] <= 2.1 / answer.lower
+    # It is found once.
+    assert ends._with_evidence_searched(literal, Budget.of(0.0), jointly=True) is objective
+
+
+def test_evidence_that_some_model_excludes_bounds_no_mass() -> None:
+    ends = ends_of(credalog.parse("P(a) <= 0.5\nP(a or b) >= 0.2\nP(b) <= 0.9"), "P(a | b)")
+    reading = ends.fragment.problem.reading
+    ends._encoded(reading, jointly=False)
+    objective = ends._with_evidence_searched(reading, Budget.of(20.0), jointly=False)
+    assert objective.mass_bounds[0] == inf

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import credalog
 from credalog.errors import CredalogError
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine, marginals, query
@@ -430,3 +431,22 @@ def test_a_leaf_without_a_verdict_is_cut_and_not_given_up(end: End, monkeypatch:
     finding = found_in(TWO_ENDS, Query(C), end=end)
     assert finding.ending is Ending.CLOSED
     assert finding.bound == pytest.approx(ENDS_OF_C[end], abs=2e-4)
+
+
+RARE_CORE = """
+P(c) = 0.001
+P(d) = 0.5
+0.1 <= P(a & b) <= 1
+0.2 <= P(a | c) <= 0.3
+0 <= P(a | !c) <= 0.9
+0.9 <= P(b | d) <= 1
+0.9 <= P(b | !d) <= 1
+"""
+"""Two tied atoms, each with a parent: after a few cuts no other gains anything of P(a | b & c) by itself."""
+
+
+def test_wide_ranges_are_cut_where_no_cut_gains() -> None:
+    # The least value is that of a network in which c is never said to be rare: 1/9.
+    answer = credalog.parse(RARE_CORE).query("P(a | b & c)", timeout=60, tolerance=1e-3)
+    assert answer.status is Status.EXACT
+    assert answer.lower <= 1 / 9 <= answer.lower + 2e-3

@@ -78,6 +78,12 @@ CLIMB = 0.7
 OUTSIDE_SHARE = 0.1
 """The share of the time for the bounds of another method, or for models with copies beside a search."""
 
+EVIDENCE_SHARE = 0.1
+"""The share of the time for how improbable the evidence may be, where the relaxation does not tell."""
+
+MOST_MASS = 1e4
+"""Where evidence may be less probable than one over this, fractions prove more than floats with errors."""
+
 PER_SECOND = 1 << 15
 """How large a program may be for each second that is left."""
 
@@ -134,6 +140,7 @@ class Ends:
         self.tried: dict[str, None] = {}
         self.factorizations: dict[Reading, tuple[Factorization, dict[int, int]]] = {}
         self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
+        self.evidence_searched: set[tuple[Reading, bool]] = set()
 
     # ---- the interval ---------------------------------------------------------------------------------
 
@@ -509,18 +516,31 @@ class Ends:
         attains: bool = True,
         floor: float | None = None,
     ) -> Finding:
-        encoding, objective = self._encoded(reading, jointly=jointly or self.jointly)
-        stage = "one table" if jointly or self.jointly else TRIED[reading]
+        jointly = jointly or self.jointly
+        encoding, objective = self._encoded(reading, jointly=jointly)
+        stage = "one table" if jointly else TRIED[reading]
         self.tried[stage] = None
         is_outer = reading is not Reading.CHAIN
         report = self.glances.of(end, stage, is_outer=is_outer)
         workers, tolerance = self.options.workers, self.options.tolerance
         limits = Limits(tolerance, budget, root_only, attains, report, gap=self.options.gap, workers=workers)
-        found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
-        # What bounds a narrower reading does not bound all models, and is not taken up again.
-        if end is End.LOWER and is_outer:
-            self.lower_search = found
-        return found.run()
+
+        def search(known: Witness | None, floor: float | None) -> Search:
+            found = Search(encoding, objective, limits, end, known, self._is_model, floor=floor)
+            # What bounds a narrower reading does not bound all models, and is not taken up again.
+            if end is End.LOWER and is_outer:
+                self.lower_search = found
+            return found
+
+        if root_only or isfinite(objective.mass_bounds[0]):
+            return search(known, floor).run()
+        limits = replace(limits, root_only=True)
+        first = search(known, floor).run()
+        if first.ending is not Ending.STOPPED:
+            return first
+        limits = replace(limits, root_only=False)
+        objective = self._with_evidence_searched(reading, budget, jointly=jointly)
+        return search(first.witness, first.bound).run().joined(first, end)
 
     # ---- the programs ---------------------------------------------------------------------------------
 
@@ -545,11 +565,29 @@ class Ends:
             if least <= 0.0:
                 least = self._least_by_parts(encoding)
             if least > 0.0:
-                bounds = np.minimum(objective.mass_bounds, round_up(1.0 / least))
-                objective = replace(objective, mass_bounds=bounds)
+                objective = _with_mass_below(objective, round_up(1.0 / least))
         if RARE < objective.mass_bounds[0] < np.inf:
             objective = encoding.with_column_bounds(objective)
         return encoding, objective
+
+    def _with_evidence_searched(self, reading: Reading, budget: Budget, *, jointly: bool) -> Objective:
+        """Bound the mass by a search for the least probability of the evidence: a relaxation was too weak.
+
+        A factor of two is near enough; a model without the evidence ends the search at once.
+        """
+        key = reading, jointly
+        encoding, objective = self.encodings[key]
+        if key not in self.evidence_searched:
+            self.evidence_searched.add(key)
+            evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
+            limits = Limits(0.5, budget.share(EVIDENCE_SHARE), gap=lambda share, value: share * value)
+            found = Search(encoding, evidence, limits, End.LOWER, None, None).run()
+            if 1.0 / MOST_MASS <= found.bound < inf:
+                objective = _with_mass_below(objective, round_up(1.0 / found.bound))
+                if objective.mass_bounds[0] > RARE:
+                    objective = encoding.with_column_bounds(objective)
+                self.encodings[key] = encoding, objective
+        return self.encodings[key][1]
 
     def _least(self, encoding: Encoding, given: Formula) -> float:
         """Bound the probability of a formula and of what an encoding observes from below."""
@@ -584,3 +622,8 @@ class Ends:
         """Tell whether a witness is known to count in the answer: a model, of what extends to the whole."""
         is_accepted = any(witness.distribution is model for model in self.accepted)
         return is_accepted and self.cliques.known_to_extend(self.fragment.kept) is True
+
+
+def _with_mass_below(objective: Objective, most: float) -> Objective:
+    """Return an objective whose tables hold no more than the evidence allows."""
+    return replace(objective, mass_bounds=np.minimum(objective.mass_bounds, most))

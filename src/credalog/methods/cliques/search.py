@@ -74,6 +74,9 @@ CANDIDATES = 16
 PATIENCE = 4
 """How many tries without a better cut end the trying."""
 
+LITTLE = 0.01
+"""Where the best cut closes a smaller share of the gap, the widest range is cut instead."""
+
 RELIABLE = 6
 """After so many trials experience decides whether a ratio is tried once more."""
 
@@ -461,6 +464,8 @@ class Search:
                 break
         if best is None:
             return self._uncut(bound, leaf)
+        if leaf.open and self._gains_little(best, bound):
+            best = self._children(bound, leaf, *self._widest(leaf.box, leaf.open))
         weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
         if weakest is not None and not self._suffices(weakest.bound):
             self._look_into(weakest)
@@ -557,6 +562,21 @@ class Search:
             return _Child(bound, Leaf(box, None if leaf.rows else leaf.basis, leaf.inside), None)
         point = None if leaf.rows is None else claim.point
         return _Child(bound, Leaf(box, basis, leaf.inside, (), leaf.rows, point), claim.point)
+
+    def _gains_little(self, children: tuple[_Child, ...], bound: float) -> bool:
+        """Tell whether the weakest part is bounded hardly better than the whole.
+
+        Where no cut gains, the best of them may be that of a range which is a point almost, again and again,
+        while wide ranges are left, which gain only if several of them are cut.
+        """
+        weakest = min((child.bound for child in children if child.point is not None), default=inf)
+        return weakest - bound < LITTLE * self._gap_from(bound)
+
+    def _widest(self, box: Box, candidates: Iterable[tuple[int, float]]) -> tuple[int, float]:
+        """Return of all ratios that may be cut the one that is left most of the range it had."""
+        own = self.program.ratios
+        left = (box.upper - box.lower) / np.maximum(own.upper - own.lower, NARROW)
+        return max(candidates, key=lambda candidate: float(left[candidate[0]]))
 
     def _score(self, children: tuple[_Child, ...], bound: float) -> float:
         """Weigh the worse part most: it decides the bound. What is inside has not been bounded yet."""
