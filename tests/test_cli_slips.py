@@ -535,6 +535,7 @@ def test_an_option_of_another_command_is_told_whose_it_is(refused: Callable[...,
         (("--timeout", "5", "query"), "The command comes first"),
         (("",), "--help"),
         (("query", "m.lcn", "P(a)", "--method"), "one of auto, points"),
+        (("play", "--port", "abc"), "--port 8000"),
         (("query", "m.lcn", "P(a)", "--evidence"), "After --evidence follows FORMULA"),
     ],
 )

@@ -149,3 +149,18 @@ def test_two_numbers_for_one_element_are_refused(lines: str, data: dict[str, obj
 def test_a_number_said_twice_alike_is_said_once() -> None:
     text = "domain D = {u}\npredicate Q(D)\nnumber w(D) = {u: 0.2}\nw(u) = 1/5\nP(Q(u)) = w(u)"
     assert credalog.parse(text, data={"w": {"u": "20%"}}).query("P(Q(u))").upper == pytest.approx(0.2)
+
+
+def test_a_cell_that_is_no_number_may_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "model.lcn").write_text('domain D = {u}\nnumber w(D) from "w.csv"\n')
+    (tmp_path / "w.csv").write_text("D,w\nu,NA\n")
+    with pytest.raises(LanguageError) as caught:
+        credalog.load(tmp_path / "model.lcn")
+    assert "leave the cell empty" in caught.value.advice
+
+
+def test_an_empty_network_is_told_that_it_may_be_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "net.bif").write_text("")
+    with pytest.raises(LanguageError) as caught:
+        credalog.load(tmp_path / "net.bif")
+    assert "cut off" in caught.value.advice

@@ -97,6 +97,19 @@ def test_a_count_that_is_a_text_is_shown_as_one():
         CHAIN.query(P(a), jobs=untyped("2"))
 
 
+def test_a_frame_is_not_asked_by_its_headings():
+    with pytest.raises(LanguageError) as caught:
+        list(credalog.batch(CHAIN, untyped(pd.DataFrame({"query": ["P(a)"]}))))
+    assert 'frame["query"]' in caught.value.advice
+    assert len(list(credalog.batch(CHAIN, pd.Series(["P(a)"])))) == 1
+
+
+def test_headings_are_given_by_name():
+    with pytest.raises(CredalogError) as caught:
+        parse("P(a | b) = ?").learn({"A?": [1], "b": [1]}, columns=untyped(["A?"]))
+    assert 'columns={"smoker": "Smokes?"}' in caught.value.advice
+
+
 def test_a_limit_may_be_any_real_number():
     answer = CHAIN.query(P(a), timeout=untyped(Fraction(9)), tolerance=untyped(np.float32(0.01)))
     assert answer.status is Status.EXACT

@@ -172,6 +172,8 @@ _NUMBERS = {
     "--top": "Give a count: --top 3",
     "--most": "Give a count: --most 10",
     "--limit": "Give a count of sentences: --limit 2000000",
+    "--port": "Give a number: --port 8000",
+    "--alpha": "Give a number between 0 and 1: --alpha 0.5",
     "--within": "Give a number between 0 and 1: --within 0.05",
 }
 """What an option takes that was given something else."""
