@@ -14,7 +14,7 @@ from credalog.errors import InconsistentNetwork
 from credalog.methods import automatic
 from credalog.methods.answer import Answer, Options, marginal_atoms
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques import likelihood, together
+from credalog.methods.cliques import all_marginals, likelihood
 from credalog.methods.cliques.ends import Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.search import Ending, Finding
@@ -220,7 +220,7 @@ def test_models_prove_no_bound() -> None:
     network = parse(RING).ground()
     engine = Engine(network)
     atoms = marginal_atoms(network)
-    found = together.closed_together(engine.cliques, dict.fromkeys(atoms, VACUOUS), 1e-6, Budget.of(5.0))
+    found = all_marginals.closed_together(engine.cliques, dict.fromkeys(atoms, VACUOUS), 1e-6, Budget.of(5.0))
     assert not found
 
 
@@ -229,7 +229,7 @@ def test_an_interval_is_closed_together_where_both_of_its_ends_are() -> None:
     network = parse(RING).ground()
     lower = Endpoint(0.2, None, Warrant.CHECKED)
     bounds = {Is(network.variables[0]): Interval(lower, VACUOUS.upper)}
-    assert not together.closed_together(Engine(network).cliques, bounds, 1e-6, Budget.of(5.0))
+    assert not all_marginals.closed_together(Engine(network).cliques, bounds, 1e-6, Budget.of(5.0))
 
 
 def test_a_distribution_that_is_not_admitted_attains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -525,3 +525,32 @@ def test_data_that_a_file_cannot_take_are_not_passed_over(
 def test_an_option_of_another_command_is_told_whose_it_is(refused: Callable[..., str]):
     assert "It is an option of marginals." in refused("query", "a.lcn", "P(a)", "--window", "2")
     assert "credalog query --help" in refused("query", "a.lcn", "P(a)", "--quux", "2")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("version",), "--version"),
+        (("QUERY", "m.lcn", "P(a)"), "Did you mean query?"),
+        (("--timeout", "5", "query"), "The command comes first"),
+        (("",), "--help"),
+        (("query", "m.lcn", "P(a)", "--method"), "one of auto, points"),
+        (("play", "--port", "abc"), "--port 8000"),
+        (("query", "m.lcn", "P(a)", "--evidence"), "After --evidence follows FORMULA"),
+    ],
+)
+def test_a_word_in_another_place_or_form_is_told_its_own(
+    refused: Callable[..., str], words: tuple[str, ...], told: str
+):
+    assert told in refused(*words)
+
+
+def test_a_name_with_blanks_that_lost_its_quotes_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "my model.lcn").write_text("P(a) = 0.3\n")
+    assert main(["query", str(tmp_path / "my"), "model.lcn", "P(a)"]) == 2
+    assert f'"{tmp_path / "my model.lcn"}"' in capsys.readouterr().err
+
+
+def test_an_empty_name_of_a_file_is_told_what_it_stands_for(capsys: pytest.CaptureFixture[str]):
+    assert main(["query", "", "P(a)"]) == 2
+    assert "An empty name stands for this folder" in capsys.readouterr().err

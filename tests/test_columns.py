@@ -23,8 +23,8 @@ from credalog.cli import main
 from credalog.errors import CredalogError, UnknownName
 from credalog.grounding.network import ground
 from credalog.lcn import LCN
-from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.factors import Arrays, factor_graph
+from credalog.methods.intervals.templates import factors_of
 from credalog.network.columns import Block, Kept, Sentences, Variables
 from credalog.network.formulas import And, Formula, Iff, Implies, Is, Not, Or, Truth, Variable, Xor
 from credalog.network.graph import dependency_graph

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from credalog.methods.cliques.glances import Ending, Finding, Glance, Glances, Witness, farther_witness
+from credalog.methods.cliques.reports import Ending, Finding, Glance, Glances, Witness, farther_witness
 from credalog.methods.progress import Telling
 from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant
 from credalog.numbers.tolerances import FEASIBILITY, Scale, allowed_gap

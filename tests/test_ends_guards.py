@@ -15,7 +15,7 @@ from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
-from credalog.methods.cliques.glances import Ending, Finding, Witness
+from credalog.methods.cliques.reports import Ending, Finding, Witness
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Status, Warrant

@@ -22,6 +22,15 @@ def test_a_number_above_one_that_was_given_in_per_cent_is_not_advised_to_be_per_
         ("P(a) = nan", "nan is no number", "30%", 8),
         ("P(a) = None", "None is no number", "? for data to tell", 8),
         ("P(a) = 1e400", "1e400 is no number to compute with", "Write 0.3, 1/3 or 30%.", 8),
+        ("P(a) = ½", "½ is no number", "1/2", 8),
+        ("let e = 0.1\nP(e) = 0.3", "e is not a predicate", "another name", 3),
+        ("P(e\N{COMBINING ACUTE ACCENT}) = 0.3", "apart from its letter, U+0301", "normal form C", 4),
+        ("P(a) =\n0.3", "ends too early", "a bracket is still open", 7),
+        ("P(a) = [0.1, 0.3)", "bounds are closed", "[0.1, 0.2]", 17),
+        ("P(a) = (0.1, 0.3]", "bounds are closed", "[0.1, 0.2]", 8),
+        ("P(a) = ]0.1, 0.3[", "bounds are closed", "[0.1, 0.2]", 8),
+        ("P(a) =\f 0.3;", "of another kind, U+000C", "press Enter", 7),
+        ("P(a) = 0.3 P(b) = 0.4", "an equality stands", "a line of its own", 6),
         ("P(a = yes) >= 0.1", "a is neither bound", "variable a in {red, green}", 3),
     ],
 )
@@ -97,3 +106,61 @@ def test_a_text_of_ours_under_a_name_of_others_is_told_its_name(tmp_path: Path, 
     with pytest.raises(LanguageError) as caught:
         credalog.load(path)
     assert str(path.with_suffix(".lcn")) in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("statement", "table"),
+    [
+        ('domain D from "table.csv"', "1\n2\n"),
+        ('domain D = {u, v}\nrelation R(D, D) from "table.csv"', "u,v\nv,u\n"),
+        ('domain D = {u, v}\nfunction f(D) in D from "table.csv"', "u,v\nv,u\n"),
+        ('domain D = {u, v}\nnumber w(D) from "table.csv"', "u,0.3\nv,0.4\n"),
+    ],
+)
+def test_the_first_row_of_a_table_without_headings_is_not_lost(
+    tmp_path: Path, statement: str, table: str
+) -> None:
+    (tmp_path / "model.lcn").write_text(f"{statement}\nP(a) = 0.3\n")
+    (tmp_path / "table.csv").write_text(table)
+    with pytest.raises(LanguageError) as caught:
+        credalog.load(tmp_path / "model.lcn")
+    assert "holds no headings" in caught.value.message
+    headings = caught.value.advice.split(": ")[1]
+    (tmp_path / "table.csv").write_text(f"{headings}\n{table}")
+    credalog.load(tmp_path / "model.lcn").ground()
+
+
+@pytest.mark.parametrize(
+    ("lines", "data"),
+    [
+        ("number w(D) = {u: 0.2, u: 0.5}", {}),
+        ("number w(D) = {u: 0.2}\nw(u) = 0.5", {}),
+        ("number w(D) = {u: 0.2}", {"w": {"u": 0.5}}),
+        ("number w(D)", {"w": [["u", 0.2], ["u", 0.5]]}),
+    ],
+)
+def test_two_numbers_for_one_element_are_refused(lines: str, data: dict[str, object]) -> None:
+    text = f"domain D = {{u}}\npredicate Q(D)\n{lines}\nP(Q(u)) = w(u)"
+    with pytest.raises(LanguageError) as caught:
+        credalog.parse(text, data=data).ground()
+    assert "w(u) is given two numbers" in caught.value.message
+
+
+def test_a_number_said_twice_alike_is_said_once() -> None:
+    text = "domain D = {u}\npredicate Q(D)\nnumber w(D) = {u: 0.2}\nw(u) = 1/5\nP(Q(u)) = w(u)"
+    assert credalog.parse(text, data={"w": {"u": "20%"}}).query("P(Q(u))").upper == pytest.approx(0.2)
+
+
+def test_a_cell_that_is_no_number_may_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "model.lcn").write_text('domain D = {u}\nnumber w(D) from "w.csv"\n')
+    (tmp_path / "w.csv").write_text("D,w\nu,NA\n")
+    with pytest.raises(LanguageError) as caught:
+        credalog.load(tmp_path / "model.lcn")
+    assert "leave the cell empty" in caught.value.advice
+
+
+def test_an_empty_network_is_told_that_it_may_be_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "net.bif").write_text("")
+    with pytest.raises(LanguageError) as caught:
+        credalog.load(tmp_path / "net.bif")
+    assert "cut off" in caught.value.advice

@@ -148,3 +148,8 @@ def test_a_meter_follows_questions_and_propagation():
         assert lcn.query("P(b)", report=meter) == lcn.query("P(b)")
         assert lcn.propagate(report=meter) == lcn.propagate()
         meter.close()
+
+
+def test_a_word_of_python_names_no_model(shell: InteractiveShell) -> None:
+    with pytest.raises(credalog.CredalogError, match="class cannot name a model"):
+        shell.run_cell_magic("lcn", "class", "P(a) = 0.3")

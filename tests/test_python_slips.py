@@ -1,5 +1,7 @@
 """What Python would have accepted in silence, or refused in words about something else."""
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,7 @@ import pandas as pd
 import pytest
 
 import credalog
-from credalog import LCN, LanguageError, P, Variable, parse, proposition, propositions
+from credalog import LCN, CredalogError, LanguageError, P, Status, Variable, parse, proposition, propositions
 
 a, b = propositions("a b")
 CHAIN = parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\n0.1 <= P(b | !a) <= 0.2")
@@ -70,6 +72,62 @@ def test_a_frame_is_not_taken_for_a_list_of_files():
     with pytest.raises(LanguageError) as caught:
         parse("domain D\npredicate Q(D)", data=untyped(pd.DataFrame({"D": ["u"]})))
     assert 'data={"Near": frame}' in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        (lambda: untyped(P(a)) | P(b), "P(a, given=b)"),
+        (lambda: ~untyped(P(a)), "P(~a)"),
+        (lambda: -untyped(a), "&, | and ~"),
+        (lambda: P(a) <= 10**5000, '"1/3"'),
+        (lambda: P(a) == P(a), "two different probabilities"),
+        (lambda: f"{CHAIN.query(P(a)):.2f}", "answer.lower"),
+        (lambda: CHAIN.query(P(a), jobs=untyped("2")), "jobs=1"),
+    ],
+)
+def test_what_python_would_complain_of_is_told_what_to_write(slip: Callable[[], object], told: str):
+    with pytest.raises(CredalogError) as caught:
+        slip()
+    assert told in caught.value.advice
+
+
+def test_a_count_that_is_a_text_is_shown_as_one():
+    with pytest.raises(CredalogError, match="jobs='2'"):
+        CHAIN.query(P(a), jobs=untyped("2"))
+
+
+def test_a_frame_is_not_asked_by_its_headings():
+    with pytest.raises(LanguageError) as caught:
+        list(credalog.batch(CHAIN, untyped(pd.DataFrame({"query": ["P(a)"]}))))
+    assert 'frame["query"]' in caught.value.advice
+    assert len(list(credalog.batch(CHAIN, pd.Series(["P(a)"])))) == 1
+
+
+def test_headings_are_given_by_name():
+    with pytest.raises(CredalogError) as caught:
+        parse("P(a | b) = ?").learn({"A?": [1], "b": [1]}, columns=untyped(["A?"]))
+    assert 'columns={"smoker": "Smokes?"}' in caught.value.advice
+
+
+def test_a_limit_may_be_any_real_number():
+    answer = CHAIN.query(P(a), timeout=untyped(Fraction(9)), tolerance=untyped(np.float32(0.01)))
+    assert answer.status is Status.EXACT
+
+
+def test_a_truth_value_of_numpy_is_joined_on_either_side():
+    assert str(a & untyped(np.True_)) == str(untyped(np.True_) & a)
+
+
+def test_a_number_is_looked_for_between_the_ends_of_an_interval():
+    interval = CHAIN.query(P(a)).interval
+    assert 0.25 in interval
+    assert 0.1 not in interval
+
+
+def test_an_answer_is_written_into_as_many_columns_as_are_wanted():
+    answer = CHAIN.query(P(a))
+    assert f"{answer:>80}" == str(answer).rjust(80)
 
 
 def test_a_sentence_in_the_place_of_a_file_is_told_to_be_parsed():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from html import escape
+from keyword import iskeyword
 from shlex import split
 from time import monotonic
 from types import MethodType
@@ -126,7 +127,7 @@ class LcnMagics(Magics):
 
     def _read(self, line: str, cell: str) -> None:
         chosen = _cell_words().parse_args(split(line))
-        if not chosen.name.isidentifier():
+        if not chosen.name.isidentifier() or iskeyword(chosen.name):
             advice = "Write a name of Python: %%lcn model"
             raise UnknownName(f"{chosen.name} cannot name a model", advice=advice)
         self.model = model = parse(cell, data=chosen.data)

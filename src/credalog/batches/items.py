@@ -55,6 +55,8 @@ def items_of(questions: Iterable[object]) -> Iterator[Item]:
         raise LanguageError(
             f"{questions!r} is no list of questions", advice='Give one: ["P(a)", "P(b | a)"].'
         )
+    if hasattr(questions, "columns"):
+        raise LanguageError("a frame is no list of questions", advice='Give its column: frame["query"].')
     for number, asked in enumerate(questions, 1):
         yield item_of(asked, number)
 

@@ -172,6 +172,8 @@ _NUMBERS = {
     "--top": "Give a count: --top 3",
     "--most": "Give a count: --most 10",
     "--limit": "Give a count of sentences: --limit 2000000",
+    "--port": "Give a number: --port 8000",
+    "--alpha": "Give a number between 0 and 1: --alpha 0.5",
     "--within": "Give a number between 0 and 1: --within 0.05",
 }
 """What an option takes that was given something else."""
@@ -193,9 +195,15 @@ class _Parser(ArgumentParser):
             message += "\n  `credalog --help` lists the commands."
         elif " required: " in message:
             message += f"\n  {_EXPECTED.get(message.split()[-1], 'Name a file')}: {self.prog} {self._example}"
-        elif (option := re.match(r"argument (?:-\w/)?(--\w+): ", message)) and option[1] in _NUMBERS:
-            message += f"\n  {_NUMBERS[option[1]]}"
+        elif option := re.match(r"argument (?:-\w/)?(--\w+): ", message):
+            message += self._value_of(option[1]) if option[1] in _NUMBERS or "expected" in message else ""
         super().error(message)
+
+    def _value_of(self, option: str) -> str:
+        """Say what an option takes."""
+        takes = next(one for one in self._actions if option in one.option_strings)
+        shown = f"one of {', '.join(takes.choices)}" if takes.choices else takes.metavar
+        return f"\n  {_NUMBERS.get(option) or f'After {option} follows {shown}.'}"
 
     @property
     def _example(self) -> str:
@@ -220,6 +228,8 @@ class _Parser(ArgumentParser):
 
 
 def _advice(word: str, known: Sequence[str]) -> str:
+    if word == "version":
+        return "\n  Did you mean --version?"
     near = [name for name in OTHER_WORDS.get(word, ()) if name in known] or get_close_matches(
         word, known, n=1
     )
@@ -229,6 +239,12 @@ def _advice(word: str, known: Sequence[str]) -> str:
         return "\n  What is written has a place of its own: see --help."
     if "check" not in known:
         return ""
+    if word.lower() in known:
+        return f"\n  Did you mean {word.lower()}?"
+    if not word.strip():
+        return "\n  The word is empty: `credalog --help` lists the commands."
+    if re.fullmatch(r"[\d.]+", word):
+        return "\n  The command comes first, then its options: credalog query FILE 'P(a)' --timeout 5"
     if word.endswith(")"):
         return f"\n  A command comes first, then the file: credalog query model.lcn '{word}'"
     return f"\n  A command comes first: credalog check {word}" if Path(word).suffix else ""

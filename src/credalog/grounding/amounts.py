@@ -138,6 +138,8 @@ class Amounts:
             advice = near or f"Define it: let {name} = 0.1"
             if name.lower() in NO_NUMBERS:
                 found, advice = f"{name} is no number", "Write 0.3, 1/3 or 30%, or ? for data to tell."
+            if not name[:1].isalpha() and name[:1].isnumeric():
+                found, advice = f"{name} is no number", "Write it with digits and a slash: 1/2."
             if name[:1].isdigit():
                 found, advice = f"the number {name} stands in quotes", f"Write it without: {name}"
         return Misstatement(found, lexeme=name, advice=advice, kind=UnknownName)

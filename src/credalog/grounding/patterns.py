@@ -157,7 +157,11 @@ class Patterns:
                     advice=f"Compare it with a value: {shown} = {values[0]}.",
                 )
             case Function() | Domain() | Constant() | NumberFunction():
-                raise Misstatement(f"{term.name} is not a predicate, so not a formula", lexeme=term.name)
+                raise Misstatement(
+                    f"{term.name} is not a predicate, so not a formula",
+                    lexeme=term.name,
+                    advice="It is declared as something else: give one of the two another name.",
+                )
             case None:
                 return self._proposition(self._undeclared(term, scope))
             case other:

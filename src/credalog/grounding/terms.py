@@ -133,6 +133,7 @@ class Signature:
                 for count in set(map(len, arguments)):
                     self.arity(name, sorts, count)
                 self._check_rows(sorts, arguments)
+                _check_single(name, table, "numbers")
             case _:
                 pass
 
@@ -213,14 +214,7 @@ class Signature:
         for count in {len(arguments) for arguments, _ in table}:
             self.arity(name, sorts[:-1], count)
         self._numbers(sorts, tuple((*arguments, value) for arguments, value in table))
-        known: dict[tuple[str, ...], str] = {}
-        for arguments, value in table:
-            if known.setdefault(arguments, value) != value:
-                raise Misstatement(
-                    f"{name}({', '.join(arguments)}) is given two values",
-                    lexeme=name,
-                    row=(*arguments, value),
-                )
+        _check_single(name, table, "values")
 
     def facts(self, name: str) -> NDArray[np.int64]:
         """Return the facts of a relation as rows of element numbers; complain about what is no element."""
@@ -415,3 +409,16 @@ def _shifted(value: str | None, by: int) -> str | None:
             lexeme=value,
             advice="Declare a domain of integers, domain Day = 1..7, or name the element that is meant.",
         ) from None
+
+
+def _check_single(name: str, table: Iterable[tuple[tuple[str, ...], object]], what: str) -> None:
+    """Complain of arguments that a table gives two different values."""
+    known: dict[tuple[str, ...], object] = {}
+    for arguments, value in table:
+        if known.setdefault(arguments, value) != value:
+            raise Misstatement(
+                f"{name}({', '.join(arguments)}) is given two {what}, {known[arguments]} and {value}",
+                lexeme=name,
+                advice="Take one of the two out, of the text or of the data.",
+                row=(*arguments, str(value)),
+            )

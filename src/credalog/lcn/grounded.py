@@ -290,7 +290,7 @@ def one_of(chosen: object, known: tuple[str, ...], what: str) -> str:
 def counted(number: int, name: str) -> int:
     """Return a count of one or more, and complain of anything else."""
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise CredalogError(f"{name}={number} is no count", advice=f"Give 1 or more: {name}=1.")
+        raise CredalogError(f"{name}={number!r} is no count", advice=f"Give 1 or more: {name}=1.")
     return number
 
 

@@ -176,6 +176,10 @@ class LCN(Analysis):
         from credalog.learning.filling import learned
         from credalog.learning.intervals import Recipe
 
+        if not isinstance(columns, Mapping | None):
+            raise CredalogError(
+                f"{columns!r} are no headings", advice='Give them by name: columns={"smoker": "Smokes?"}.'
+            )
         recipe = Recipe.of(method, s=s, confidence=confidence, simultaneous=simultaneous)
         theory = self.stated if isinstance(self.stated, Theory) else structure_of_network(self.stated)
         observations = Observations(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from credalog.errors import CredalogError, MissingLibrary, UnknownName
@@ -58,7 +59,7 @@ class Options:
 
 
 def _check_number(name: str, value: float, *, most: float) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not (is_number and 0.0 < value <= most):
         least = "a positive number of seconds" if most > 1.0 else "a number above 0 and at most 1"
         raise CredalogError(f"{name}={value!r} is not {least}", advice=f"Leave {name} out, or give {least}.")
@@ -137,6 +138,12 @@ class Answer(Printed):
 
     def __str__(self) -> str:
         return f"{self.query} in {self.interval} ({self._remark})"
+
+    def __format__(self, written: str) -> str:
+        try:
+            return format(str(self), written)
+        except ValueError:
+            self._is_no_number()
 
     @property
     def _remark(self) -> str:

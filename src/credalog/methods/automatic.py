@@ -13,7 +13,7 @@ from math import prod
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import cases, likelihood, summed, together
+from credalog.methods.cliques import all_marginals, cases, likelihood, summed
 from credalog.methods.cliques.cases import Mixture
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
@@ -248,13 +248,13 @@ class Engine:
     def _tied_at_once(self, atoms: Sequence[Is], options: Options, budget: Budget) -> Mapping[Is, Answer]:
         """Bound all marginals by sound propagation, and attain those of tied variables together."""
         compiled = self.compiled
-        if len(atoms) < together.FEWEST or not compiled.problem.structure.core:
+        if len(atoms) < all_marginals.FEWEST or not compiled.problem.structure.core:
             return {}
         from credalog.methods.intervals import propagate
 
         found = propagate(compiled.network, variant="sound", markov=compiled.markov, timeout=options.timeout)
         bounds = {atom: found.answer(atom, Query(atom)).interval for atom in atoms}
-        closed = together.closed_together(self.cliques, bounds, options.tolerance, budget)
+        closed = all_marginals.closed_together(self.cliques, bounds, options.tolerance, budget)
         if not closed or self.cliques.extends((), options, budget) is not True:
             return {}
         seconds = budget.elapsed / len(atoms)

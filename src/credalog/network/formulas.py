@@ -136,13 +136,13 @@ class _Connectives:
     def __rrshift__(self, other: Formula) -> Formula:
         return Implies(_joined(other), self._formula)
 
-    def _is_no_number(self, other: object) -> Never:
+    def _is_no_number(self, other: object = None) -> Never:
         raise LanguageError(
             f"the formula {self} is no number",
             advice="Write P(a) >= 0.3 for a bound, and join formulas by &, | and ~.",
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = _is_no_number
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = __neg__ = _is_no_number
 
     def __bool__(self) -> Never:
         # Python reads `a and b` as b, and `not a` as False: a formula would be lost without a word.
@@ -168,8 +168,9 @@ def _joined(other: object) -> Formula:
     """Return what a connective joins a formula to; only a formula, or Python's True or False, will do."""
     if isinstance(other, _Connectives):
         return other._formula
-    if isinstance(other, bool):
-        return Truth(other)
+    if isinstance(other, bool) or type(other).__name__ in ("bool", "bool_"):
+        # numpy's truth values are no subclass of Python's.
+        return Truth(bool(other))
     raise LanguageError(
         f"{_described(other)} is no formula, and cannot be joined to one",
         advice='Join formulas: proposition("a") & ~proposition("b"), or variable.is_("value").',

@@ -257,11 +257,18 @@ class Contrast:
     __repr__ = __str__
 
 
+def _written(number: object) -> str:
+    """Return how a number is written, without the digits of one that is too long to compute with."""
+    if isinstance(number, int) and number.bit_length() > 8 * LONGEST:
+        return f"a number of {number.bit_length()} bits"
+    return str(number).strip()
+
+
 def exact(number: Number) -> Fraction:
     """Return a number as a fraction; a float means the decimal its user typed, not its binary expansion."""
     if isinstance(number, Fraction):
         return number
-    text = str(number).strip()
+    text = _written(number)
     written = _NUMBER.fullmatch(text) if len(text) <= LONGEST else None
     if written is not None and abs(int(written["power"] or 0)) <= LONGEST and int(written["under"] or 1):
         value = Fraction(written["decimal"]) / (100 if written["percent"] else int(written["under"] or 1))

@@ -168,6 +168,10 @@ class Interval(Printed):
         """Yield both bounds, as in `low, high = answer.interval`."""
         yield from (self.lower.bound, self.upper.bound)
 
+    def __contains__(self, number: float) -> bool:
+        """Tell whether a number lies between the bounds, both included."""
+        return self.lower.bound <= number <= self.upper.bound
+
     @property
     def is_empty(self) -> bool:
         """Tell whether the bounds have crossed: where both are proved, there is no model."""

@@ -24,7 +24,7 @@ from typing import Any
 from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.glances import Glances
+from credalog.methods.cliques.reports import Glances
 from credalog.methods.cliques.search import Ending, Limits, Witness
 from credalog.methods.progress import Telling
 from credalog.methods.vertices import sets

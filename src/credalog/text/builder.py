@@ -193,6 +193,14 @@ class Expression:
             advice="Join formulas inside: P(a & b), not P(a) and P(b).",
         )
 
+    def _is_no_formula(self, other: object = None) -> Never:
+        raise LanguageError(
+            f"the probability {self} is no formula",
+            advice="Join formulas inside: P(a & b), P(~a), P(a, given=b).",
+        )
+
+    __and__ = __or__ = __xor__ = __rshift__ = __invert__ = _is_no_formula
+
     def __add__(self, other: Expression | Number) -> Expression:
         if not isinstance(other, Expression):
             return replace(self, constant=self.constant + exact(other))

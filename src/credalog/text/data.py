@@ -160,18 +160,18 @@ def _joined(known: Declaration, more: Declaration) -> Declaration:
 def _scores(function: NumberFunction, addition: _Addition) -> NumberFunction:
     """Read numbers that JSON or Python gives: rows with the number last, or a mapping."""
     rows = addition.rows.items() if isinstance(addition.rows, Mapping) else addition.rows
-    table: dict[Cells, Fraction] = {}
+    table: list[tuple[Cells, Fraction]] = []
     for row in rows:
         *elements, number = row if isinstance(row, Sequence) and not isinstance(row, str) else (row,)
         flat = elements[0] if len(elements) == 1 and isinstance(elements[0], tuple | list) else elements
         arguments = tuple(map(str, flat))
         try:
-            table[arguments] = exact(cast("Number", number))
+            table.append((arguments, exact(cast("Number", number))))
         except LanguageError as error:
             place = addition.place([*arguments, str(number)])
             message = f"the data for {function.name} contain {number!r}: {error.message}"
             raise LanguageError(message, place=place, advice=error.advice) from None
-    return NumberFunction(function.name, function.sorts, tuple(table.items()))
+    return NumberFunction(function.name, function.sorts, tuple(table))
 
 
 def _additions(data: Data, declared: Mapping[str, Declaration]) -> Iterator[_Addition]:

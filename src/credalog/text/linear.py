@@ -298,7 +298,8 @@ def _no_interval(orders: tuple[str, str]) -> Misstatement:
         return Misstatement(
             "an equality stands where an interval was begun",
             lexeme="=",
-            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point.",
+            advice="Write `l <= P(...) <= u` for an interval, or `P(...) = p` alone for a point; "
+            "a second sentence has a line of its own.",
         )
     if unusable := next((order for order in orders if order not in ("<=", ">=")), None):
         return open_bound(unusable)

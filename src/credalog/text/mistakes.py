@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -76,6 +77,8 @@ def explained(error: UnexpectedInput, statement: Statement, start: str) -> Langu
     """Turn the parser's error into one for people: what the first of these recognises, or what was found."""
     told = (
         _empty(statement, start)
+        or _foreign_break(statement)
+        or _half_open(statement)
         or _unbalanced(statement)
         or _unasked(statement, start)
         or _recognised(statement, start)
@@ -112,6 +115,34 @@ def _empty(statement: Statement, start: str) -> _Told | None:
         THRESHOLD: ("nothing is compared", THRESHOLD_ADVICE),
     }
     return _Told(0, *empty.get(start, ("there is no formula here", "Write one: a and !b.")))
+
+
+def _foreign_break(statement: Statement) -> _Told | None:
+    """Recognise a character that ends a line elsewhere, as texts copied from PDF files have it."""
+    if found := re.search("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", statement.text.strip()):
+        offset = statement.text.index(found[0])
+        return _Told(
+            offset,
+            f"a line is broken by a character of another kind, U+{ord(found[0]):04X}",
+            "Delete it and press Enter there.",
+        )
+    return None
+
+
+_HALF_OPEN = re.compile(
+    r"""= \s* (?: \[ [^][()]* , [^][()]* (?P<closing> \) ) | (?P<opening> \( ) [^][()]* , [^][()]* \]
+    | (?P<turned> \] ) [^][()]* , [^][()]* [][] ) \s* (?: ; .* )? $""",
+    re.VERBOSE,
+)
+
+
+def _half_open(statement: Statement) -> _Told | None:
+    """Recognise an interval without one of its ends, or without both."""
+    found = _HALF_OPEN.search(statement.text)
+    if found is None:
+        return None
+    offset = found.start(str(found.lastgroup))
+    return _Told(offset, "bounds are closed", "Write square brackets: P(...) = [0.1, 0.2].")
 
 
 def _unbalanced(statement: Statement) -> _Told | None:
@@ -232,6 +263,9 @@ def _neighbours(error: UnexpectedInput, statement: Statement) -> _Told | None:
     )
 
 
+_CONTINUED = "It goes on in the next line where a bracket is still open."
+
+
 def _unexpected(error: UnexpectedInput, statement: Statement) -> _Told:
     offset = _offset(error, statement)
     if isinstance(error, UnexpectedCharacters):
@@ -239,7 +273,7 @@ def _unexpected(error: UnexpectedInput, statement: Statement) -> _Told:
     expected = sorted({_WORDS[name] for name in getattr(error, "accepts", None) or () if name in _WORDS})
     advice = f"Expected here: {'  '.join(expected)}." if expected else ""
     if not isinstance(error, UnexpectedToken) or error.token.type == "$END":
-        return _Told(offset, "the statement ends too early", advice)
+        return _Told(offset, "the statement ends too early", f"{advice} {_CONTINUED}".strip())
     return _Told(offset, f"{error.token} is not expected here", advice)
 
 
@@ -249,6 +283,12 @@ def _stray(offset: int, character: str) -> _Told:
             offset,
             f"a character that cannot be seen, U+{ord(character):04X}, stands here",
             "Delete it; where there are many, save the file as plain text in UTF-8.",
+        )
+    if unicodedata.category(character).startswith("M"):
+        return _Told(
+            offset,
+            f"a mark stands apart from its letter, U+{ord(character):04X}",
+            "Write both as one character (normal form C), or put the name in quotes.",
         )
     advice = "A name has letters, digits and _; any other stands in quotes."
     return _Told(offset, f"the character {character} has no meaning here", advice)

@@ -159,7 +159,7 @@ class Sheet:
             raise LanguageError(
                 f"{text!r} in the column {column.name} of {self.name} is no number",
                 place=self.place(int(np.argmax(column.codes == code)), column.name),
-                advice=error.advice,
+                advice=f"{error.advice} Where there is none, leave the cell empty.",
             ) from None
 
     def place_of_heading(self) -> Place:

@@ -75,6 +75,8 @@ def readable(path: Path) -> Iterator[None]:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         advice = "Name a file in it." if path.is_dir() else "Name a file that you may read."
+        if path == Path():
+            advice += " An empty name stands for this folder, too."
         raise LanguageError(f"{path} cannot be read: {why}", advice=advice) from None
 
 
@@ -96,6 +98,9 @@ def _instead_of(path: Path) -> str:
         name for name in beside if name in (f"{path.name}.lcn", f"{path.name}.bif", f"{path.name}.uai")
     ]
     same = [name for name in beside if name.lower() == path.name.lower()]
+    cut = [name for name in beside if name.startswith(f"{path.name} ")]
+    if cut:
+        return f'A name with blanks stands in quotes: "{path.with_name(cut[0])}".'
     close = with_suffix or same or get_close_matches(path.name, beside, n=1)
     return f"Did you mean {path.with_name(close[0])}?" if close else "Check the name and the folder."
 

@@ -59,20 +59,24 @@ def filled_from(sheet: Sheet, tabled: Tabled, declared: Mapping[str, Declaration
     for number, awaiting in enumerate(tabled.awaiting):
         match awaiting:
             case Domain(name):
-                (column,) = _columns(sheet, (name,), named)
+                (column,) = columns = _columns(sheet, (name,), named)
+                _check_heading(sheet, columns, (name,), declared)
                 yield Filled(Domain(name, column.values))
             case Relation(name, sorts):
                 columns = _columns(sheet, sorts, named)
+                _check_heading(sheet, columns, sorts, declared)
                 facts = tuple(dict.fromkeys(_rows(sheet, columns)))
                 yield Filled(replace(awaiting, facts=facts), _origin(sheet, name, columns))
             case Function(name, sorts, result):
                 columns = _columns(sheet, (*sorts, result), named, value=name)
+                _check_heading(sheet, columns, (*sorts, result), declared)
                 table = tuple(dict.fromkeys((row[:-1], row[-1]) for row in _rows(sheet, columns)))
                 yield Filled(replace(awaiting, table=table), _origin(sheet, name, columns))
-            case NumberFunction():
-                yield _numbers(
-                    sheet, awaiting, _own(named, len(awaiting.sorts), number, len(tabled.awaiting))
-                )
+            case NumberFunction(name, sorts):
+                own = _own(named, len(sorts), number, len(tabled.awaiting))
+                columns = _columns(sheet, (*sorts, name), own, value=name)
+                _check_heading(sheet, columns, (*sorts, name), declared)
+                yield _numbers(sheet, awaiting, columns)
             case Rule(FamilyTable() as table):
                 yield Filled(replace(awaiting, assessment=_family(sheet, table, declared, named)))
             case Rule():
@@ -121,6 +125,42 @@ def _columns(
     )
 
 
+def _check_heading(
+    sheet: Sheet, columns: Sequence[Column], sorts: tuple[str, ...], declared: Mapping[str, Declaration]
+) -> None:
+    """Complain of a table whose first row holds what the others hold, and would be lost as a heading."""
+    is_meant = any(column is sheet.find(sort) for column, sort in zip(columns, sorts, strict=True))
+    if is_meant or not sheet.text:
+        return
+    if any(_is_content(column, declared.get(sort)) for column, sort in zip(columns, sorts, strict=True)):
+        raise LanguageError(
+            f"the first row of {sheet.name} holds no headings",
+            place=sheet.place_of_heading(),
+            advice=f"Write a row of headings above it: {','.join(_headings(sorts))}",
+        )
+
+
+def _headings(sorts: tuple[str, ...]) -> Iterator[str]:
+    """Yield a heading for each column, numbered where several hold the same."""
+    for number, sort in enumerate(sorts, 1):
+        yield f"{sort}_{number}" if sorts.count(sort) > 1 else sort
+
+
+def _is_content(column: Column, held: Declaration | None) -> bool:
+    """Tell whether a heading is what a column holds: an element, or a number above numbers."""
+    if isinstance(held, Domain) and column.name in held.elements:
+        return True
+    return bool(_is_number(column.name) and column.values and all(map(_is_number, column.values)))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        exact(cell)
+    except LanguageError:
+        return False
+    return True
+
+
 def _rows(sheet: Sheet, columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
     for column in columns:
         if (empty := (column.codes < 0)).any():
@@ -138,10 +178,10 @@ def _origin(sheet: Sheet, name: str, columns: Sequence[Column]) -> Origin | None
     return Origin(name, sheet.name, sheet.text, columns=indices) if sheet.text else None
 
 
-def _numbers(sheet: Sheet, function: NumberFunction, named: tuple[str, ...]) -> Filled:
+def _numbers(sheet: Sheet, function: NumberFunction, columns: Sequence[Column]) -> Filled:
     """Give a function of numbers a line for each row whose number is not missing."""
     name, sorts = function.name, function.sorts
-    *arguments, value = _columns(sheet, (*sorts, name), named, value=name)
+    *arguments, value = columns
     seen: dict[tuple[str, ...], int] = {}
     numbers = sheet.numbers(value)
     for row, (elements, number) in enumerate(zip(_rows(sheet, arguments), numbers, strict=True)):

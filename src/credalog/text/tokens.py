@@ -175,6 +175,6 @@ class Tokens:
             return LanguageError(
                 f"the file ends where {what} should be",
                 place=self.here,
-                advice="Compare the counts in the file with the numbers that follow them.",
+                advice="It may be cut off; compare its counts with what follows them.",
             )
         return LanguageError(f"expected {what}, found {self._next[0]!r}", place=self.here)

@@ -196,7 +196,10 @@ def _added(terms: Claims[Claim]) -> Claims[Claim]:
         weights[claim] = weights.get(claim, _ZERO) + weight
     claims = tuple((weight, claim) for claim, weight in weights.items() if weight)
     if not claims:
-        raise Misstatement("the probabilities cancel, so the sentence says nothing")
+        raise Misstatement(
+            "the probabilities cancel, so the sentence says nothing",
+            advice="Take it out, or compare two different probabilities.",
+        )
     return claims
 
 

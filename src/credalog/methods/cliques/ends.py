@@ -27,10 +27,10 @@ from credalog.methods.cliques import other_solvers
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Factorization
 from credalog.methods.cliques.fragment import Fragment
-from credalog.methods.cliques.glances import Glances
 from credalog.methods.cliques.loglinear import LogLinear
 from credalog.methods.cliques.models import find_models
 from credalog.methods.cliques.models.finding import copying_models
+from credalog.methods.cliques.reports import Glances
 from credalog.methods.cliques.search import Ending, Finding, Limits, Search, Witness, farther_witness
 from credalog.methods.cliques.slices import RUNGS, Rung
 from credalog.methods.cliques.witness import LARGEST_SCOPE

@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.glances import (
+from credalog.methods.cliques.products import LeafRows, Sharpening, products_of
+from credalog.methods.cliques.proofs import Prover
+from credalog.methods.cliques.reports import (
     Accepts,
     Ending,
     Finding,
@@ -24,8 +26,6 @@ from credalog.methods.cliques.glances import (
     Witness,
     farther_witness,
 )
-from credalog.methods.cliques.products import LeafRows, Sharpening, products_of
-from credalog.methods.cliques.proofs import Prover
 from credalog.methods.cliques.witness import STEPS, Candidate, WitnessSearch
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Warrant

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.glances import Limits, Witness
 from credalog.methods.cliques.products import LeafRows, Sharpening
 from credalog.methods.cliques.proofs import Prover
+from credalog.methods.cliques.reports import Limits, Witness
 from credalog.methods.cliques.search import Hint, Leaf, Search
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End

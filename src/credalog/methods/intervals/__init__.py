@@ -4,7 +4,7 @@ Input: a ground network. Output: an interval for every variable, in time linear 
 sound bounds on any one query.
 """
 
-from credalog.methods.intervals.flow import Schedule, propagate
+from credalog.methods.intervals.propagation import Schedule, propagate
 from credalog.methods.intervals.result import Propagation, Round, Variant
 from credalog.methods.intervals.slices import Slices, bounds, sound_answer
 

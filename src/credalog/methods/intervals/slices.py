@@ -26,8 +26,8 @@ from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwo
 from credalog.methods.answer import Answer
 from credalog.methods.intervals.conditioning import requisite
 from credalog.methods.intervals.factors import Floats, factor_graph
-from credalog.methods.intervals.flow import propagate, slice_intervals
 from credalog.methods.intervals.frechet import Range, both, complement, independent, parity, share
+from credalog.methods.intervals.propagation import propagate, slice_intervals
 from credalog.methods.intervals.result import Variant, of_value
 from credalog.methods.intervals.separation import Ancestry, mark_declared
 from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows, local_sentences

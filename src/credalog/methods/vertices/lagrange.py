@@ -26,8 +26,8 @@ from credalog.errors import ProblemTooLarge
 from credalog.methods.vertices.demands import Scores
 from credalog.methods.vertices.elimination import Bools
 from credalog.methods.vertices.expectations import Function, Slots, Sums
+from credalog.methods.vertices.sequential_programs import Model, walk
 from credalog.methods.vertices.sweeps import Pace, Swept
-from credalog.methods.vertices.walking import Model, walk
 from credalog.network.relevance import ancestors
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import allowed_gap

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from credalog.errors import CredalogError, InconsistentNetwork, UnknownName
-from credalog.methods.intervals.bulk import factors_of
 from credalog.methods.intervals.conditioning import MOST_OBSERVED_WORLDS, sound_posterior
 from credalog.methods.intervals.evidence import posterior
 from credalog.methods.intervals.factors import Arrays, FactorGraph, Floats, Indices, Kind, slot_values
@@ -35,6 +34,7 @@ from credalog.methods.intervals.rounds import (
     update_all,
 )
 from credalog.methods.intervals.separation import mark_declared, mark_independent, mark_parents
+from credalog.methods.intervals.templates import factors_of
 from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_rows, widen
 from credalog.network.columns import columns_of
 from credalog.network.formulas import TRUE, Formula, Is, Not, Variable, World, conjunction, literals_of
