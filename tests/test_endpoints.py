@@ -44,6 +44,14 @@ def test_a_value_beyond_a_proved_bound_is_drawn_back_to_it() -> None:
     assert (found.lower.witnessed, found.upper.witnessed) == (0.2, 0.7)
 
 
+def test_a_value_beyond_the_other_end_is_drawn_back_to_it() -> None:
+    """Where bounds are nearly one number, the model of one end may pass the other by the last digits."""
+    found = Interval(Endpoint(0.2, 0.2 + 1e-12, CHECKED), Endpoint(0.2, 0.2 - 1e-12, CHECKED))
+    assert (found.lower.witnessed, found.upper.witnessed) == (0.2, 0.2)
+    crossed = Interval(Endpoint(0.6, 0.6, CHECKED), Endpoint(0.5, 0.5, CHECKED))
+    assert (crossed.lower.witnessed, crossed.upper.witnessed) == (0.6, 0.5)
+
+
 def test_only_what_every_probability_satisfies_needs_nobodys_word() -> None:
     said = Interval(Endpoint(0.0, None, CLAIMED), Endpoint(0.9, None, CLAIMED))
     assert (said.lower.warrant, said.upper.warrant) == (CHECKED, CLAIMED)

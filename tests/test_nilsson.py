@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from credalog import parse
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork
 from credalog.methods import columns
 from credalog.methods.answer import Options
@@ -247,6 +248,13 @@ def test_declared_independences_are_refused() -> None:
     network = replace(network_of(*sentences), independences=(Independence((A.variable,), (B.variable,)),))
     with pytest.raises(CredalogError, match="independence"):
         query(network, Query(A & B))
+
+
+def test_a_comparison_across_conditions_is_refused_as_one() -> None:
+    """It declares nothing, so a message about declared independences alone would lead astray."""
+    compared = parse("P(a | c) >= P(a | !c)\n")
+    with pytest.raises(CredalogError, match="under several conditions"):
+        compared.query("P(a)", method="nilsson", markov="none")
 
 
 def test_a_long_chain_is_proved_by_dynamic_programming() -> None:

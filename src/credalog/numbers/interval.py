@@ -148,10 +148,16 @@ class Endpoint(Printed):
             found = replace(found, warrant=Warrant.CHECKED)
         return found
 
+    def short_of(self, other: Endpoint, end: End) -> Endpoint:
+        """Return the endpoint with its value on the inner side of the other end's bound."""
+        if self.witnessed is None or not end.is_farther(other.bound, self.witnessed):
+            return self
+        return replace(self, witnessed=other.bound)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Interval(Printed):
-    """The lower and the upper end of a quantity; no attained value is outside its bound."""
+    """The lower and the upper end of a quantity; no attained value is outside the bounds."""
 
     lower: Endpoint
     upper: Endpoint
@@ -160,6 +166,14 @@ class Interval(Printed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "lower", self.lower.as_end(End.LOWER, self.scale))
         object.__setattr__(self, "upper", self.upper.as_end(End.UPPER, self.scale))
+        if not self.is_empty:
+            # What attains one end may pass the other by the last digits, too, where the interval is a point.
+            lower, upper = (
+                self.lower.short_of(self.upper, End.LOWER),
+                self.upper.short_of(self.lower, End.UPPER),
+            )
+            object.__setattr__(self, "lower", lower)
+            object.__setattr__(self, "upper", upper)
 
     def __getitem__(self, end: End) -> Endpoint:
         return self.lower if end is End.LOWER else self.upper

@@ -53,7 +53,8 @@ def query(network: Network, asked: Query, options: Options = DEFAULT) -> Answer:
 def _refuse_independences(network: Network) -> None:
     if network.independences:
         raise CredalogError(
-            "Nilsson's logic knows no independence, but the network declares some",
+            "Nilsson's logic knows no independence, but the network declares some, "
+            "or compares probabilities under several conditions, which takes some",
             advice="Use the factorized method, which honours declared independences.",
         )
 
