@@ -107,3 +107,16 @@ def test_no_product_of_tables_is_assumed_where_nothing_is_independent() -> None:
     network = credalog.parse("P(a) = 0.5\nP(b | a) = 0.9\nP(b | !a) = 0.1\nP(b) <= 0.6\n").ground()
     assert Compiled(network, Markov.LOCAL).credal_part is not None
     assert Compiled(network, Markov.NONE).credal_part is None
+
+
+@pytest.mark.parametrize(
+    ("question", "truth"),
+    [("P(a)", (0.5, 1.0)), ("P(c)", (0.25, 1.0)), ("P(d)", (0.0, 0.5)), ("P(e)", (0.0, 0.5))],
+)
+def test_only_what_has_probability_one_or_zero_is_a_certainty_of_all_worlds(
+    question: str, truth: tuple[float, float]
+) -> None:
+    """Where b is, with 1/2, so is a, and d is not; c is there in half of these worlds or more."""
+    lcn = credalog.parse("P(b) = 0.5\nP(a | b) = 1\nP(d | b) = 0\nP(c | b) >= 0.5\nP(e) <= 0.5\n")
+    answer = lcn.query(question, method="nilsson", markov="none", timeout=5.0)
+    assert (answer.lower, answer.upper) == pytest.approx(truth, abs=1e-6)
