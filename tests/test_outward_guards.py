@@ -120,3 +120,19 @@ def test_only_what_has_probability_one_or_zero_is_a_certainty_of_all_worlds(
     lcn = credalog.parse("P(b) = 0.5\nP(a | b) = 1\nP(d | b) = 0\nP(c | b) >= 0.5\nP(e) <= 0.5\n")
     answer = lcn.query(question, method="nilsson", markov="none", timeout=5.0)
     assert (answer.lower, answer.upper) == pytest.approx(truth, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "said", ["evidence S(tom)", "independent F(tom), S(tom)", "independent S(tom), F(tom)"]
+)
+def test_what_is_observed_or_declared_alone_is_a_variable_too(said: str) -> None:
+    """Nothing is said of S(tom), which may therefore have any probability, whatever F(tom) is."""
+    theory = f"""domain D = {{tom, ann}}
+predicate F(D)
+predicate S(D)
+forall x in D: P(F(x)) = 0.5
+{said}
+"""
+    lcn = credalog.parse(theory)
+    assert {v.name for v in lcn.ground().variables} == {"F(tom)", "F(ann)", "S(tom)"}
+    assert lcn.query("P(F(tom) | S(tom))", timeout=5.0).upper == pytest.approx(0.5, abs=1e-6)
