@@ -42,6 +42,7 @@ from credalog.questions.bounding import Bounding, Solver, search_in_turn
 from credalog.questions.decide import Verdict
 from credalog.tables.credal import ask, credal_network
 from credalog.tables.distribution import Distribution, Factor
+from credalog.tables.elimination import Potential, eliminate
 from credalog.trusted.certify import Checker
 from credalog.trusted.check import violation
 from product_oracle import Product
@@ -592,3 +593,10 @@ def test_a_sentence_too_wide_for_a_table_is_no_demand_on_one(word: str, atoms: i
     (sentence,) = credalog.parse(f"P({f' {word} '.join(f'x{i}' for i in range(atoms))}) <= 0.9").sentences
     with pytest.raises(ProblemTooLarge, match=f"a sentence is about {atoms} variables"):
         list(sparse._bounds(sentence, tuple(sentence.scope)))
+
+
+def test_a_product_of_too_many_kept_variables_is_refused_before_it_is_made() -> None:
+    coins = [Potential((i,), np.full(2, 0.5)) for i in range(70)]
+    with pytest.raises(ProblemTooLarge):
+        eliminate(coins, range(70))
+    assert eliminate(coins, range(2))[0].shape == (2, 2)
