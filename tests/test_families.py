@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from credalog import load, parse
+from credalog import LCN, load, parse
+from credalog.errors import CredalogError, ImpossibleEvidence
 from credalog.network.families import FamilySentences, families_of, is_precise, scopes_of
-from credalog.network.formulas import Variable, canonical
+from credalog.network.formulas import Variable, canonical, disjunction
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.imprecision import Imprecision, widened
 from credalog.network.polytopes import local_polytopes
@@ -22,10 +23,12 @@ from credalog.network.problem import problem_of
 from credalog.network.sentences import Network
 from credalog.network.summary import summarize
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import Status
 from credalog.tables.credal import CredalNetwork, credal_network
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.bif import read_bif
 from credalog.trusted.check import _local_excesses, violation
+from credalog.verify import verify
 
 SEEDS = range(12)
 
@@ -94,6 +97,48 @@ def test_a_file_of_points_is_kept_in_tables(tabled: Network) -> None:
     assert families_of(tabled) is tabled.sentences
     assert families_of(spelled(tabled)) is None
     assert pickle.loads(pickle.dumps(tabled)) == tabled == spelled(tabled)
+
+
+def test_what_is_observed_leaves_tables_as_they_are(tabled: Network) -> None:
+    variable = next(v for v in tabled.variables if len(v.values) > 1)
+    plain = LCN.from_network(tabled)
+    observed = plain.with_evidence(f"{variable} = {variable.values[0]} or {variable} = {variable.values[1]}")
+    assert observed.ground() is tabled
+    assert observed.evidence == disjunction(map(variable.is_, variable.values[:2]))
+    assert observed != plain
+    assert observed == LCN(observed.theory) == pickle.loads(pickle.dumps(observed))
+    assert observed.with_evidence(variable.is_(variable.values[0])).evidence != observed.evidence
+    assert observed.widen(by="0.01").evidence == observed.evidence
+
+
+def test_a_file_with_a_variable_of_one_value_is_asked_and_proved(tmp_path: Path) -> None:
+    file = tmp_path / "single.uai"
+    file.write_text("BAYES 3 1 2 2 3 1 0 2 0 1 3 0 1 2 1 1.0 2 0.2 0.8 4 0.5 0.5 0.1 0.9", encoding="utf-8")
+    model = load(file)
+    answer = model.query("P(X1 = s0 | X2 = s1)")
+    assert answer.status is Status.EXACT
+    assert answer.lower <= 5 / 41 <= answer.upper
+    assert model.with_evidence("X0 = s0").query("P(X1 = s0)").lower == pytest.approx(0.2, abs=1e-9)
+    assert len(model.marginals()) == 5
+    assert list(verify(model.ground(), model.certificate(answer).text.splitlines()))
+
+
+def test_evidence_about_tables_is_checked_where_it_is_given() -> None:
+    model = LCN.from_network(read_bif(TWO))
+    with pytest.raises(CredalogError, match="c is neither bound"):
+        model.with_evidence("c = t")
+    with pytest.raises(ImpossibleEvidence, match="contradicts itself about b"):
+        model.with_evidence("b = t").with_evidence("b = f")
+    answer = model.with_evidence("b = t").query("P(a = t)")
+    assert answer.lower == pytest.approx(0.5, abs=1e-9) and answer.upper == pytest.approx(0.5, abs=1e-9)
+
+
+def test_a_bound_stands_whose_model_is_too_wide_for_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LCN.from_network(read_bif(TWO))
+    monkeypatch.setattr("credalog.tables.distribution.MOST_STATES", 0)
+    answer = model.query("P(b = t)", method="sets")
+    assert answer.lower <= 0.8 <= answer.upper and answer.upper - answer.lower < 1e-6
+    assert answer.lower_witnessed is None and answer.upper_witnessed is None
 
 
 def test_the_graph_of_tables_is_that_of_their_sentences(tabled: Network) -> None:

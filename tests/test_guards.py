@@ -25,6 +25,7 @@ from credalog.methods import automatic
 from credalog.methods.answer import Options
 from credalog.methods.cliques import ends
 from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.models import sparse
 from credalog.methods.cliques.search import Ending, Finding, Limits
 from credalog.methods.intervals import kernels
 from credalog.methods.vertices import messages, mini_buckets, sets
@@ -41,6 +42,7 @@ from credalog.questions.bounding import Bounding, Solver, search_in_turn
 from credalog.questions.decide import Verdict
 from credalog.tables.credal import ask, credal_network
 from credalog.tables.distribution import Distribution, Factor
+from credalog.tables.elimination import Potential, eliminate
 from credalog.trusted.certify import Checker
 from credalog.trusted.check import violation
 from product_oracle import Product
@@ -583,3 +585,18 @@ def test_a_search_of_a_narrower_reading_is_not_taken_up_where_the_time_was_short
     answer = lcn.query("P(c2 or d1 | !b2)", timeout=4.0)
     assert "cliques of the chain graph" in answer.tried
     assert answer.lower == 0.0
+
+
+@pytest.mark.parametrize("word", ["or", "xor"])
+@pytest.mark.parametrize("atoms", [30, 70])
+def test_a_sentence_too_wide_for_a_table_is_no_demand_on_one(word: str, atoms: int) -> None:
+    (sentence,) = credalog.parse(f"P({f' {word} '.join(f'x{i}' for i in range(atoms))}) <= 0.9").sentences
+    with pytest.raises(ProblemTooLarge, match=f"a sentence is about {atoms} variables"):
+        list(sparse._bounds(sentence, tuple(sentence.scope)))
+
+
+def test_a_product_of_too_many_kept_variables_is_refused_before_it_is_made() -> None:
+    coins = [Potential((i,), np.full(2, 0.5)) for i in range(70)]
+    with pytest.raises(ProblemTooLarge):
+        eliminate(coins, range(70))
+    assert eliminate(coins, range(2))[0].shape == (2, 2)

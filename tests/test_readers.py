@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,7 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Query
 from credalog.tables.credal import CredalNetwork, credal_network
 from credalog.text.readers import read, read_bif, read_uai
+from credalog.text.tokens import Tokens
 
 F = Fraction
 CREPO = Path(__file__).parents[1] / ".." / "shared" / "data" / "crepo" / "vmodel"
@@ -140,6 +142,15 @@ def test_mistakes_in_a_uai_file_are_explained_where_they_are(
     if line is not None:
         assert caught.value.place is not None
         assert (caught.value.place.line, caught.value.place.file) == (line, "wrong.uai")
+
+
+def test_a_long_line_is_not_copied_for_each_word_on_it() -> None:
+    tokens = Tokens("1 2\n" + "0.5 " * 1000 + "\n3", re.compile(r"(?P<word>\S+)"), "long.uai")
+    tokens.ratios(2, "a count")
+    places = [(tokens.ratios(1, "a probability"), tokens.last)[1] for _ in range(1000)]
+    assert len({id(place.text) for place in places}) == 1
+    assert [place.column for place in places] == [1 + 4 * i for i in range(1000)]
+    assert tokens.here.text == "3" and tokens.last.text == places[0].text
 
 
 @pytest.mark.slow

@@ -83,7 +83,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class Signature:
     """What each name of a theory stands for."""
 
-    def __init__(self, theory: Theory) -> None:
+    def __init__(self, theory: Theory, *, least_values: int = 2) -> None:
+        self._least_values = least_values
         self._declared: dict[str, Declaration] = {d.name: d for d in theory.declarations}
         self._ranks = {
             d.name: {element: i for i, element in enumerate(d.elements)}
@@ -201,7 +202,7 @@ class Signature:
                 lexeme=variable.name,
                 advice=f"Choose another name: {variable.name} = a would be read as a.",
             )
-        if len(set(self.values(variable))) < 2:
+        if len(set(self.values(variable))) < self._least_values:
             raise Misstatement(
                 f"{variable.name} needs at least two values",
                 lexeme=variable.name,

@@ -27,7 +27,7 @@ from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Sentence, exact
 from credalog.text.lifting import declarations_of, theory_of
-from credalog.theory import Theory
+from credalog.theory import Evidence, Theory
 from credalog.theory.rules import kinds
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Grounded:
     """A theory or a ground network, and what is computed of it once."""
 
     stated: Theory | Network
+    observed: tuple[Evidence, ...] = ()
+    """What was observed of a network that is held as it is; a theory holds its own."""
     _lock: RLock = field(default_factory=RLock, init=False, compare=False, repr=False)
     """Held while something is kept for later questions, so that threads may share an LCN."""
 
@@ -66,7 +68,7 @@ class Grounded:
 
     def check(self) -> None:
         """Complain about names, arities and sorts that do not fit; a domain may still wait for data."""
-        if isinstance(self.stated, Theory) and not self.stated.is_open:
+        if self.observed or (isinstance(self.stated, Theory) and not self.stated.is_open):
             self._grounder.check()
 
     def ground(self, *, limit: int | None = None) -> Network:
@@ -136,14 +138,18 @@ class Grounded:
     @cached_property
     def theory(self) -> Theory:
         """Return what was stated as a theory."""
-        return self.stated if isinstance(self.stated, Theory) else theory_of(self.stated)
+        if isinstance(self.stated, Theory):
+            return self.stated
+        return replace(theory_of(self.stated), evidence=self.observed)
 
     @cached_property
     def _grounder(self) -> Grounder:
         if isinstance(self.stated, Theory):
             return Grounder(self.stated)
-        # Of a ground network, questions need to know no more than the names.
-        return Grounder(Theory(tuple(declarations_of(self.stated.variables))))
+        # Of a ground network, questions need to know no more than the names and what was observed. In
+        # files of other formats a variable may have a single value.
+        names = tuple(declarations_of(self.stated.variables))
+        return Grounder(Theory(names, evidence=self.observed), least_values=1)
 
     @cached_property
     def _engines(self) -> dict[Markov, Engine]:

@@ -122,6 +122,11 @@ class LCN(Analysis):
         """Return this LCN with more formulas observed to be true."""
         patterns = [read_formula(o) if isinstance(o, str) else lifted(self._given(o)) for o in observed]
         added = tuple(Evidence(pattern) for pattern in patterns)
+        if isinstance(self.stated, Network):
+            # Tables stay tables: as a theory, each of their numbers would be a rule.
+            lcn = LCN(self.stated, self.observed + added)
+            lcn.check()
+            return lcn
         return _complete(replace(self.theory, evidence=self.theory.evidence + added), None)
 
     def with_data(self, data: Data) -> LCN:
@@ -144,7 +149,7 @@ class LCN(Analysis):
         amount = Imprecision.of(by=by, contaminate=contaminate, zeros=zeros)
         network = widened(self.ground(), self.graph, amount)
         if isinstance(self.stated, Network):
-            return LCN(network)
+            return LCN(network, self.observed)
         return LCN(theory_of(network, evidence=self.evidence, queries=self.queries))
 
     @property
@@ -260,7 +265,8 @@ class LCN(Analysis):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LCN):
             return NotImplemented
-        return self.stated == other.stated or self.theory == other.theory
+        is_same = self.stated == other.stated and self.observed == other.observed
+        return is_same or self.theory == other.theory
 
     def __str__(self) -> str:
         return self.unparse()
@@ -269,9 +275,9 @@ class LCN(Analysis):
         said = len(self.stated.sentences if isinstance(self.stated, Network) else self.stated.rules)
         return f"<LCN of {said} sentence{'' if said == 1 else 's'}>"
 
-    def __reduce__(self) -> tuple[type[LCN], tuple[Theory | Network]]:
+    def __reduce__(self) -> tuple[type[LCN], tuple[Theory | Network, tuple[Evidence, ...]]]:
         # What is kept between questions does not travel to other processes.
-        return (LCN, (self.stated,))
+        return (LCN, (self.stated, self.observed))
 
 
 def _grounds_to(text: str, network: Network) -> bool:

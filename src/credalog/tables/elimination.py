@@ -138,6 +138,9 @@ def eliminate(
     """Sum or maximize all variables but some out of a product; return their table, divided by 2**n, and n."""
     tables = list(potentials)
     sizes = {x: size for scope, values in tables for x, size in zip(scope, values.shape, strict=True)}
+    if (states := prod(sizes.get(x, 1) for x in keep)) > most:
+        # No step makes this table, but the last product does.
+        raise ProblemTooLarge(f"elimination needs a table of {states} numbers")
     steps = planned([scope for scope, _ in tables], sizes, keep=keep, most=most)
     exponent, left = 0, dict(enumerate(tables))
     for number, step in enumerate(steps, start=len(tables)):

@@ -62,6 +62,8 @@ class Tokens:
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._taken = 0
         self._next: re.Match[str] | None = None
+        self._line = (0, "")
+        """The line of the last place and its text, not copied again for each word of a long table."""
         self._look(0)
 
     def _look(self, start: int) -> None:
@@ -83,8 +85,10 @@ class Tokens:
     def _place(self, start: int) -> Place:
         line = bisect_right(self._starts, start)
         begin = self._starts[line - 1]
-        end = self._starts[line] if line < len(self._starts) else len(self._text)
-        return Place(line, start - begin + 1, self._text[begin:end].rstrip(), self._file)
+        if line != self._line[0]:
+            end = self._starts[line] if line < len(self._starts) else len(self._text)
+            self._line = (line, self._text[begin:end].rstrip())
+        return Place(line, start - begin + 1, self._line[1], self._file)
 
     @property
     def here(self) -> Place:
@@ -156,6 +160,10 @@ class Tokens:
     def numbers(self, count: int, what: str) -> list[Fraction]:
         """Take so many words as exact decimals."""
         return [number(self.word(what), self.last) for _ in range(count)]
+
+    def ratios(self, count: int, what: str) -> list[tuple[int, int]]:
+        """Take so many words as exact decimals, each as two whole numbers."""
+        return [ratio(self.word(what), self.last) for _ in range(count)]
 
     def skip_through(self, mark: str) -> None:
         """Take everything up to a mark, and the mark."""

@@ -132,8 +132,7 @@ def _vertex_sets(tokens: Tokens, scope: _Scope) -> Iterator[CredalSet | Point]:
 
 
 def _distribution(tokens: Tokens, size: int) -> Point:
-    numbers = tokens.numbers(size, "a probability")
-    return normalized([number.as_integer_ratio() for number in numbers], tokens.last)
+    return normalized(tokens.ratios(size, "a probability"), tokens.last)
 
 
 def _point_sets(tokens: Tokens, scope: _Scope) -> Iterator[Point]:

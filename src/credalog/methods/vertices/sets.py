@@ -352,7 +352,11 @@ def witnessed(
         return extreme.endpoint
     model = distribution(credal, asked, extreme.choices or (), extreme.tables or {})
     said = credal.said_of(tuple(x for factor in model.factors for x in factor.block))
-    value = model.probability(query.claim, query.given)
+    try:
+        value = model.probability(query.claim, query.given)
+    except ProblemTooLarge:
+        # The bound holds without a model whose probabilities no table could tell.
+        return extreme.endpoint
     if violation(model, said, credal.graph, budget=budget) > FEASIBILITY or not 0.0 <= value <= 1.0:
         return extreme.endpoint
     return replace(extreme.endpoint, witnessed=value, model=model)

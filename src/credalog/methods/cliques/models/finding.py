@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, islice, product
-from math import isfinite
+from math import inf, isfinite
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -110,7 +110,10 @@ def find_models(
         if not isfinite(value) or (best is not None and not end.is_farther(value, best)):
             continue
         over = search.asked.scope
-        missed = violation(distribution, network, condition, asked=over, markov=markov, budget=budget)
+        missed = inf
+        # What is too wide for a table cannot be checked, and is no witness.
+        with suppress(ProblemTooLarge):
+            missed = violation(distribution, network, condition, asked=over, markov=markov, budget=budget)
         if missed <= FEASIBILITY:
             best = value
             yield Witness(distribution, value)

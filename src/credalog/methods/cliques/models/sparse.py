@@ -448,14 +448,20 @@ class _Matrix:
         return found
 
 
-def _functions(formulas: Iterable[Formula], over: Sequence[Variable]) -> Floats:
+def _require_table(over: Sequence[Variable], what: str) -> None:
+    """Refuse a scope whose table would be too large, before numpy runs out of dimensions or memory."""
     if prod(len(v.values) for v in over) > LARGEST:
-        raise ProblemTooLarge(f"the query is about {len(over)} variables at once")
+        raise ProblemTooLarge(f"{what} is about {len(over)} variables at once")
+
+
+def _functions(formulas: Iterable[Formula], over: Sequence[Variable]) -> Floats:
+    _require_table(over, "the query")
     return np.array([truth_table(formula, over) for formula in formulas], dtype=np.float64)
 
 
 def _bounds(sentence: Sentence, over: Sequence[Variable]) -> Iterator[tuple[Floats, Floats, float, float]]:
     """Yield functions that must not be negative on average, their conditions, rarity and margin."""
+    _require_table(over, "a sentence")
     given = truth_table(sentence.given, over).astype(np.float64)
     part = sum(float(w) * truth_table(claim, over) * given for w, claim in sentence.claims)
     margin = MARGIN if sentence.upper - sentence.lower > ROOM else 0.0
