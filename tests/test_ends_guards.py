@@ -195,3 +195,14 @@ def test_evidence_that_some_model_excludes_bounds_no_mass() -> None:
     ends._encoded(reading, jointly=False)
     objective = ends._with_evidence_searched(reading, Budget.of(20.0), jointly=False)
     assert objective.mass_bounds[0] == inf
+
+
+def test_a_small_core_is_looked_at_in_one_table_too() -> None:
+    # Kept out of the tables, the evidence may be impossible. By hand: c is independent of b given d.
+    lcn = credalog.parse(
+        "0.6 <= P(b | d) <= 0.7\n0.01 <= P(d & !b)\nP(!c | d) >= 0.9\n0.2 <= P(a) <= 1\nindependent c, a"
+    )
+    answer = lcn.query("P(!b | d & c)", timeout=3)
+    assert answer.status is Status.EXACT
+    assert answer.lower == pytest.approx(0.3, abs=1e-6)
+    assert answer.upper == pytest.approx(0.4, abs=1e-6)

@@ -73,7 +73,7 @@ TRIED = {
 """What the search in each reading is called in an answer."""
 
 CLIMB = 0.7
-"""The share of the time for slices in wide networks, and of that for models of simple forms."""
+"""The share of the time for slices, for models of simple forms among it, and for cliques before one table."""
 
 OUTSIDE_SHARE = 0.1
 """The share of the time for the bounds of another method, or for models with copies beside a search."""
@@ -257,9 +257,26 @@ class Ends:
         if self._is_wide:
             return self._widely(budget, end, known)
         try:
+            if self.fragment.fits_one_table and not self._suits_one_table:
+                return self._around_one_table(budget, end, known)
             return self._whole(budget, end, known)
         except (ProblemTooLarge, OutOfTime):
             return self._branched_slice(self._climbed(budget.share(0.5), end, known), budget, end)
+
+    def _around_one_table(self, budget: Budget, end: End, known: Witness | None) -> Finding:
+        """Look at one table over everything before the cliques, and search it after them.
+
+        It shows what evidence kept out of the tables hides, as long as that is not too rare.
+        """
+        reading = self.fragment.problem.reading
+        first = self._searched(reading, budget, end, known, jointly=True, root_only=True)
+        if first.ending is not Ending.STOPPED:
+            return first
+        cliques = self._whole(budget.share(CLIMB), end, first.witness).joined(first, end)
+        if cliques.ending is not Ending.STOPPED or budget.is_spent:
+            return cliques
+        whole = self._searched(reading, budget, end, cliques.witness, jointly=True, floor=cliques.bound)
+        return whole.joined(cliques, end)
 
     def _widely(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Climb first; then search all cliques if these can be written down in time, or the last slice."""

@@ -49,7 +49,13 @@ class Fragment:
         structure = self.problem.structure
         number = {v: i for i, v in enumerate(self.problem.variables)}
         inside = all(number[v] in structure.core for v in scope(asked.given))
-        return bool(structure.core) and inside and prod(structure.sizes) <= JOINT_LIMIT
+        return inside and self.fits_one_table
+
+    @property
+    def fits_one_table(self) -> bool:
+        """Tell whether there is a core, and one table over everything is small."""
+        structure = self.problem.structure
+        return bool(structure.core) and prod(structure.sizes) <= JOINT_LIMIT
 
     def encode(
         self, asked: Query, reading: Reading, budget: Budget | None = None
