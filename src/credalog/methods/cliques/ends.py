@@ -73,7 +73,7 @@ TRIED = {
 """What the search in each reading is called in an answer."""
 
 CLIMB = 0.7
-"""The share of the time for slices, for models of simple forms among it, and for cliques before one table."""
+"""The share of the time for slices in wide networks, and of that for models of simple forms."""
 
 OUTSIDE_SHARE = 0.1
 """The share of the time for the bounds of another method, or for models with copies beside a search."""
@@ -140,6 +140,7 @@ class Ends:
         self.tried: dict[str, None] = {}
         self.factorizations: dict[Reading, tuple[Factorization, dict[int, int]]] = {}
         self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
+        self.floors: dict[End, float] = {}
         self.evidence_searched: set[tuple[Reading, bool]] = set()
 
     # ---- the interval ---------------------------------------------------------------------------------
@@ -257,26 +258,23 @@ class Ends:
         if self._is_wide:
             return self._widely(budget, end, known)
         try:
-            if self.fragment.fits_one_table and not self._suits_one_table:
-                return self._around_one_table(budget, end, known)
-            return self._whole(budget, end, known)
+            outer = self._bounded_in_one_table(budget, end)
+            if outer.ending is not Ending.STOPPED:
+                return outer
+            self.floors[end] = outer.bound
+            return self._whole(budget, end, known).joined(outer, end)
         except (ProblemTooLarge, OutOfTime):
             return self._branched_slice(self._climbed(budget.share(0.5), end, known), budget, end)
 
-    def _around_one_table(self, budget: Budget, end: End, known: Witness | None) -> Finding:
-        """Look at one table over everything before the cliques, and search it after them.
+    def _bounded_in_one_table(self, budget: Budget, end: End) -> Finding:
+        """Bound an end by the relaxation of one table over everything, where that is small.
 
-        It shows what evidence kept out of the tables hides, as long as that is not too rare.
+        It shows what evidence hides that is kept out of the tables of cliques.
         """
+        if self._suits_one_table or not self.fragment.fits_one_table:
+            return Finding(end.trivial, None, Ending.STOPPED, Checker.warrant, 0, None)
         reading = self.fragment.problem.reading
-        first = self._searched(reading, budget, end, known, jointly=True, root_only=True)
-        if first.ending is not Ending.STOPPED:
-            return first
-        cliques = self._whole(budget.share(CLIMB), end, first.witness).joined(first, end)
-        if cliques.ending is not Ending.STOPPED or budget.is_spent:
-            return cliques
-        whole = self._searched(reading, budget, end, cliques.witness, jointly=True, floor=cliques.bound)
-        return whole.joined(cliques, end)
+        return self._searched(reading, budget, end, None, jointly=True, root_only=True, attains=False)
 
     def _widely(self, budget: Budget, end: End, known: Witness | None) -> Finding:
         """Climb first; then search all cliques if these can be written down in time, or the last slice."""
@@ -534,6 +532,7 @@ class Ends:
         floor: float | None = None,
     ) -> Finding:
         jointly = jointly or self.jointly
+        floor = end.tightest((end.trivial if floor is None else floor, self.floors.get(end, end.trivial)))
         encoding, objective = self._encoded(reading, jointly=jointly)
         stage = "one table" if jointly else TRIED[reading]
         self.tried[stage] = None
