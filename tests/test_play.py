@@ -10,11 +10,13 @@ import signal
 import socket
 import time
 import tomllib
+from asyncio.subprocess import Process
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -27,7 +29,7 @@ from credalog.play.limits import MOST_BYTES
 from credalog.play.pages import Page
 from credalog.play.reading import looked_at, read
 from credalog.play.server import gallery
-from credalog.play.workers import Crew
+from credalog.play.workers import Crew, _Hand, _until
 from credalog.text.parse import read as read_text
 from credalog.text.sheets import Shelf
 from credalog.theory.words import RESERVED
@@ -413,6 +415,22 @@ async def _stopped_early() -> list[dict[str, Any]]:
 def test_a_question_may_be_stopped_before_its_process_has_begun() -> None:
     (only,) = asyncio.run(_stopped_early())
     assert only["kind"] == "Stopped"
+
+
+async def _what_comes_of(job: int, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put a job to a process that writes these lines."""
+    reports = asyncio.StreamReader()
+    reports.feed_data("".join(json.dumps(line) + "\n" for line in lines).encode())
+    orders = SimpleNamespace(write=lambda _: None, drain=lambda: asyncio.sleep(0))
+    hand = _Hand(cast(Process, SimpleNamespace(stdin=orders, stdout=reports, returncode=None)), job)
+    return [event async for event in _until(time.monotonic() + 5, hand, {"job": job})]
+
+
+def test_what_is_left_of_a_job_is_no_answer_of_the_next() -> None:
+    # Stopped in the moment when it ends, a job is done and has failed.
+    late = {"job": 1, "event": "failed", "kind": "Stopped"}
+    own = [{"job": 2, "event": "answer", "lower": 0.2}, {"job": 2, "event": "done"}]
+    assert asyncio.run(_what_comes_of(2, [late, *own])) == own
 
 
 @pytest.mark.slow

@@ -170,10 +170,15 @@ class Crew:
 
 
 async def _until(deadline: float, hand: _Hand, order: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """Give an order, and yield the events of the job until it ends."""
+    """Give an order, and yield the events of the job until it ends.
+
+    A job that is stopped as it ends may say so twice: what is left of it is no event of the next one.
+    """
     await hand.order(order)
     while hand.job is not None:
         event = await asyncio.wait_for(hand.event(), max(0.0, deadline - monotonic()))
+        if event.get("job", order["job"]) != order["job"]:
+            continue
         if event["event"] in ENDINGS:
             hand.job = None
         yield event
