@@ -349,7 +349,9 @@ def test_the_time_is_for_the_whole_question(slow: None, question: str):
     model, start = credalog.parse(CHAIN), monotonic()
     if question == "explain":
         found = model.explain("P(b)", timeout=1.0)
-        assert len(found.influences) == 3
+        # On a busy machine the last may not be tried any more.
+        assert len(found.influences) >= 2
+        assert len(found.influences) + len(found.untried) == 3
     else:
         model.measure("P(b)", "P(a)", within=0.01, timeout=1.0)
     assert monotonic() - start <= 1.1 + 1.0
