@@ -5,6 +5,7 @@ The moment is a line of Python, counted from the beginning of the command: no cl
 
 from __future__ import annotations
 
+import enum
 import importlib
 import json
 import sys
@@ -24,6 +25,7 @@ import pytest
 
 import credalog
 from credalog import Status
+from credalog.cli import app
 from credalog.cli import clock as clocks
 from credalog.cli.clock import Clock, never_lost
 from credalog.grounding.fewer import named_in
@@ -34,6 +36,7 @@ from credalog.methods.lifted.answering import Lifted
 from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS
+from credalog.numbers.jit import interpreted
 from credalog.questions import lifted as lifted_questions
 from credalog.questions.decide import INTERRUPTED, Decision, Relation, Verdict
 from credalog.questions.influence import finished
@@ -344,3 +347,39 @@ def test_ctrl_c_between_sentences_keeps_what_was_explained(
     assert len(found.influences) == 2
     assert begun == [False, False, True], "nothing is begun after Ctrl-C"
     assert found.untried
+
+
+def test_an_interrupt_in_the_middle_of_an_import_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    class Interrupted:
+        def __set_name__(self, owner: type, name: str) -> NoReturn:
+            raise KeyboardInterrupt
+
+    def importing(_: object) -> NoReturn:
+        type("Defined", (), {"member": Interrupted()})
+        raise AssertionError("the class is not defined")
+
+    monkeypatch.setattr(app, "_carried_out", importing)
+    assert app.main(["check", "-"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_interpreted_kernels_ask_no_enumeration_that_could_forget_an_interrupt():
+    asked = set[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        caller = frame.f_back
+        if event == "call" and frame.f_code.co_filename == enum.__file__ and caller is not None:
+            asked.add(caller.f_code.co_name)
+
+    lcn = credalog.parse(
+        "0.2 <= P(a) <= 0.3\n0.4 <= P(a or b) <= 0.5\nP(c | a and b) >= 0.6\nP(d | a) <= 0.3"
+    )
+    with interpreted():
+        sys.setprofile(note)
+        try:
+            lcn.query("P(c)", method="sound")
+        finally:
+            sys.setprofile(None)
+    assert not asked & {"_mark", "program_messages"}

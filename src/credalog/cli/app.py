@@ -98,7 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with never_lost():
             return _carried_out(chosen)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # Before 3.12 Python wraps what is raised while a class names its members: in the middle of an import.
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         return _stopped(chosen, has_written=times_written() > before)
     finally:
         clock.silence()

@@ -598,6 +598,8 @@ class Ends:
             evidence = encoding.with_column_bounds(encoding.unconditional(self.asked.given))
             limits = Limits(0.5, budget.share(EVIDENCE_SHARE), gap=lambda share, value: share * value)
             found = Search(encoding, evidence, limits, End.LOWER, None, None).run()
+            if found.ending is Ending.INTERRUPTED:
+                raise KeyboardInterrupt
             if 1.0 / MOST_MASS <= found.bound < inf:
                 objective = _with_mass_below(objective, round_up(1.0 / found.bound))
                 if objective.mass_bounds[0] > RARE:

@@ -29,6 +29,7 @@ from credalog.numbers.budget import Budget
 from credalog.trusted.rounding import round_down, round_up
 
 __all__ = [
+    "FAMILY",
     "Arrays",
     "Encoded",
     "Factor",
@@ -58,6 +59,11 @@ class Kind(IntEnum):
 
     SILENT = 2
     """Too large to solve: its messages say nothing."""
+
+
+FAMILY = int(Kind.FAMILY)
+"""The same for kernels: numpy asks whatever it compares with a number how it wants to be compared, and an
+interrupt that comes while a member of an enumeration answers is forgotten."""
 
 
 class Arrays(NamedTuple):

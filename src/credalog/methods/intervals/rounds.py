@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credalog.methods.intervals.factors import Arrays, Floats, Indices, Kind
+from credalog.methods.intervals.factors import FAMILY, Arrays, Floats, Indices, Kind
 from credalog.methods.intervals.kernels import (
     EPSILON,
     Table,
@@ -339,7 +339,7 @@ def program_messages(a: Arrays, f: int, box: Floats, sound: bool, out: Floats) -
     the neighbours but the target as independent, unless parents are marked, and leaves out what the target
     itself has received.
     """
-    family = a.kind[f] == Kind.FAMILY
+    family = a.kind[f] == FAMILY
     t = _program_of(a, f, a.edge_start[f + 1] - a.edge_start[f] - family)
     objective = np.empty((2, t.fixed.shape[1]))
     # A table may have no row at all; only a family has these two.

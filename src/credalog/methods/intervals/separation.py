@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.methods.intervals.factors import Arrays, FactorGraph, Indices, Kind
+from credalog.methods.intervals.factors import FAMILY, Arrays, FactorGraph, Indices, Kind
 from credalog.network.graph import DependencyGraph
 from credalog.network.parents import Parents
 from credalog.numbers.jit import compiled
@@ -270,7 +270,7 @@ def _mark(
     for f in range(len(arrays.kind)):
         first, last = arrays.edge_start[f], arrays.edge_start[f + 1]
         head = -1
-        if arrays.kind[f] == Kind.FAMILY:
+        if arrays.kind[f] == FAMILY:
             last -= 1
             head = arrays.edge_variable[last]
         for e in range(first, last):
