@@ -74,8 +74,8 @@ CANDIDATES = 16
 PATIENCE = 4
 """How many tries without a better cut end the trying."""
 
-LITTLE = 0.01
-"""Where the best cut closes a smaller share of the gap, the widest range is cut instead."""
+STALLED, LITTLE = 50, 0.01
+"""Where so many leaves more closed a smaller share of the gap than a larger one, the widest range is cut."""
 
 RELIABLE = 6
 """After so many trials experience decides whether a ratio is tried once more."""
@@ -191,6 +191,7 @@ class Search:
         self.seconds_on_witnesses, self.began = 0.0, limits.budget.elapsed
         self.root: Claim | None = None
         self.explored = self.next_whole = 0
+        self.progress = -inf, STALLED
         self.whole_basis: Basis = None
         self.gains = np.full(len(encoding.program.ratios.lower), 1.0)
         self.trials = np.zeros(len(encoding.program.ratios.lower), dtype=np.intp)
@@ -464,7 +465,7 @@ class Search:
                 break
         if best is None:
             return self._uncut(bound, leaf)
-        if leaf.open and self._gains_little(best, bound):
+        if leaf.open and self._is_stalled(bound):
             best = self._children(bound, leaf, *self._widest(leaf.box, leaf.open))
         weakest = min((c for c in best if c.point is not None), key=lambda c: c.bound, default=None)
         if weakest is not None and not self._suffices(weakest.bound):
@@ -563,14 +564,18 @@ class Search:
         point = None if leaf.rows is None else claim.point
         return _Child(bound, Leaf(box, basis, leaf.inside, (), leaf.rows, point), claim.point)
 
-    def _gains_little(self, children: tuple[_Child, ...], bound: float) -> bool:
-        """Tell whether the weakest part is bounded hardly better than the whole.
+    def _is_stalled(self, bound: float) -> bool:
+        """Tell whether the leaves of late closed hardly any of the gap.
 
         Where no cut gains, the best of them may be that of a range which is a point almost, again and again,
         while wide ranges are left, which gain only if several of them are cut.
         """
-        weakest = min((child.bound for child in children if child.point is not None), default=inf)
-        return weakest - bound < LITTLE * self._gap_from(bound)
+        reached, patience = self.progress
+        if bound - reached > LITTLE * self._gap_from(bound):
+            self.progress = bound, min(patience + 1, STALLED)
+            return False
+        self.progress = reached, max(patience - 1, 0)
+        return patience == 0
 
     def _widest(self, box: Box, candidates: Iterable[tuple[int, float]]) -> tuple[int, float]:
         """Return of all ratios that may be cut the one that is left most of the range it had."""
