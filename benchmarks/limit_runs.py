@@ -173,7 +173,7 @@ class Run:
         """Say what is known of a run that is not as it should be: what it said last, or where it was."""
         frames = re.findall(r'File ".*?credalog/(\S+?)", line (\d+) in (\S+)', self.error)
         where = " < ".join(f"{file}:{line} {name}" for file, line, name in frames[:6])
-        last = " ".join(self.error[-600:].split())
+        last = " ".join(self.error[-600:].replace(f"{Path(__file__).resolve().parents[1]}/", "").split())
         return last if self.trouble not in ("", "ended by force") else where or last
 
 
