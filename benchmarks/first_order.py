@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from combined_theories import combined_theory
 from credalog import LCN, parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, LanguageError
-from credalog.grounding.around import Around
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.methods.answer import Answer, Options

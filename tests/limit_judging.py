@@ -36,7 +36,7 @@ from credalog.questions.diagnose import Consistency, Diagnosis
 from credalog.questions.entropy import MaximumEntropy
 from credalog.questions.influence import Explanation, Measurement
 from credalog.questions.map import BestAssignments, Criterion
-from credalog.questions.mending import Repairs
+from credalog.questions.repair_options import Repairs
 from credalog.text.unparse import unparse_network, unparse_query
 from known_models import INSIDE, Known, Reading, drawn_models, measured
 from oracle import event

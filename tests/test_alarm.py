@@ -28,8 +28,8 @@ from credalog import Status
 from credalog.cli import app
 from credalog.cli import clock as clocks
 from credalog.cli.clock import Clock, never_lost
-from credalog.grounding.fewer import named_in
 from credalog.grounding.network import Grounder
+from credalog.grounding.representatives import named_in
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.lifted.answering import Lifted

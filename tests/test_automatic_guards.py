@@ -18,14 +18,14 @@ from credalog.methods.cliques import all_marginals, likelihood
 from credalog.methods.cliques.ends import Models
 from credalog.methods.cliques.engine import Cliques
 from credalog.methods.cliques.search import Ending, Finding
-from credalog.methods.cliques.summed import Summed, sum_out
+from credalog.methods.cliques.summing_out import Summed, sum_out
 from credalog.methods.progress import Progress, Telling
 from credalog.network.formulas import TRUE, Is
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Query
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, Endpoint, Interval, Status, Warrant
-from test_bearing import columnar
+from test_relevant_part import columnar
 
 SHORT = Options(timeout=5.0)
 SLACK = 1e-6

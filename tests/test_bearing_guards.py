@@ -7,10 +7,10 @@ import pytest
 from credalog import parse
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.network.bearing import Bearing, bearing_of
+from credalog.network.relevant_part import Bearing, bearing_of
 from credalog.network.sentences import Network
 from credalog.numbers.interval import Status
-from test_bearing import columnar
+from test_relevant_part import columnar
 
 SHORT = Options(timeout=5.0)
 

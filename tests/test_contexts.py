@@ -11,8 +11,7 @@ import pytest
 
 import credalog
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.contexts import Contexts, bounds_of_state
-from credalog.methods.cliques.encoding import Encoding
+from credalog.methods.cliques.encoding import Contexts, Encoding, bounds_of_state
 from credalog.methods.cliques.witness import tables_of
 from credalog.network.formulas import TRUE, Formula, Variable, conjunction, propositions
 from credalog.network.problem import Problem, Statement

@@ -18,7 +18,7 @@ from tools.editors import SCOPES, TARGET, grammar
 
 from conftest import PROJECT
 from credalog.show.lexer import LcnLexer
-from credalog.theory.words import RESERVED, WORDS
+from credalog.theory.patterns import RESERVED, WORDS
 
 EXAMPLES = sorted((PROJECT / "examples").rglob("*.lcn"))
 GRAMMAR = (PROJECT / "src/credalog/text/grammar.lark").read_text(encoding="utf-8")

@@ -11,9 +11,8 @@ import pytest
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques import encoding as encodings
 from credalog.methods.cliques.encoding import Encoding
-from credalog.methods.cliques.reading import Reader
 from credalog.methods.cliques.search import Finding, Limits, search
-from credalog.methods.cliques.witness import tables_of
+from credalog.methods.cliques.witness import Reader, tables_of
 from credalog.network.formulas import Formula, Is, Variable, conjunction, propositions
 from credalog.network.problem import Problem
 from credalog.network.sentences import Independence, Network, Query, Sentence

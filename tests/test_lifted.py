@@ -9,7 +9,7 @@ import pytest
 
 from credalog import LCN, parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
-from credalog.grounding.around import Around
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.network import Grounder, key_of
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import schema_of

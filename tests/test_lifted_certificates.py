@@ -16,8 +16,8 @@ import credalog
 from credalog import CredalogError
 from credalog.cli import main
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, Refused
-from credalog.grounding.fewer import cell_of, fewer
 from credalog.grounding.network import Grounder, ground
+from credalog.grounding.representatives import cell_of, fewer
 from credalog.grounding.slices import sliced
 from credalog.methods.answer import Options
 from credalog.methods.lifted.answering import Lifted
@@ -25,7 +25,7 @@ from credalog.network.graph import Markov
 from credalog.network.meaning import Meaning
 from credalog.network.models import Model
 from credalog.network.sentences import Network, Query
-from credalog.questions.certificates.around import NO_MODEL, certify_around
+from credalog.questions.certificates.lifted import NO_MODEL, certify_around
 from credalog.theory import Theory
 from credalog.verify import verify
 from random_theories import random_theory

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from credalog import LCN, parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
-from credalog.grounding.around import Around
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.methods.lifted.orbits import Counted, counted_around

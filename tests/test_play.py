@@ -32,7 +32,7 @@ from credalog.play.server import gallery
 from credalog.play.workers import Crew, _Hand, _until
 from credalog.text.parse import read as read_text
 from credalog.text.sheets import Shelf
-from credalog.theory.words import RESERVED
+from credalog.theory.patterns import RESERVED
 from playing import CONTRADICTION, COUGH, Served, hard, playground
 
 pytest.importorskip("starlette", reason="the playground needs credalog[play]")

@@ -78,7 +78,9 @@ def test_other_processes_help_only_where_every_bound_is_checked(
     is_checked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared, search = list[object](), search_of()
-    monkeypatch.setattr("credalog.methods.cliques.shared.run_shared", lambda *given: shared.append(given))
+    monkeypatch.setattr(
+        "credalog.methods.cliques.parallel_search.run_shared", lambda *given: shared.append(given)
+    )
     search.whole = SimpleNamespace(is_mass_bounded=is_checked)  # type: ignore[assignment]
     search.tree = SimpleNamespace(bound=-1.0, run=lambda *_, **__: None)  # type: ignore[assignment]
     search._run_shared(SimpleNamespace(start=lambda: None, count=2))  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ READ = {
     "network/tables.py": "sums and greatest values of products",
     "network/models.py": "by how much a product of tables misses what a network says",
     "network/copies.py": "a sum across conditions as one under a single condition (proof 20)",
-    "grounding/fewer.py": "when a few elements of a theory stand for all (proof 21)",
+    "grounding/representatives.py": "when a few elements of a theory stand for all (proof 21)",
     "text/packed.py": "lines of a file, and JSON objects",
 }
 SHARED = {
@@ -37,7 +37,7 @@ SHARED = {
         "network/families.py",
         "network/ties.py",
     ),
-    "slices of theories": ("grounding/slices.py", "grounding/around.py", "grounding/schema.py"),
+    "slices of theories": ("grounding/slices.py", "grounding/neighbourhood.py", "grounding/schema.py"),
 }
 """What the verifier shares with the engine: read it to believe either."""
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Influence, Measurement
     from credalog.questions.map import BestAssignments, RankedAssignment
-    from credalog.questions.mending import Repairs
     from credalog.questions.ranking import Ranking
+    from credalog.questions.repair_options import Repairs
     from credalog.show.plots import Recording
     from credalog.tables.distribution import Distribution
     from credalog.text.builder import E, P
@@ -105,7 +105,7 @@ _MODULES = {
     "questions.entropy": "MaximumEntropy",
     "questions.influence": "Explanation Influence Measurement",
     "questions.map": "BestAssignments RankedAssignment",
-    "questions.mending": "Repairs",
+    "questions.repair_options": "Repairs",
     "questions.ranking": "Ranking",
     "show.plots": "Recording",
     "tables.distribution": "Distribution",

@@ -20,8 +20,8 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from credalog.errors import CredalogError, Refused, require
-from credalog.grounding.fewer import cell_of, fewer, require_short_paths
 from credalog.grounding.network import Grounder, ground
+from credalog.grounding.representatives import cell_of, fewer, require_short_paths
 from credalog.grounding.slices import sliced
 from credalog.network.copies import without_contrasts
 from credalog.network.explanations import Chosen, Explanations

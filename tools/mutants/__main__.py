@@ -64,7 +64,6 @@ MODULES = {
     "network/graph": ("markov", "guards"),
     "network/relevance": ("relevance", "guards"),
     "methods/cliques/encoding": ("rows", "encoding", "contexts", "rational", "exact", "guards"),
-    "methods/cliques/contexts": ("contexts", "guards"),
     "methods/cliques/factorization": ("cliques_built", "factorization", "rows", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),
     "methods/intervals/separation": ("separation", "guards"),

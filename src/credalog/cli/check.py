@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from credalog.network.sentences import Sentence
     from credalog.network.summary import Summary
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
-    from credalog.questions.mending import Repairs
+    from credalog.questions.repair_options import Repairs
 
 LARGE = 2_000
 """With more variables a contradiction is looked for only where a timeout is given."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar, assert_never
 
-from credalog.grounding.around import Around
+from credalog.grounding.neighbourhood import Around
 from credalog.theory import (
     Application,
     Boolean,

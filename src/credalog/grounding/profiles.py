@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import chain, combinations, islice
 from typing import NamedTuple
 
-from credalog.grounding.around import Around
 from credalog.grounding.guards import names_in
+from credalog.grounding.neighbourhood import Around
 from credalog.theory import Assessment, Prefix, Relation
 
 __all__ = ["Profile", "Profiles"]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from credalog.grounding.around import Around
 from credalog.grounding.guards import conjuncts
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.rule_atoms import Occurrence, RuleAtoms, is_literal
 from credalog.theory import Comparison, Name, Order, Shifted, Term
 

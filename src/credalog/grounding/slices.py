@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from credalog.errors import LanguageError
-from credalog.grounding.around import Around, TooMany
+from credalog.grounding.neighbourhood import Around, TooMany
 from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.schema import Schema, schema_of

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from credalog.choices import MarkovName
 from credalog.errors import CredalogError
-from credalog.lcn.grounded import counted, options_of, precision_of, require
+from credalog.lcn.grounded import Asked, counted, options_of, precision_of, require
 from credalog.lcn.inference import Inference
-from credalog.lcn.wording import Asked
 from credalog.network.graph import Markov
 from credalog.network.sentences import Contrast, Number, Query, Sentence
 from credalog.numbers.tolerances import TOLERANCE
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from credalog.questions.diagnose import Diagnosis
     from credalog.questions.entropy import MaximumEntropy
     from credalog.questions.influence import Explanation, Measurement
-    from credalog.questions.mending import Repairs
     from credalog.questions.ranking import Ranking
+    from credalog.questions.repair_options import Repairs
 
 
 class Analysis(Inference):
@@ -148,7 +147,7 @@ class Analysis(Inference):
         most: int = 3,
     ) -> Repairs:
         """Find the cheapest repair of a contradiction, and runners-up to choose from."""
-        from credalog.questions.mending import repairs
+        from credalog.questions.repair_options import repairs
 
         options = options_of(timeout, tolerance, markov)
         counted(most, "most")

@@ -25,8 +25,17 @@ from credalog.choices import (
     VariantName,
 )
 from credalog.errors import CredalogError, Option
-from credalog.lcn.grounded import counted, one_of, options_of, require, several, workers_of
-from credalog.lcn.wording import Asked, GivenHere, Wording
+from credalog.lcn.grounded import (
+    Asked,
+    GivenHere,
+    Wording,
+    counted,
+    one_of,
+    options_of,
+    require,
+    several,
+    workers_of,
+)
 from credalog.network.expressions import Combined
 from credalog.network.families import is_precise
 from credalog.network.formulas import TRUE, Formula, Is, Variable, scope
@@ -185,7 +194,7 @@ class Inference(Wording):
         options = options_of(timeout, TOLERANCE, markov)
         _require_answers(*results)
         if results and (self._is_large or (self._is_proved_around and _are_lifted(results))):
-            from credalog.questions.certificates.around import certify_around
+            from credalog.questions.certificates.lifted import certify_around
 
             ends = [result for result in results if not isinstance(result, BestAssignments)]
             return certify_around(self._around(options.markov), ends, options)

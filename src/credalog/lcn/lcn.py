@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from credalog.errors import CredalogError, LanguageError, Option
 from credalog.lcn.analysis import Analysis
-from credalog.lcn.grounded import one_of, require
-from credalog.lcn.wording import GivenHere
+from credalog.lcn.grounded import GivenHere, one_of, require
 from credalog.network.sentences import Contrast, Network, Number, Sentence
 from credalog.text.builder import Stated, sentence_of
 from credalog.text.data import Data, extended, library_of
@@ -207,7 +206,7 @@ class LCN(Analysis):
     def mended(self, chosen: Repair) -> LCN:
         """Return this LCN with the bounds of a repair: ground, with its evidence and its queries."""
         from credalog.questions.diagnose import Repair
-        from credalog.questions.mending import mended
+        from credalog.questions.repair_options import mended
 
         require(chosen, Repair, "repair", "Give one of lcn.repairs(), or diagnosis.repair.")
         network = mended(self.ground(), chosen)
@@ -216,7 +215,7 @@ class LCN(Analysis):
     def mended_text(self, chosen: Repair) -> str:
         """Return the text with the bounds of a repair: line by line as it was, where that is possible."""
         from credalog.questions.diagnose import Repair
-        from credalog.questions.mending import mended, with_changes_in
+        from credalog.questions.repair_options import mended, with_changes_in
 
         require(chosen, Repair, "repair", "Give one of lcn.repairs(), or diagnosis.repair.")
         if len(self.theory.texts) == 1:

@@ -13,7 +13,7 @@ from math import prod
 
 from credalog.errors import CredalogError, ImpossibleEvidence, Option, ProblemTooLarge, no_model
 from credalog.methods.answer import Answer, Options, marginal_atoms
-from credalog.methods.cliques import all_marginals, cases, likelihood, summed
+from credalog.methods.cliques import all_marginals, cases, likelihood, summing_out
 from credalog.methods.cliques.cases import Mixture
 from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.cliques.engine import Cliques
@@ -24,7 +24,7 @@ from credalog.methods.large import Beside, Large, without_models
 from credalog.methods.points import answers as points
 from credalog.methods.progress import Telling, bounds_alone, values_alone
 from credalog.methods.registry import METHODS
-from credalog.methods.vertices import sets, stated
+from credalog.methods.vertices import constrained, sets
 from credalog.network.columns import Sentences
 from credalog.network.expressions import Part, Question
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
@@ -438,7 +438,7 @@ class _Asked:
         is_plain = compiled.markov is Markov.LOCAL and compiled.frame is None
         if not asked.is_conditional or not is_plain:
             return None
-        found = summed.sum_out(compiled.network, compiled.problem, asked)
+        found = summing_out.sum_out(compiled.network, compiled.problem, asked)
         smaller = None if found is None else Engine(found.network, compiled.markov)
         if found is None or smaller is None or not found.keeps(compiled.graph, smaller.graph):
             return None
@@ -472,7 +472,7 @@ class _Asked:
     def _with_statements(self) -> Answer:
         """Search on cliques; where tables are few, then weigh the statements beside them."""
         compiled = self.compiled
-        part = compiled.credal_part if len(compiled.network.variables) <= stated.MOST_FAMILIES else None
+        part = compiled.credal_part if len(compiled.network.variables) <= constrained.MOST_FAMILIES else None
         if part is None or not part[1]:
             return self._folded()
         share = BRIEF_LOOK if self.asked.is_conditional else FIRST_LOOK
@@ -483,7 +483,7 @@ class _Asked:
         tolerance = self.options.tolerance
         if found.status is not Status.EXACT and not found.interrupted:
             with suppress(ProblemTooLarge):
-                found = stated.improved(found, *part, tolerance=tolerance, budget=self.budget)
+                found = constrained.improved(found, *part, tolerance=tolerance, budget=self.budget)
         if found.status is Status.EXACT or found.interrupted or self.budget.is_spent:
             return found
         # What multipliers leave in time, where they do not apply or find no model, is for the cliques.

@@ -18,7 +18,7 @@ from credalog.network.sentences import Network
 from credalog.numbers.budget import Budget
 
 if TYPE_CHECKING:
-    from credalog.network.bearing import Bearing
+    from credalog.network.relevant_part import Bearing
 
 __all__ = ["Beside", "Large", "without_models"]
 
@@ -42,7 +42,7 @@ class Large:
     def of(cls, network: Network, markov: Markov) -> Large | None:
         """Make a network ready; None where arrays do not tell its parents."""
         # Small networks need no sparse matrices.
-        from credalog.network.bearing import bearing_of
+        from credalog.network.relevant_part import bearing_of
 
         found = bearing_of(network, follows_arrows=markov is not Markov.NONE)
         return None if found is None else cls(found)

@@ -25,7 +25,7 @@ from credalog.play.limits import ANSWERING, CERTIFYING, LISTED, LONGEST
 from credalog.play.pages import Page
 from credalog.play.reading import place_of, spans
 from credalog.questions.diagnose import Change, Conflict, Repair
-from credalog.questions.mending import mended, with_changes_in
+from credalog.questions.repair_options import mended, with_changes_in
 from credalog.tables.conditional import chances
 from credalog.text.unparse import said
 from credalog.verify import verify

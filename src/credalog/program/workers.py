@@ -97,7 +97,7 @@ def _deaf_to_ctrl_c() -> None:
 
 def import_all() -> None:
     """Import what a shared search needs."""
-    import_module("credalog.methods.cliques.shared")
+    import_module("credalog.methods.cliques.parallel_search")
 
 
 def of_client(client: Any) -> Workers:

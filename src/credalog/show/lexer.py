@@ -1,6 +1,6 @@
 """Colour the language: a lexer for Pygments, and with it for Sphinx, Jupyter and many others.
 
-Input: text of the .lcn language. Output: its tokens. The words are those of `theory.words`, from which the
+Input: text of the .lcn language. Output: its tokens. The words are those of `theory.patterns`, from which the
 grammar for editors is made, too; `SYMBOLS` says what the others look like.
 """
 
@@ -21,7 +21,7 @@ from pygments.token import (
     _TokenType,
 )
 
-from credalog.theory.words import WORDS
+from credalog.theory.patterns import WORDS
 
 __all__ = ["LABEL", "LINES", "SYMBOLS", "LcnLexer", "as_source", "words_of"]
 

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from credalog.errors import LanguageError, Place, UnknownName
 from credalog.network.sentences import Number, Source, exact
 from credalog.text.actions import From, Tabled
+from credalog.text.row_statements import filled_from
 from credalog.text.sheets import (
     NOWHERE,
     TABLES,
@@ -37,7 +38,6 @@ from credalog.text.sheets import (
     table_text,
 )
 from credalog.text.statements import text_of
-from credalog.text.tabled import filled_from
 from credalog.theory import (
     Constant,
     Declaration,

@@ -23,6 +23,7 @@ from credalog.numbers.budget import uncollected
 from credalog.text.actions import Actions, Fact, Include, Tabled
 from credalog.text.linear import NoProbability, Threshold
 from credalog.text.mistakes import explained, without_probability
+from credalog.text.row_statements import filled_from
 from credalog.text.sheets import NOWHERE, Library
 from credalog.text.statements import (
     FORMULA,
@@ -33,7 +34,6 @@ from credalog.text.statements import (
     Statement,
     statements,
 )
-from credalog.text.tabled import filled_from
 from credalog.theory import (
     AskedRule,
     CombinedRule,

@@ -4,24 +4,6 @@ Input: declarations, rules, queries and evidence, as read from a text or built i
 `Theory`, an immutable value compared by content, which grounding turns into a network.
 """
 
-from credalog.theory.bodies import (
-    Assessment,
-    Body,
-    Computed,
-    ContrastAssessment,
-    Entries,
-    Entry,
-    Expected,
-    FamilyTable,
-    Gap,
-    Row,
-    Spread,
-    Sum,
-    Weighed,
-    normal_form,
-    settled_body,
-    span,
-)
 from credalog.theory.declarations import (
     Amount,
     Arithmetic,
@@ -37,6 +19,7 @@ from credalog.theory.declarations import (
 )
 from credalog.theory.patterns import (
     DEPTH,
+    RESERVED,
     YES,
     Application,
     Binder,
@@ -44,6 +27,7 @@ from credalog.theory.patterns import (
     Comparison,
     Compound,
     Connective,
+    Misstatement,
     Name,
     Order,
     Pattern,
@@ -54,26 +38,38 @@ from credalog.theory.patterns import (
     Term,
     conjoined,
     lifted,
-    term_of,
-)
-from credalog.theory.rules import (
-    AskedRule,
-    CombinedRule,
-    Evidence,
-    IndependenceRule,
-    QueryRule,
-    Rule,
-    Theory,
-    is_wanted,
-)
-from credalog.theory.words import (
-    RESERVED,
-    Misstatement,
     named,
     place_of,
     quoted,
+    term_of,
     unquoted,
     written,
+)
+from credalog.theory.rules import (
+    AskedRule,
+    Assessment,
+    Body,
+    CombinedRule,
+    Computed,
+    ContrastAssessment,
+    Entries,
+    Entry,
+    Evidence,
+    Expected,
+    FamilyTable,
+    Gap,
+    IndependenceRule,
+    QueryRule,
+    Row,
+    Rule,
+    Spread,
+    Sum,
+    Theory,
+    Weighed,
+    is_wanted,
+    normal_form,
+    settled_body,
+    span,
 )
 
 __all__ = [

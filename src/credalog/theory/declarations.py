@@ -10,8 +10,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from credalog.network.sentences import Source
-from credalog.theory.patterns import Application, Name
-from credalog.theory.words import Misstatement
+from credalog.theory.patterns import Application, Misstatement, Name
 
 
 @dataclass(frozen=True, slots=True)

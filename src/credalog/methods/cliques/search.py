@@ -218,7 +218,7 @@ class Search:
 
     def _run_shared(self, workers: Workers) -> None:
         """Let several processes explore, once a search takes long and has leaves for all of them."""
-        from credalog.methods.cliques.shared import run_shared
+        from credalog.methods.cliques.parallel_search import run_shared
 
         first = self.limits.budget.at_most(FIRST_ALONE)
         if not self._is_over() and not self._suffices(self.tree.bound):

@@ -16,18 +16,18 @@ from itertools import islice
 from typing import TypeAlias
 
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
-from credalog.grounding.around import Around
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.network import Grounder
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.schema import Schema, schema_of
 from credalog.grounding.slices import Size, Slice, ancestry, frame_of, parents_of, slice_around, tied_among
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.methods.lifted.carried import Carried
 from credalog.methods.lifted.copies import Coins, Copies, coins_of, copies_of
+from credalog.methods.lifted.extensions import Carried
 from credalog.methods.lifted.models import Leaning, Residue, Straddling, straddling
 from credalog.methods.lifted.orbits import counted_around
-from credalog.methods.lifted.rest import Cell, Rest
+from credalog.methods.lifted.outside import Cell, Rest
 from credalog.methods.progress import bounds_alone, values_alone
 from credalog.methods.reduction import scale_of
 from credalog.network.expressions import Question

@@ -16,9 +16,9 @@ from functools import cached_property
 from itertools import islice, product
 from typing import assert_never
 
-from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
+from credalog.grounding.neighbourhood import Around, Standing, TooMany, Unfaithful
 from credalog.grounding.rule_atoms import RuleAtoms, atom_of
-from credalog.methods.lifted.rest import Cell, Rest
+from credalog.methods.lifted.outside import Cell, Rest
 from credalog.network.formulas import (
     BOOLEAN,
     And,

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from credalog.grounding.around import Around, Standing, TooMany, Unfaithful
+from credalog.grounding.neighbourhood import Around, Standing, TooMany, Unfaithful
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.slices import Families, frame_of, parents_in, predicate
 from credalog.methods.cliques.models.arcs import network_in
 from credalog.methods.lifted.copies import Coins, Copies, sentence_of, sentence_renamed
-from credalog.methods.lifted.rest import Cells, Rest
+from credalog.methods.lifted.outside import Cells, Rest
 from credalog.network.expressions import Question
 from credalog.network.formulas import Variable
 from credalog.network.sentences import Network, Sentence

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from credalog.grounding.around import Around, TooMany
 from credalog.grounding.guards import conjuncts
+from credalog.grounding.neighbourhood import Around, TooMany
 from credalog.grounding.network import key_of
 from credalog.grounding.profiles import Profiles
 from credalog.grounding.rule_atoms import RuleAtoms, atom_of

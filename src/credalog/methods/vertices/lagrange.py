@@ -23,7 +23,7 @@ from random import Random
 import numpy as np
 
 from credalog.errors import ProblemTooLarge
-from credalog.methods.vertices.demands import Scores
+from credalog.methods.vertices.constraints import Scores
 from credalog.methods.vertices.elimination import Bools
 from credalog.methods.vertices.expectations import Function, Slots, Sums
 from credalog.methods.vertices.sequential_programs import Model, walk

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from credalog.methods.vertices.demands import Scores
+from credalog.methods.vertices.constraints import Scores
 from credalog.methods.vertices.expectations import Slots, Sums
 from credalog.network.relevance import ancestors
 from credalog.numbers.budget import Budget, OutOfTime

@@ -15,12 +15,12 @@ from credalog import parse
 from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
-from credalog.network.bearing import Bearing, bearing_of
 from credalog.network.columns import Kept, Numbering, Sentences, Variables
 from credalog.network.formulas import Formula, Is, Variable
 from credalog.network.graph import Markov, dependency_graph
 from credalog.network.parents import parents_on_arrays
 from credalog.network.problem import problem_of, relevant_part
+from credalog.network.relevant_part import Bearing, bearing_of
 from credalog.network.sentences import Independence, Network, Query, Sentence
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE

@@ -11,7 +11,7 @@ import pytest
 from credalog import load, parse
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
-from credalog.methods.cliques.summed import Summed, sum_out
+from credalog.methods.cliques.summing_out import Summed, sum_out
 from credalog.network.formulas import Formula, Is, Not, Variable, conjunction, holds_in
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.interval import Status

@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement, permutations, product
 from math import prod
 from typing import TypeAlias
 
-from credalog.grounding.around import Around
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.outcomes import Evaluator, Knowledge, TooManyOutcomes, outcomes
 from credalog.grounding.profiles import Profile, Profiles
 from credalog.grounding.rule_atoms import GroundAtom, Occurrence, RuleAtoms

@@ -17,7 +17,7 @@ from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.grounding.network import Grounder
 from credalog.methods.answer import Answer
 from credalog.methods.lifted.answering import Lifted
-from credalog.methods.lifted.carried import Table, cycles_of
+from credalog.methods.lifted.extensions import Table, cycles_of
 
 
 def random_table(generator: np.random.Generator) -> Table:

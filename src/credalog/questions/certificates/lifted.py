@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from credalog.errors import CredalogError, ProblemTooLarge
-from credalog.grounding.fewer import fewer, named_in, needed
 from credalog.grounding.network import ground
+from credalog.grounding.representatives import fewer, named_in, needed
 from credalog.grounding.rule_atoms import atom_of
 from credalog.grounding.slices import Slice, said_among, slice_of
 from credalog.methods.answer import Answer, Options

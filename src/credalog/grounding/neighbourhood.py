@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice, permutations
 from typing import NamedTuple, TypeAlias, assert_never
 
+from credalog.grounding.expansion import bound_names, instanced
 from credalog.grounding.guards import conjuncts, names_in
-from credalog.grounding.instanced import bound_names, instanced
 from credalog.grounding.network import Grounder, key_of, settled
 from credalog.grounding.patterns import CompiledRule, Undefined
 from credalog.grounding.rule_atoms import Occurrence, RuleAtoms, atom_of

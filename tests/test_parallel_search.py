@@ -17,8 +17,8 @@ from credalog.errors import CredalogError
 from credalog.lcn import parse
 from credalog.methods.answer import Answer, Options, Progress
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques import parallel_search
 from credalog.methods.cliques import search as searching
-from credalog.methods.cliques import shared
 from credalog.network.sentences import Network, Query
 from credalog.numbers.interval import End, Status
 from credalog.numbers.tolerances import FEASIBILITY
@@ -71,8 +71,8 @@ class Inline(Executor):
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share every search from its first leaf on, in short pieces."""
     monkeypatch.setattr(searching, "FIRST_ALONE", 0.0)
-    monkeypatch.setattr(shared, "SLICE_SECONDS", 0.05)
-    monkeypatch.setattr(shared, "MOST_NODES", 5)
+    monkeypatch.setattr(parallel_search, "SLICE_SECONDS", 0.05)
+    monkeypatch.setattr(parallel_search, "MOST_NODES", 5)
 
 
 def asked(network: Network, query: Query, workers: Workers | None, seconds: float = 1.0) -> Answer | None:
@@ -133,7 +133,7 @@ def misled(hint: Any, rng: np.random.Generator) -> Any:
 
 def changed(part: Any, rng: np.random.Generator) -> Any:
     """Change what a worker tells at random: cuts, their order, proofs and their multipliers."""
-    if isinstance(part, shared._Cut):
+    if isinstance(part, parallel_search._Cut):
         parts = tuple(changed(one, rng) for one in part.parts)
         draw = rng.random()
         if draw < 0.2:
@@ -214,7 +214,7 @@ def test_who_has_had_enough_gets_what_was_found() -> None:
 
 @pytest.mark.slow
 def test_a_killed_process_changes_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "MOST_NODES", 40)
+    monkeypatch.setattr(parallel_search, "MOST_NODES", 40)
     model, workers = parse(HARDER), of_processes(2)
     heard: list[Progress] = []
     killed: dict[int, int] = {}

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from credalog.grounding.around import Around
 from credalog.grounding.guards import conjuncts
+from credalog.grounding.neighbourhood import Around
 from credalog.grounding.rule_atoms import RuleAtoms
 from credalog.grounding.schema import Schema, descends
-from credalog.methods.lifted.rest import interval_of, is_plain
+from credalog.methods.lifted.outside import interval_of, is_plain
 from credalog.network.formulas import BOOLEAN
 from credalog.theory import YES, Application, Comparison, Compound, Connective, Name, Order, Pattern, Relation
 

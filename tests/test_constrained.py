@@ -12,10 +12,10 @@ from credalog.errors import ImpossibleEvidence, InconsistentNetwork
 from credalog.methods.answer import Options, last_of
 from credalog.methods.automatic import Engine
 from credalog.methods.compiled import Compiled
-from credalog.methods.vertices.demands import scores_of
+from credalog.methods.vertices.constrained import _proving, intervals
+from credalog.methods.vertices.constraints import scores_of
 from credalog.methods.vertices.expectations import Function, Slots, Sums
 from credalog.methods.vertices.lagrange import Proving, _Box
-from credalog.methods.vertices.stated import _proving, intervals
 from credalog.network.formulas import TRUE, Is, Variable, conjunction
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget, OutOfTime

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from credalog.errors import ProblemTooLarge
 from credalog.methods.answer import Answer, last_of
-from credalog.methods.vertices.demands import scores_of
+from credalog.methods.vertices.constraints import scores_of
 from credalog.methods.vertices.lagrange import Proving
 from credalog.network.formulas import Not
 from credalog.network.relevance import ancestors
