@@ -44,7 +44,11 @@ REMEMBERING = (
 FIRST = ("test_the_site_builds", "test_a_notebook_runs", "test_the_published_court", "test_a_killed_process")
 """Tests that take longer than most: begun last, they would keep one worker while the others are done."""
 
+FEW = 4
+"""How many cases of one test the fast tier runs, evenly spread over all of them."""
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep on one worker what compiles or solves the same; begin with what takes long."""
     for item in items:
@@ -56,6 +60,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: not item.name.startswith(FIRST))
+    _leave_few_cases(items)
+
+
+def _leave_few_cases(items: list[pytest.Item]) -> None:
+    """Mark as slow all but a few cases of each test that has many."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for same in cases.values():
+        chosen = {round(i * (len(same) - 1) / (FEW - 1)) for i in range(FEW)}
+        for number, item in enumerate(same):
+            if len(same) > FEW and number not in chosen:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -371,6 +371,7 @@ bodies = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, phases=[Phase.explicit, Phase.generate])
 @given(st.lists(st.builds(Rule, bodies, learned=st.one_of(st.none(), estimates)), max_size=3), amounts())
 def test_computed_bodies_read_back(rules: list[Rule], value: Amount) -> None:

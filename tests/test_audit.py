@@ -76,6 +76,7 @@ def test_an_independence_given_something_rare_is_checked() -> None:
     assert_true(credalog.parse(RARE_AND_DECLARED).query("P(x & y | g)", timeout=5.0), 0.15, 0.24)
 
 
+@pytest.mark.slow
 def test_an_implied_independence_in_a_rare_context_is_checked() -> None:
     # P(a, b) >= 0.1 >= P(a, not b): so P(b | a) >= 1/2, whatever c is, and P(a, b | c) >= 0.2 / 2 against at
     # most P(not a | c) = 0.8: the odds of a given b and c are 1/8 or more.
@@ -99,6 +100,7 @@ def test_a_declared_independence_can_be_a_contradiction_far_from_the_query() -> 
         credalog.parse(COPY_DECLARED_INDEPENDENT).query("P(z)")
 
 
+@pytest.mark.slow
 def test_check_counts_declared_independences() -> None:
     found = credalog.parse(COPY_DECLARED_INDEPENDENT).diagnose(timeout=2.0)
     assert found.verdict.name == "INCONSISTENT"
@@ -128,6 +130,7 @@ def test_a_chain_of_ordinary_numbers_is_not_impossible_evidence() -> None:
     assert_true(credalog.parse(RARE_CHAIN).query(f"P(y | {WHOLE_CHAIN})", timeout=5.0), 0.3, 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
@@ -327,6 +330,7 @@ def polytree() -> LCN:
 ALL_LEAVES = "P(v0 = c0 | v4 = c0 & v5 = c0 & v7 = c0 & v3 = c0 & v8 = c0)"
 
 
+@pytest.mark.slow
 def test_measuring_what_is_separated_from_the_question_changes_nothing() -> None:
     """Given v3, all that is said of v8 is separated from v0: no measurement of it can widen the answer."""
     found = polytree().measure(ALL_LEAVES, "P(v8 = c0 | v3 = c0)", within=0.01, timeout=20.0)
@@ -335,6 +339,7 @@ def test_measuring_what_is_separated_from_the_question_changes_nothing() -> None
     assert max(found.widths) <= now + TOLERANCE
 
 
+@pytest.mark.slow
 def test_explain_compares_an_interval_with_one_of_its_own_kind() -> None:
     """A sentence with its bounds dropped says nothing; set propagation says how far that moves each end."""
     lcn = polytree()
@@ -373,6 +378,7 @@ def test_a_threshold_on_an_end_is_not_refuted_by_rounding(statement: str, allowe
     assert credalog.parse(SENTENCES_AS_THRESHOLDS).decide(statement, timeout=2.0).verdict in allowed
 
 
+@pytest.mark.slow
 def test_decide_counts_no_witness_where_the_rest_may_have_no_model() -> None:
     # a and b are independent: P(a) + P(b) = 0.7, so P(a) P(b) <= 0.1225 < 0.1225001.
     lcn = credalog.parse(
@@ -390,6 +396,7 @@ def test_decide_counts_no_witness_where_the_rest_may_have_no_model() -> None:
 # --- G4: threads --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_eight_threads_may_ask_one_network() -> None:
     """Let threads take turns as often as they can: what one iterates over another must not change."""
     asked = ["P(a)", "P(b)", "P(c)", "P(d)", "P(a | b)", "P(b | a)", "P(a or c)", "P(b & d)"]
@@ -456,6 +463,7 @@ def test_earlier_verdicts_are_not_lost_when_a_later_statement_fails(ask, written
         assert "P(a) >= 0.05" in out
 
 
+@pytest.mark.slow
 def test_with_several_jobs_a_failed_question_is_named(ask, written) -> None:
     path = written("P(e) = 0\n0.1 <= P(a) <= 0.9\n")
     code, out, _ = ask("query", path, "P(a)", "P(a | e)", "--jobs", "2", "--json")
@@ -470,6 +478,7 @@ def test_with_several_jobs_a_failed_question_is_named(ask, written) -> None:
 UNMENTIONED = "domain D = {Tim, Tom}\npredicate Quiet(D), Loud(D)\n0.2 <= P(Loud(Tim)) <= 0.4\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--jobs", "2"), ("--method", "sound")])
 def test_evidence_on_an_atom_that_no_sentence_mentions_is_evidence(ask, written, words) -> None:
     code, out, _ = ask("marginals", written(UNMENTIONED), "--evidence", "Quiet(Tim)", "--json", *words)

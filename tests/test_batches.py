@@ -175,6 +175,7 @@ def test_chunks_hold_about_a_second_of_work_and_shrink_towards_the_end():
 # ---- files ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_lines_of_text_are_answered_in_a_file(folder, capsys):
     assert batch("m.lcn", "q.txt", "-o", "out.jsonl") == 0
     found = lines()
@@ -386,6 +387,7 @@ def test_mistakes_are_named(here, capsys, words, blamed):
 # ---- workers that die ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_question_that_kills_its_process_costs_only_itself():
     asked = ["P(a)", "P(b)", "P(poison)", *["P(a | b)"] * 5]
     found = {o.id: o for o in credalog.batch(deadly(), asked, jobs=2)}
@@ -394,6 +396,7 @@ def test_a_question_that_kills_its_process_costs_only_itself():
     assert "died" in (found[3].error or "")
 
 
+@pytest.mark.slow
 def test_a_question_that_takes_all_memory_costs_only_itself():
     asked = ["P(a)", "P(glutton)", "P(b)", "P(glutton | a)", "P(a | b)"]
     found = {o.id: o for o in credalog.batch(deadly(), asked, jobs=1, memory=2.0**30)}

@@ -109,6 +109,7 @@ def test_the_score_is_the_greatest_over_all_vertices(seed, criterion):
         list(verify(lcn.ground(), [*lines[:-1], less]))
 
 
+@pytest.mark.slow
 def test_nothing_false_is_accepted_of_a_changed_certificate():
     rng, accepted = Random(3), 0
     for seed in (1, 2):
@@ -145,6 +146,7 @@ def viterbi(tables: list[list[Fraction]]) -> Fraction:
     return max(yes, no)
 
 
+@pytest.mark.slow
 def test_sixty_variables_are_proved_by_going_through_a_chain():
     lcn, tables = chain(60)
     lines, missing = certified(lcn, "maximax", "")

@@ -136,6 +136,7 @@ def test_slopes_that_nearly_cancel_lie_above_what_is_said_of_them(seed: int, *, 
     _require_slopes(rng, *_asked(network, query), compiles=compiles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_compiled_loops_find_the_same_slopes(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -449,6 +450,7 @@ def _holds(part: tuple[np.ndarray, np.ndarray], vertex: tuple[Fraction, ...]) ->
     return all(Fraction(a) <= p <= Fraction(b) for a, p, b in zip(part[0], vertex, part[1], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", range(2, 10))
 def test_the_greatest_sum_is_that_of_the_best_vertex(size: int) -> None:
     rng = np.random.default_rng(size)

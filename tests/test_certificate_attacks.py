@@ -224,6 +224,7 @@ def test_proofs_that_change_places_prove_nothing_false():
             list(verify(lcn.ground(), map(json.dumps, [start, forged])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "question", "end"), WITH_CUTS)
 def test_reasons_with_another_table_sentence_or_event_prove_no_better_bound(name, question, end):
     before, line = bounded(name, question, end)

@@ -115,6 +115,7 @@ def test_what_is_no_claim_is_refused_without_a_traceback(line, tmp_path, capsys)
     assert "every model" not in captured.out
 
 
+@pytest.mark.slow
 def test_a_small_file_that_unpacks_to_a_large_one_is_not_read_to_its_end(tmp_path, capsys):
     model, file = tmp_path / "m.lcn", tmp_path / "c.cert"
     model.write_text(LINKED, encoding="utf-8")

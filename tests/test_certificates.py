@@ -123,6 +123,7 @@ def twin() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_a_probability_that_ties_decide_is_proved():
     """Claims that tie X1 to X2 and X3 make it independent of all causes given these two.
 
@@ -136,6 +137,7 @@ def test_a_probability_that_ties_decide_is_proved():
     assert any(known <= bound <= known + Fraction(1, 10**5) for bound in bounds_in(lines, "P(U1)", "upper"))
 
 
+@pytest.mark.slow
 def test_conditional_probabilities_are_narrowed_to_what_is_known_of_them():
     network = parse(twin()).ground()
     engine, asked = Engine(network, Markov.LOCAL), parse(twin()).question("P(U1)")
@@ -160,6 +162,7 @@ def ring(rng: Random) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_bounds_are_proved_by_cases_of_a_root_with_products_of_bounds():
     lcn = parse(ring(Random(0)))
     answer = lcn.query("P(a)", tolerance=5e-3)
@@ -345,6 +348,7 @@ def test_the_verifier_is_one_short_module():
     assert len(VERIFIER.read_text(encoding="utf-8").splitlines()) <= 400
 
 
+@pytest.mark.slow
 def test_the_page_says_how_much_has_to_be_read():
     assert trusted.TABLE.findall(trusted.PAGE.read_text(encoding="utf-8")) == [trusted.table()]
 
@@ -370,6 +374,7 @@ def test_the_verifier_imports_the_standard_library_parser_grounding_and_markov_c
             assert top in sys.stdlib_module_names or (top == "credalog" and rest[0] in allowed)
 
 
+@pytest.mark.slow
 def test_the_verifier_runs_without_arrays_and_solvers(tmp_path):
     model, certificate = EXAMPLES / "appendix.lcn", tmp_path / "a.cert"
     credalog.load(model).query("P(c)").certificate().write(certificate)

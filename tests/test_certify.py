@@ -165,6 +165,7 @@ def any_multipliers(count: int) -> st.SearchStrategy[Floats]:
 # --- Bounds ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @few
 @given(st.data(), instances())
 def test_no_multipliers_prove_a_bound_that_a_point_passes(data: st.DataObject, case: Instance) -> None:
@@ -187,6 +188,7 @@ def test_no_perturbation_of_good_multipliers_does(data: st.DataObject, case: Ins
     assert Checker(case.program).lower_bound(case.objective, case.box, multipliers) <= case.value
 
 
+@pytest.mark.slow
 @few
 @given(instances())
 def test_a_solvers_own_multipliers_prove_nearly_all_it_claims(case: Instance) -> None:
@@ -201,6 +203,7 @@ def test_a_solvers_own_multipliers_prove_nearly_all_it_claims(case: Instance) ->
     assert least.value - slack <= lower <= case.value <= upper <= most.value + slack
 
 
+@pytest.mark.slow
 @few
 @given(instances())
 def test_interior_points_end_where_the_simplex_method_does(case: Instance) -> None:
@@ -254,6 +257,7 @@ def test_multipliers_that_are_no_numbers_prove_nothing_false(thirds: Program, wo
 # --- Emptiness ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @few
 @given(st.data(), instances())
 def test_no_ray_proves_a_program_with_a_point_empty(data: st.DataObject, case: Instance) -> None:
@@ -263,6 +267,7 @@ def test_no_ray_proves_a_program_with_a_point_empty(data: st.DataObject, case: I
     assert not Checker(case.program).proves_empty(case.objective, case.box, ray)
 
 
+@pytest.mark.slow
 @few
 @given(instances(), st.integers(1, 10))
 def test_a_contradiction_is_proved_from_the_solvers_ray(case: Instance, margin: int) -> None:

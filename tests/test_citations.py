@@ -28,6 +28,7 @@ MAY_SAY_CHECKED = ("numbers/interval.py", "trusted/", "methods/registry.py")
 """The endpoints themselves, the trusted base, and the table of what each method may claim."""
 
 
+@pytest.mark.slow
 def test_only_the_trusted_base_says_that_a_bound_is_checked() -> None:
     source = Path(__file__).parents[1] / "src" / "credalog"
     for path in source.rglob("*.py"):

@@ -132,6 +132,7 @@ def test_an_unknown_variable_is_answered_with_the_nearest(ask, smokers: str):
     assert "Sm(Tim)" in err
 
 
+@pytest.mark.slow
 def test_graph_in_every_form(ask, smokers: str, tmp_path: Path):
     assert ask("graph", smokers)[1].startswith("9 variables")
     assert ask("graph", smokers, "--dot")[1].startswith("digraph")
@@ -540,6 +541,7 @@ def test_a_written_file_has_the_usual_rights(tmp_path: Path):
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_early_gets_no_traceback(written):
     many = written("".join(f"P(x{i}) >= 0.1\n" for i in range(2000)))
     process = in_a_process("independences", many)
@@ -600,6 +602,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of this kind are POSIX")
 def test_control_c_ends_with_130_and_the_bounds_reached():
     words = [sys.executable, "-c", SLOW, "query", str(EXAMPLES / "parity.lcn"), "P(x)", "--json"]
@@ -685,6 +688,7 @@ def test_after_an_interruption_no_other_search_begins():
     assert signal.getsignal(signal.SIGINT) is usual
 
 
+@pytest.mark.slow
 def test_ctrl_c_after_the_answer_does_not_change_the_exit_code() -> None:
     script = (
         "import os, signal, sys; from credalog.cli import main; "

@@ -117,6 +117,7 @@ def test_all_statements_are_read_before_the_first_is_decided(ask: Ask):
     assert "P(zz)" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_question_that_fails_costs_no_other_its_answer(ask: Ask, jobs: str):
     code, out, err = ask("query", "P(a)", "P(a | n)", "P(b)", "--jobs", jobs)
@@ -294,6 +295,7 @@ def test_a_name_is_told_as_it_was_written(ask: Ask):
     assert code == 2 and "no variable a and b" in complaint
 
 
+@pytest.mark.slow
 def test_check_asks_under_any_markov_condition(ask: Ask):
     # Without the independence of x and y nothing forbids P(x and y) = 0.
     text = "P(x) = 0.5\nP(y) = 0.5\nP(x and y) = 0 ; tau=False\n"
@@ -403,6 +405,7 @@ def test_map_lists_all_there_is(ask: Ask):
     assert json.loads(out)["is_complete"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is POSIX")
 def test_the_progress_line_is_gone_before_the_table(tmp_path: Path):
     path = tmp_path / "model.lcn"
@@ -425,6 +428,7 @@ def test_the_progress_line_is_gone_before_the_table(tmp_path: Path):
     assert table.lstrip("\x1b[0123456789m").startswith("query")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["numpy", "credalog.lcn"])
 def test_control_c_while_modules_are_imported_is_no_traceback(tmp_path: Path, module: str):
     path = tmp_path / "model.lcn"

@@ -581,6 +581,7 @@ def test_a_long_table_is_the_same_written_row_by_row(
     assert "long_name" in written[0]
 
 
+@pytest.mark.slow
 def test_lines_of_one_form_are_one_kind_of_rule() -> None:
     text = "\n".join(f"0.1 <= P(x{i} | x{i + 1}) <= 0.5\nP(x{i}) <= 0.9" for i in range(30_000))
     rules = read(text).rules

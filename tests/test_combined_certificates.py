@@ -39,6 +39,7 @@ def verified(text: str, lines: list[dict[str, Any]]) -> list[str]:
     return list(verify(credalog.parse(text).ground(), map(json.dumps, lines)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("markov", ["local", "none"])
 @pytest.mark.parametrize(
     ("text", "question", "lower", "upper"),

@@ -415,6 +415,7 @@ def test_marginals_contain_the_golden_answer(expected: Expectation) -> None:
     _is_proved(answer, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [golden(one) for one in OF_ATOMS])
 def test_the_best_value_of_a_variable_has_the_golden_answer(expected: Expectation) -> None:
     """Of a proposition, the other value has the complement: between them they have the best score."""

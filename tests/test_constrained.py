@@ -117,6 +117,7 @@ def around(chance: float, width: float) -> tuple[Fraction, Fraction]:
     return Fraction(low, 1000), Fraction(min(high, 1000), 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds_hold_and_models_attain_what_the_joint_program_says(seed: int) -> None:
     network, asked = drawn(np.random.default_rng(seed))
@@ -177,6 +178,7 @@ def test_demands_are_not_negative_in_a_model() -> None:
         assert (least >= 0.0) is is_model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "end"), [(2, End.LOWER), (23, End.UPPER)])
 def test_a_proof_that_is_stopped_at_every_third_part_ends_and_is_true(
     monkeypatch: pytest.MonkeyPatch, seed: int, end: End
@@ -259,6 +261,7 @@ def test_the_terms_of_a_cut_are_those_of_its_halves() -> None:
             assert np.abs(moved[1:].T - [c.demands for c in found]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_parts_that_are_left_and_done_cover_all_tables() -> None:
     proving, rng = proving_of(2, End.LOWER), np.random.default_rng(4)
     proving.run(1e-3)

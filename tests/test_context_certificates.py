@@ -48,6 +48,7 @@ def contexts_in(lines: Iterable[Line]) -> list[Any]:
     return [row for row in rows if row[0] == "sentence" and row[4]]
 
 
+@pytest.mark.slow
 def test_a_posterior_that_contexts_close_is_proved_at_both_ends() -> None:
     """The least value is the one found by hand in `test_two_symptoms_seen_from_several_causes`."""
     least = 0.01 * 0.08 / (0.01 * 0.08 + 0.3 * (0.3325 - 0.001))
@@ -74,6 +75,7 @@ def test_posteriors_of_causes_named_one_by_one_have_whole_certificates(seed: int
     assert len(accepted(causes(seed), lines)) == len(lines) - 1
 
 
+@pytest.mark.slow
 def test_the_family_of_causes_is_proved_in_contexts() -> None:
     assert sum(bool(contexts_in(whole(causes(seed), QUESTION))) for seed in range(8)) > 4
 
@@ -214,6 +216,7 @@ def neighbours() -> Mapping[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", list(neighbours()))
 def test_a_certificate_moved_to_a_neighbour_is_refused(which: str, tmp_path: Path) -> None:
     """As it is it is about another network; signed for the neighbour, its contexts are none there."""

@@ -98,6 +98,7 @@ P(y | !c) <= 0.3
 """
 
 
+@pytest.mark.slow
 def test_two_symptoms_seen_from_several_causes() -> None:
     """The least P(b | x & y), by hand, with P(b) = 0.01, P(x, y | b) = 0.8 * 0.1 and P(x | !b) = 0.3.
 
@@ -132,6 +133,7 @@ def test_a_context_does_not_enter_a_condition_of_several_states() -> None:
     assert answer.upper == pytest.approx(0.75, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_all_states_of_what_is_independent_are_contexts() -> None:
     """Whatever the others are, the claim keeps its bounds: no linear program passes them."""
     text = "0.2 <= P(x | a) <= 0.3\n0.4 <= P(x | b) <= 0.6\n" + "".join(

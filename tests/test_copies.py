@@ -129,6 +129,7 @@ def test_nearly_a_copy_is_none(start: int) -> None:
     assert violation(Distribution(tuple(blurred)), loose.ground(), graph, asked=asked.scope) > FEASIBILITY
 
 
+@pytest.mark.slow
 def test_a_query_across_a_ring_is_exact_at_an_end_that_copies_attain() -> None:
     lines = [f"0.3 <= P(s{i}) <= 0.5" for i in range(8)]
     lines += [f"P(s{i} xor s{(i + 1) % 8}) <= 0.4" for i in range(8)]

@@ -27,6 +27,7 @@ MARGIN = 1e-3
 KINDS = ("credal", "overlapping", "free", "cyclic", "deterministic", "multivalued")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [3, 4])
 def test_the_verdict_is_that_of_brute_force(kind: str, seed: int) -> None:
@@ -85,6 +86,7 @@ def test_a_threshold_on_an_end_is_compared_in_rational_arithmetic(
     assert parse(network).decide(statement).verdict is verdict
 
 
+@pytest.mark.slow
 def test_a_witness_counts_only_where_the_rest_of_the_network_has_a_model() -> None:
     # P(a) P(b) = 0.1225001 and P(a) + P(b) = 0.7: no real solution, by 2e-7.
     network = parse(

@@ -188,6 +188,7 @@ def test_networkx_has_an_edge_from_each_parent():
     assert set(found.nodes["a"]["values"]) == {"false", "true"}
 
 
+@pytest.mark.slow
 def test_png_and_pdf_are_what_they_say():
     picture = smokers().picture()
     assert picture.png().startswith(b"\x89PNG\r\n")
@@ -326,6 +327,7 @@ def test_the_command_line_draws(words: list[str], beginning: str, capsys: pytest
     assert capsys.readouterr().out.startswith(beginning)
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_intervals_on_nodes(tmp_path: Path):
     target = tmp_path / "g.svg"
     words = [

@@ -45,6 +45,7 @@ def finding(bound: float, *, why: Ending = Ending.STOPPED, warrant: Warrant = CH
     return Finding(bound, None, why, warrant, 0, None)
 
 
+@pytest.mark.slow
 def test_a_search_among_some_models_is_neither_told_nor_taken_up_again(copied: Ends) -> None:
     copied._searched(Reading.CHAIN, Budget.of(0.3), End.LOWER, None)
     assert copied.lower_search is None
@@ -172,6 +173,7 @@ def test_a_whole_has_a_model_where_all_its_parts_have(
     assert beside(there).extends((), Options()) is both
 
 
+@pytest.mark.slow
 def test_the_mass_is_bounded_by_a_search_where_the_relaxation_says_nothing_of_the_evidence() -> None:
     lcn = credalog.parse(
         "P(c) = 0.1\nP(d) = 0.5\n0.1 <= P(a & b) <= 1\n0.2 <= P(a | c) <= 0.3\n"

@@ -41,6 +41,7 @@ def pairs_have_a_law(table: Table, outside: tuple[bool, ...]) -> bool:
     return bool(linprog(np.zeros(len(worlds)), A_eq=np.array(rows), b_eq=right).status == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [3, 4, 5])
 def test_a_cycle_with_a_law_has_one_by_all_worlds(length: int) -> None:
     generator, counts = np.random.default_rng(length), {True: 0, False: 0}
@@ -142,6 +143,7 @@ def attained(answer: Answer | None) -> list[float]:
     return [value for value in values if value is not None]
 
 
+@pytest.mark.slow
 def test_what_is_attained_around_a_question_is_attained_by_the_whole_grounding() -> None:
     generator, exact = np.random.default_rng(11), 0
     for _ in range(30):

@@ -99,6 +99,7 @@ def test_a_file_of_points_is_kept_in_tables(tabled: Network) -> None:
     assert pickle.loads(pickle.dumps(tabled)) == tabled == spelled(tabled)
 
 
+@pytest.mark.slow
 def test_what_is_observed_leaves_tables_as_they_are(tabled: Network) -> None:
     variable = next(v for v in tabled.variables if len(v.values) > 1)
     plain = LCN.from_network(tabled)
@@ -327,6 +328,7 @@ def test_bounds_of_tables_are_exact() -> None:
     assert [(s.lower, s.upper) for s in network.sentences] == [(Fraction(1, 3), Fraction(1, 3))] * 2
 
 
+@pytest.mark.slow
 def test_an_answer_about_tables_is_that_about_the_text_of_its_sentences(tmp_path: Path) -> None:
     path = tmp_path / "net.bif"
     path.write_text(text_of(np.random.default_rng(3), least=2))

@@ -56,6 +56,7 @@ def credal_texts(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(credal_texts())
 def test_vertices_and_inequalities_read_back_exactly(text: str) -> None:
@@ -78,6 +79,7 @@ def test_a_bayesian_network_reads_back_from_bif_and_uai() -> None:
     assert read_bif(formatted(thirds, "bif")).variables == thirds.variables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(CREPO.glob("*mult_n4*1.uai"))[:6], ids=lambda file: file.stem)
 def test_public_networks_read_back(file: Path) -> None:
     network = read(file)

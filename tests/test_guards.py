@@ -140,6 +140,7 @@ def test_two_tied_blocks_that_are_never_formed_are_not_independent(monkeypatch: 
     assert answer.lower <= 0.0 and answer.upper >= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [0, 4])
 @pytest.mark.parametrize("length", [2, 7])
 def test_sound_propagation_does_not_multiply_two_tied_blocks(length: int, window: int) -> None:
@@ -148,6 +149,7 @@ def test_sound_propagation_does_not_multiply_two_tied_blocks(length: int, window
     assert lower <= 0.0 and upper >= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", ["P(c | b) >= 0.6", "P(c | b) <= 0.4", "P(c | b) >= 0.4"])
 def test_what_holds_in_the_chain_graph_reading_decides_nothing(statement: str) -> None:
     """There c and d may copy b, or its opposite: P(c | b) is 0 to 1, though the chain graph says 1/2."""
@@ -155,6 +157,7 @@ def test_what_holds_in_the_chain_graph_reading_decides_nothing(statement: str) -
     assert lcn.decide(statement, timeout=10.0).verdict in (Verdict.UNDETERMINED, Verdict.UNDECIDED)
 
 
+@pytest.mark.slow
 def test_the_best_assignment_is_not_bounded_by_the_chain_graph_reading() -> None:
     """c may be a copy of b: the best assignment of c given b has probability one, not one half."""
     lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
@@ -228,6 +231,7 @@ def assert_no_loss_is_understated(costs: np.ndarray, masses: np.ndarray, columns
     assert Fraction(found) <= exact_loss(costs, program, objective)
 
 
+@pytest.mark.slow
 def test_a_loss_over_many_tables_is_rounded_outwards() -> None:
     """Products just above a power of two have the largest relative error; many alike do not cancel it."""
     rng = np.random.default_rng(1)
@@ -236,12 +240,14 @@ def test_a_loss_over_many_tables_is_rounded_outwards() -> None:
         assert_no_loss_is_understated(costs, np.full(15, mass), None)
 
 
+@pytest.mark.slow
 def test_a_loss_column_by_column_is_rounded_outwards() -> None:
     rng = np.random.default_rng(2)
     for _ in range(2000):
         assert_no_loss_is_understated(-rng.random(24), np.full(1, 1e6), rng.random(24))
 
 
+@pytest.mark.slow
 def test_the_sum_of_losses_is_rounded_outwards() -> None:
     """A sum that just passes a power of two loses twice as much as its terms."""
     rng = np.random.default_rng(3)
@@ -324,6 +330,7 @@ def chain(rng: np.random.Generator, length: int = 3) -> Network:
     return Network(tuple(atom.variable for atom in atoms), tuple(sentences))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_posterior", [False, True])
 def test_set_propagation_is_inside_by_not_even_the_last_digit(
     is_posterior: bool, monkeypatch: pytest.MonkeyPatch
@@ -555,6 +562,7 @@ def test_without_the_markov_condition_a_declared_independence_says_no_more_than_
     assert local.upper == pytest.approx(0.4, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_search_of_a_narrower_reading_is_not_taken_up_where_the_time_was_short(
     monkeypatch: pytest.MonkeyPatch,
 ):

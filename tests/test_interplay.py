@@ -72,6 +72,7 @@ def test_the_conditions_of_a_repair_are_those_that_were_written() -> None:
 # ---- sums in large theories -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_difference_in_a_theory_too_large_to_ground_is_bounded_around_it() -> None:
     lcn = parse(LARGE)
     found = lcn.query("P(B(5)) - P(B(6))", timeout=20.0)
@@ -82,6 +83,7 @@ def test_a_difference_in_a_theory_too_large_to_ground_is_bounded_around_it() -> 
     assert found.upper <= widest + 1e-5
 
 
+@pytest.mark.slow
 def test_a_ratio_in_a_theory_too_large_to_ground_is_decided_around_it() -> None:
     lcn = parse(LARGE)
     found = lcn.query("P(B(5) | A(5)) / P(B(5) | !A(5))", timeout=20.0)

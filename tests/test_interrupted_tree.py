@@ -63,6 +63,7 @@ def interrupted(number: int, at_most: int) -> tuple[BranchAndBound[tuple[int, ..
     return tree, False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_most", [1, 3])
 def test_an_interruption_at_any_line_loses_no_leaf(at_most: int) -> None:
     for number in range(1, 10_000):

@@ -49,6 +49,7 @@ def _press_when(begun: Event) -> None:
     Thread(target=press).start()
 
 
+@pytest.mark.slow
 def test_a_solver_that_does_not_see_ctrl_c_is_left_and_waited_for_before_it_is_used_again() -> None:
     solver = Solver()
     _press_when(solver.begun)
@@ -108,6 +109,7 @@ def test_a_copy_of_the_process_returns_all_that_it_found() -> None:
     assert np.array_equal(np.frombuffer(found), np.arange(100_000.0))
 
 
+@pytest.mark.slow
 def test_a_copy_that_fails_or_has_no_time_left_returns_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     def sleepy() -> bytes:
         sleep(60.0)
@@ -164,6 +166,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_a_command_ends_though_a_solver_never_does() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
     words = [sys.executable, "-c", LEFT]

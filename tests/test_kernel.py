@@ -234,6 +234,7 @@ def test_a_bound_is_on_the_safe_side_of_weak_duality_and_close_to_it(
             assert 0 <= outside <= Fraction(1e-11) * Fraction(max(sizes))
 
 
+@pytest.mark.slow
 def test_the_rounding_of_costs_counts_in_columns_without_rows() -> None:
     random = Random(1)
     for _ in range(500):

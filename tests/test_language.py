@@ -697,6 +697,7 @@ PIECES = [*'(){|=,:;"-!@', "P", "forall", "x", "in", "<=", "0.5", "1/0", "..", "
 DAMAGE = st.lists(st.tuples(st.integers(0, 40), st.sampled_from(PIECES)), max_size=3)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(STATEMENTS), DAMAGE)
 @settings(max_examples=200)
 def test_a_damaged_statement_is_read_or_refused_and_nothing_worse(

@@ -168,6 +168,7 @@ def test_no_nodes_make_an_empty_picture():
     assert lay_out([], []).nodes == ()
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_folded_into_columns_and_hides_no_edge():
     count = 60
     sizes: list[Size] = [(40.0, 28.0)] * count

@@ -60,6 +60,7 @@ def test_a_heading_is_found_whatever_its_case_blanks_and_marks() -> None:
         sheet.column("smoking")
 
 
+@pytest.mark.slow
 def test_frames_of_all_libraries_are_the_same_table(tmp_path: Path) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     pyarrow, duckdb = pytest.importorskip("pyarrow"), pytest.importorskip("duckdb")
@@ -384,6 +385,7 @@ def test_what_cannot_be_learned_is_said() -> None:
         learned("domain D\nrelation R(D)\npredicate A(D)\nforall x in D: P(A(x) | R(x)) = ?", {"A": [1]})
 
 
+@pytest.mark.slow
 def test_many_rows_are_counted_like_few() -> None:
     draw = np.random.default_rng(1)
     codes = draw.integers(0, 3, (200_000, 2))

@@ -62,6 +62,7 @@ def head(text: str, *atoms: str) -> dict[str, Any]:
     return {**start, "network": found.network.digest, "slice": list(atoms)}
 
 
+@pytest.mark.slow
 def test_bounds_of_a_theory_of_many_people_are_proved_on_a_slice(tmp_path, capsys):
     model, out = tmp_path / "m.lcn", tmp_path / "c"
     model.write_text(people(60), encoding="utf-8")
@@ -144,6 +145,7 @@ def test_a_slice_of_a_network_is_refused():
         list(verify(credalog.parse(CAUSE).ground(), [json.dumps(head(CAUSE, "Storm"))]))
 
 
+@pytest.mark.slow
 def test_what_is_proved_on_slices_of_random_theories_holds_in_their_models():
     """The whole grounding is asked by another method; its models keep to what slices prove."""
     proved = 0
@@ -225,6 +227,7 @@ def random_factors(rng: Random, theory: Theory, network: Network) -> tuple[list[
     return factors, coins
 
 
+@pytest.mark.slow
 def test_a_model_of_a_few_elements_is_one_of_all_of_them():
     """Written out for all five people it satisfies every sentence and every independence there is."""
     rng, accepted = Random(8), 0

@@ -193,6 +193,7 @@ def test_what_stands_for_observations_is_a_law_in_every_corner() -> None:
             assert table.sum(axis=-1).ravel() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_likelihoods_below_all_floats_come_back() -> None:
     network, asked = tied_features(800)
     answer = query(network, asked, Options(timeout=10.0))
@@ -227,6 +228,7 @@ def test_impossible_observations_are_left_to_the_engine() -> None:
     assert fold(pair(certain(F), never), Query(X, F & G)) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_gathered_where_a_condition_is_another_sentences_claim() -> None:
     # The claim a & b leads on to x and y: d is a parent of both, and P(x | a & b) is an average over d.
     lcn = parse(

@@ -35,6 +35,7 @@ def cancelling(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Fracti
     return rows, weights, sum(products, Fraction(0))
 
 
+@pytest.mark.slow
 def test_what_cancels_is_no_proof_of_emptiness() -> None:
     rng = np.random.default_rng(1)
     for _ in range(200):
@@ -239,6 +240,7 @@ def possible(
     return least <= Fraction(head[1]) and most >= Fraction(head[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parents", [1, 2, 3])
 def test_a_message_to_a_parent_spans_what_is_possible_and_ends_there(parents: int) -> None:
     rng = np.random.default_rng(10 + parents)

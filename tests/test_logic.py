@@ -76,6 +76,7 @@ def test_the_direction_of_an_implication_does_make_one():
     assert canonical(Implies(a, b)) != canonical(Implies(b, a))
 
 
+@pytest.mark.slow
 @given(formulas)
 def test_the_scope_has_the_variables_of_the_atoms_once_each(formula: Formula):
     found = scope(formula)

@@ -123,6 +123,7 @@ def ties(pairs: Iterator[tuple[int, int]], size: int) -> LCN:
     return credalog.parse("\n".join(lines + [f"P(s{i} xor s{j}) <= 0.2" for i, j in pairs]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [12, 150])
 @pytest.mark.parametrize("pairs", [chain, ring, grid])
 def test_a_pair_of_ties_attains_its_ends_whatever_it_is_tied_to(
@@ -135,6 +136,7 @@ def test_a_pair_of_ties_attains_its_ends_whatever_it_is_tied_to(
     assert best(lcn, "P(s0 and s9)", End.UPPER, enough=0.6) == pytest.approx(0.6, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_network_wider_than_any_table_is_known_to_be_consistent() -> None:
     """Forty atoms, each tied to each: all may copy one."""
     size = 40
@@ -194,6 +196,7 @@ def test_a_sparse_form_is_refused_where_its_arcs_contradict_a_condition(
     assert (violation(model, network, lcn.graph, asked=asked) <= 1e-9) is holds
 
 
+@pytest.mark.slow
 def test_the_check_of_a_product_is_linear_in_the_network() -> None:
     """Eight times the atoms take about eight times as long; pairs of atoms would take sixty-four times."""
 
@@ -247,6 +250,7 @@ def test_what_is_left_of_a_network_is_true_where_the_network_is(seed: int) -> No
 # --- The explicit model of an answer about ties ------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["lower", "upper"])
 @pytest.mark.parametrize(
     "outside",

@@ -133,6 +133,7 @@ def test_around_the_question_nothing_is_excluded_that_the_whole_attains(name: st
         assert_agree(around, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theory", UNUSUAL, ids=lambda theory: theory.name)
 def test_an_unusual_theory_is_the_same_around_the_question_and_whole(theory: Unusual) -> None:
     for question in theory.questions:
@@ -143,6 +144,7 @@ def test_an_unusual_theory_is_the_same_around_the_question_and_whole(theory: Unu
         assert_agree(around, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theory", UNUSUAL, ids=lambda theory: theory.name)
 def test_an_unusual_theory_says_the_same_among_very_many_elements(theory: Unusual) -> None:
     for question in theory.questions:

@@ -106,6 +106,7 @@ def test_workers_find_what_one_process_finds(kind: str) -> None:
             assert_agree(alone, together)
 
 
+@pytest.mark.slow
 def test_a_hard_search_is_shared_and_closed() -> None:
     executor = Inline()
     model = parse(HARD)
@@ -153,6 +154,7 @@ def changed(part: Any, rng: np.random.Generator) -> Any:
     return part._replace(proof=proof)
 
 
+@pytest.mark.slow
 def test_no_lie_of_a_worker_makes_a_wrong_bound() -> None:
     model = parse(HARD)
     engine, query = model._engine(Options().markov), model.question("P(a | d)")
@@ -176,6 +178,7 @@ def test_no_lie_of_a_worker_makes_a_wrong_bound() -> None:
         assert_agree(truth, found)
 
 
+@pytest.mark.slow
 def test_lost_work_is_done_by_the_asking_process() -> None:
     def lost(_: Any) -> Any:
         raise RuntimeError("the worker is gone")

@@ -129,6 +129,7 @@ def test_ties_are_told_from_arrows() -> None:
     assert [node["kind"] for node in graph["nodes"]] == ["variable"] * 3 + ["brace"]
 
 
+@pytest.mark.slow
 def test_of_a_large_network_the_part_around_a_variable_is_drawn() -> None:
     text = "\n".join(f"P(x{i + 1} | x{i}) >= 0.1" for i in range(500))
     graph = read(Page(text), {"around": "x250"})["graph"]
@@ -152,6 +153,7 @@ def test_a_variable_is_looked_at() -> None:
     assert [one["line"] for one in found["sentences"]] == [7, 8, 9, 10]
 
 
+@pytest.mark.slow
 def test_a_repair_changes_the_lines_of_included_files() -> None:
     folder = PROJECT / "examples" / "triage"
     files = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.lcn")}
@@ -275,10 +277,12 @@ def test_a_form_is_refused(served: Served) -> None:
     assert served.status("POST", f"{served.base}read", b"text=a", **form) == 415
 
 
+@pytest.mark.slow
 def test_a_text_with_half_a_character_is_a_mistake_like_any_other(served: Served) -> None:
     assert served.read("P(\ud800) >= 0.1")["mistakes"][0]["line"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [{"text": 3}, {"text": "", "files": []}, {"text": "", "given": [1]}])
 def test_what_is_no_text_is_refused(served: Served, sent: dict[str, object]) -> None:
     status, found = served.post("read", sent)
@@ -288,6 +292,7 @@ def test_what_is_no_text_is_refused(served: Served, sent: dict[str, object]) -> 
 # ---- answers ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_answer_is_streamed(served: Served) -> None:
     *_, answer, done = served.ask(COUGH, question="P(flu | fever)")
     assert done["event"] == "done"
@@ -296,6 +301,7 @@ def test_an_answer_is_streamed(served: Served) -> None:
     assert (answer["status"], answer["low"], answer["high"]) == ("EXACT", "0.296296", "0.666667")
 
 
+@pytest.mark.slow
 def test_what_was_observed_joins_the_condition(served: Served) -> None:
     *_, answer, _ = served.ask(COUGH, question="P(flu)", given=["fever"])
     assert answer["lower"] == pytest.approx(8 / 27, abs=1e-6)
@@ -371,6 +377,7 @@ def test_an_unknown_kind_of_question_fails(served: Served) -> None:
 # ---- time ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_question_ends_with_its_seconds(served: Served) -> None:
     *_, answer, _ = served.ask(hard(), question="P(x1 | x11 and !x10)", seconds=2)
     assert answer["status"] == "BOUNDED"
@@ -412,6 +419,7 @@ async def _stopped_early() -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_question_may_be_stopped_before_its_process_has_begun() -> None:
     (only,) = asyncio.run(_stopped_early())
     assert only["kind"] == "Stopped"
@@ -468,6 +476,7 @@ def test_a_shared_address_is_opened_here() -> None:
         assert served.address.endswith("/#m=q1YqSa0oUbJSSgRiJR0FAA")
 
 
+@pytest.mark.slow
 def test_the_address_is_json_for_programs_and_a_timeout_ends_the_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -162,6 +162,7 @@ def test_where_there_is_no_time_for_all_those_with_few_ancestors_are_known(
     assert len(found) == patience
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 4, 16])
 def test_what_does_not_fit_is_conditioned_on_its_variables(most: int) -> None:
     rng = np.random.default_rng(7)

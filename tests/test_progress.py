@@ -109,6 +109,7 @@ def test_nilsson_is_reported_column_by_column() -> None:
     assert "column generation" in {one.stage for one in heard}
 
 
+@pytest.mark.slow
 def test_a_search_says_what_is_at_work_and_how_many_leaves_it_has_explored() -> None:
     heard: list[Progress] = []
     parse(STATED).query("P(a0 | b)", tolerance=1e-7, timeout=1.0, report=heard.append)
@@ -116,6 +117,7 @@ def test_a_search_says_what_is_at_work_and_how_many_leaves_it_has_explored() -> 
     assert "cliques" in {one.stage for one in heard}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["P(a0) + 2 P(b)", "P(a0 | b) - P(a0 | !b)", "P(a0) / P(b)"])
 def test_sums_and_quotients_are_reported_on_their_own_scale(asked: str) -> None:
     heard: list[Progress] = []
@@ -134,6 +136,7 @@ def test_decisions_are_reported_end_by_end() -> None:
         assert (last.bound, last.witnessed) == (found.interval[end].bound, found.interval[end].witnessed)
 
 
+@pytest.mark.slow
 def test_marginals_are_reported_by_their_questions() -> None:
     heard: list[Progress] = []
     answers = parse(STATED).marginals(report=heard.append, timeout=1.0)
@@ -168,6 +171,7 @@ def test_what_a_part_tells_counts_for_the_whole_as_far_as_it_means_something() -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patience", [0, 2, 5])
 def test_a_hearer_who_has_had_enough_gets_what_was_found(patience: int) -> None:
     heard: list[Progress] = []
@@ -187,6 +191,7 @@ def test_a_hearer_who_has_had_enough_gets_what_was_found(patience: int) -> None:
         assert not end.is_tighter(answer.interval[end].bound, full.interval[end].witnessed or 0.0)
 
 
+@pytest.mark.slow
 def test_the_command_streams_json_lines_and_writes_the_answer_as_before(tmp_path: Path) -> None:
     file = tmp_path / "stated.lcn"
     file.write_text(LOOPY, encoding="utf-8")
@@ -205,6 +210,7 @@ def test_the_command_streams_json_lines_and_writes_the_answer_as_before(tmp_path
         assert last["question"] == "P(a0 | b)"
 
 
+@pytest.mark.slow
 def test_progress_needs_json(tmp_path: Path) -> None:
     file = tmp_path / "stated.lcn"
     file.write_text(CHAIN, encoding="utf-8")

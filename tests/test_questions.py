@@ -146,6 +146,7 @@ def test_a_threshold_at_an_end_is_decided_across_conditions(statement: str, verd
     assert credalog.parse(CREDAL).decide(statement, timeout=10.0).verdict is verdict
 
 
+@pytest.mark.slow
 def test_a_threshold_next_to_an_end_is_not_taken_for_it() -> None:
     for statement in ("P(a | c) - P(a | !c) >= -0.1999999", "P(a | c) / P(a | !c) <= 5.9999999"):
         assert credalog.parse(CREDAL).decide(statement, timeout=1.0).verdict is not Verdict.CERTAIN
@@ -225,6 +226,7 @@ def test_models_found_elsewhere_are_allowed_for(kind: str, markov: Markov) -> No
         assert not against_decision(decided(Engine(network, markov), statement, options), truth)
 
 
+@pytest.mark.slow
 def test_the_judge_of_questions_sees_a_bound_inside_the_truth() -> None:
     case = random_case("credal", 3, smallest=2, largest=2)
     rng = np.random.default_rng(0)
@@ -261,6 +263,7 @@ def test_a_lottery_is_independent_of_what_a_claim_it_is_about_depends_on() -> No
     assert {v.name for v in graph.parents(lottery)} == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_a_sum_over_many_worlds_is_bounded_and_not_refused() -> None:
     people = propositions(" ".join(f"p{i}" for i in range(11)))
     model = LCN.of(*(P(p).between(0.1, 0.3) for p in people))
@@ -279,6 +282,7 @@ def test_a_qualitative_influence_bounds_what_is_asked() -> None:
     assert_exact(model.query("P(a | !c)"), 0.0, 0.4)
 
 
+@pytest.mark.slow
 def test_a_family_of_influences_is_monotone() -> None:
     text = """
     domain Dose = 1..3

@@ -32,6 +32,7 @@ def test_the_files_of_data_are_known():
     assert not [name for name in data_files() if "__pycache__" in name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(data_files()))
 def test_a_wheel_without_a_file_of_data_is_refused(name: str, tmp_path: Path):
     with pytest.raises(SystemExit, match="lacks"):

@@ -111,6 +111,7 @@ def errors(name: str, value: Any) -> list[str]:
 # ---- what is written fits -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_command_writes_fits_its_schema(
     case: str, outputs: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
@@ -196,6 +197,7 @@ def test_every_line_of_progress_fits(capsys: pytest.CaptureFixture[str]):
     assert all(errors("progress", one) for one in changed)
 
 
+@pytest.mark.slow
 def test_every_line_of_a_batch_fits_and_no_other(folder: Path, capsys: pytest.CaptureFixture[str]):
     questions = folder / "questions.txt"
     questions.write_text("P(flu | cough)\nP(nothing)\nP(flu | flu and !flu)\n", encoding="utf-8")

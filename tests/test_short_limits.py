@@ -21,11 +21,13 @@ from oracle import violations, worlds
 from random_networks import COMBINED, KINDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, *COMBINED, "copies"])
 def test_no_moment_at_which_a_limit_runs_out_makes_a_bound_false(kind: str) -> None:
     assert [str(fault) for fault in attacked(limited_case(kind, 20_000), trials=2, patient=0.4)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_theory_is_bounded_whenever_its_time_is_up(seed: int) -> None:
     assert list(attacked_theory(seed, trials=2, patient=0.5)) == []

@@ -102,6 +102,7 @@ def test_no_clique_of_a_slice_is_larger_than_its_limit() -> None:
         assert len({x for clique in found.cliques for x in clique.scope}) <= rung.variables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [5, 6, 9])
 def test_smokers_are_answered_however_many_they_are(people: int) -> None:
     """At most 4 in 100 are ill: all of them where everybody smokes, 0.04 + 0.04 - 0.0016 for one of two."""
@@ -114,6 +115,7 @@ def test_smokers_are_answered_however_many_they_are(people: int) -> None:
         assert Fraction(answer.upper) >= upper
 
 
+@pytest.mark.slow
 def test_a_contradiction_in_a_wide_network_is_proved() -> None:
     model = smokers(9).with_sentences("P(Ca(p3)) >= 0.05")
     with pytest.raises(credalog.InconsistentNetwork):

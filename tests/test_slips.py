@@ -520,6 +520,7 @@ def test_importing_the_package_imports_no_solver():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+@pytest.mark.slow
 def test_threads_share_one_lcn():
     text = "0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\nP(b | !a) = 0.1\n0.1 <= P(a xor c) <= 0.4"
     lcn, asked = parse(text), ["P(a | b)", "P(c)", "P(b | c)", "P(a or c)"] * 4

@@ -142,12 +142,14 @@ def coins(count: int) -> tuple[list[Is], Network]:
     return atoms, network(*(S(x, 0.5, 0.5) for x in atoms))
 
 
+@pytest.mark.slow
 def test_a_wide_formula_of_independent_parts_is_a_product() -> None:
     atoms, net = coins(40)
     assert bounded(net, conjunction(atoms)) == pytest.approx((2.0**-40, 2.0**-40), rel=1e-6)
     assert bounded(net, disjunction(atoms)) == pytest.approx((1.0, 1.0), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_wide_formula_without_independence_keeps_frechets_bounds() -> None:
     atoms, net = coins(40)
     assert bounded(net, conjunction(atoms), markov=Markov.NONE) == pytest.approx((0.0, 0.5), abs=1e-9)
@@ -168,6 +170,7 @@ def test_a_sentence_that_is_all_there_is_answers_its_own_question() -> None:
     assert bounded(network(S(wide, 0.2, 0.3)), wide) == pytest.approx((0.2, 0.3), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_window_holds_what_lies_between_the_variables_of_a_query() -> None:
     """2 P(a and b) = P(a) + P(b) - P(a xor b), and nine ties of 0.02 leave P(a xor b) <= 0.18."""
     atoms = [proposition(f"s{i}") for i in range(60)]
@@ -242,6 +245,7 @@ def tied_chain(count: int) -> tuple[list[Is], Network]:
     return atoms, network(*(S(x, 0.3, 0.6) for x in atoms), *ties)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.2, 1.0])
 def test_a_limit_is_kept_on_a_chain_of_two_thousand_ties(seconds: float) -> None:
     atoms, net = tied_chain(2000)
@@ -257,6 +261,7 @@ def test_a_limit_is_kept_on_a_chain_of_two_thousand_ties(seconds: float) -> None
     assert monotonic() - began <= 1.1 * seconds + 1.0
 
 
+@pytest.mark.slow
 def test_no_bound_waits_for_a_compiler() -> None:
     code = (
         "import sys, credalog; from credalog.methods.intervals import bounds;"

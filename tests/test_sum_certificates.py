@@ -128,6 +128,7 @@ def damaged(claim: dict[str, Any], rng: Random) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "asked"), CASES)
 def test_no_damaged_proof_proves_what_is_false(text, asked):
     """The bound claimed is false by 1e-4, whatever is summed out in whichever way."""

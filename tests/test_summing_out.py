@@ -131,6 +131,7 @@ def _likelihoods(laws: Laws, asked: Query, worlds: list[dict[Variable, str]]) ->
     return [likelihood(laws, world, event) for world in worlds for event in events]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["P(c | d & f)", "P(!c | d & f & a)", "P(b | d & !f)", "P(d | f)"])
 def test_the_answer_is_that_of_the_whole_network(question: str) -> None:
     network, asked = asked_of(LIES + BELOW, question)
@@ -176,6 +177,7 @@ def test_a_condition_that_is_a_claim_elsewhere_inherits_no_parents() -> None:
     assert found.keeps(Engine(network).graph, after)
 
 
+@pytest.mark.slow
 def test_the_puzzle_of_six_rounds_is_closed() -> None:
     """The interval is that of the experiment's own search, which knows codes and lies alone."""
     seen = " & ".join(f"seen{i}" for i in range(1, 7))

@@ -429,6 +429,7 @@ def uniform_on(space: frozenset[int]) -> np.ndarray:
     return np.array(inside, dtype=float).reshape((2,) * SIZE) / len(space)
 
 
+@pytest.mark.slow
 def test_independences_that_are_claimed_hold_in_every_linear_law_that_is_a_literal_model():
     """Copies and parities are where the literal local condition says less than a graph seems to."""
     rng, laws, checked = Random(3), [uniform_on(space) for space in linear_spaces()], 0
@@ -552,6 +553,7 @@ def random_factors(rng: Random) -> tuple[list[Any], np.ndarray]:
     return factors, joint
 
 
+@pytest.mark.slow
 def test_a_distribution_is_called_a_model_if_and_only_if_it_satisfies_the_literal_condition():
     """A question about all variables leaves no component to proof 9."""
     rng, told = Random(5), {True: 0, False: 0}
@@ -575,6 +577,7 @@ def random_formula(rng: Random) -> str:
     return word.join(atoms) if word else atoms[0]
 
 
+@pytest.mark.slow
 def test_sentences_are_measured_as_in_the_table_of_all_worlds():
     """Conditions may be about the claimed variable, several states, or nothing that can be."""
     rng, missed = Random(2), 0
@@ -659,6 +662,7 @@ def random_reason(rng: Random, sentences: int) -> list[Any]:
     )
 
 
+@pytest.mark.slow
 def test_rows_that_are_rebuilt_hold_in_a_model_and_in_its_boxes():
     rng, held = Random(11), {True: 0, False: 0}
     for _ in range(60):
@@ -688,6 +692,7 @@ def random_product(rng: Random) -> list[Any]:
     return ["product", ends, [first], conditions[0], [second], conditions[1], context, 0]
 
 
+@pytest.mark.slow
 def test_products_of_bounds_hold_in_a_model_and_in_its_boxes():
     """Each refused or true, whatever two events are multiplied in whatever context."""
     rng, held, negative = Random(5), 0, 0

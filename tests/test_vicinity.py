@@ -59,6 +59,7 @@ def test_no_vertex_of_the_strong_extension_passes_the_bounds_of_a_vicinity(
         assert truth.upper <= Fraction(upper)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_vicinity_closes_what_the_whole_ladder_closes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network = _ladder(np.random.default_rng(seed), 30)

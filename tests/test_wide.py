@@ -64,6 +64,7 @@ def wide_ring() -> LCN:
 # --- Contradictions --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_contradiction_around_a_wide_ring_is_proved_and_minimal() -> None:
     """Twelve ties of 0.99 let s0 and s12 differ with probability 0.12 at most, not 0.8.
 
@@ -79,6 +80,7 @@ def test_a_contradiction_around_a_wide_ring_is_proved_and_minimal() -> None:
     assert found.repair.price >= 0.68 - SLACK
 
 
+@pytest.mark.slow
 def test_example_1_with_eight_people_is_consistent(eight: LCN) -> None:
     found = eight.diagnose(timeout=20)
     assert found.verdict is Consistency.CONSISTENT
@@ -86,6 +88,7 @@ def test_example_1_with_eight_people_is_consistent(eight: LCN) -> None:
     assert is_model(found.model, Engine(eight.ground()))
 
 
+@pytest.mark.slow
 def test_a_contradiction_in_a_corner_of_a_wide_network_is_found(eight: LCN) -> None:
     """P(Ca(x)) is at most 0.04 whoever smokes."""
     model = credalog.parse(f"{friends(8)}\nsurely: P(Ca(p0) and Ca(p1)) >= 0.5")
@@ -139,6 +142,7 @@ def test_in_some_model_of_example_1_nobody_smokes_and_nobody_is_ill(eight: LCN) 
     assert found.bound >= 1.0 - SLACK
 
 
+@pytest.mark.slow
 def test_a_best_assignment_on_a_wide_ring_is_no_better_than_its_bounds(wide_ring: LCN) -> None:
     """P(not s0) is at most 0.7, and where all atoms but a few agree, so is P(not s0 and not s5)."""
     found = wide_ring.map(["s0", "s5"], timeout=5)
@@ -148,6 +152,7 @@ def test_a_best_assignment_on_a_wide_ring_is_no_better_than_its_bounds(wide_ring
     assert (found.best.interval.upper.witnessed or 0.0) <= 0.7 + SLACK
 
 
+@pytest.mark.slow
 def test_all_of_a_wide_network_is_assigned(eight: LCN) -> None:
     found = eight.map(timeout=1.5)
     assert found.bound >= 1.0 - SLACK
@@ -157,6 +162,7 @@ def test_all_of_a_wide_network_is_assigned(eight: LCN) -> None:
 # --- Explanations ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_who_smokes_holds_the_risk_of_a_wide_network(eight: LCN) -> None:
     found = eight.explain("P(Ca(p0))", timeout=20, most=4)
     assert found.answer.upper == pytest.approx(0.04, abs=SLACK)
@@ -166,6 +172,7 @@ def test_who_smokes_holds_the_risk_of_a_wide_network(eight: LCN) -> None:
         assert one.answer.upper >= found.answer.upper - SLACK
 
 
+@pytest.mark.slow
 def test_a_measurement_on_a_wide_network_says_what_is_only_bounded(eight: LCN) -> None:
     found = eight.measure("P(Ca(p0))", "P(Sm(p0))", within=0.01, timeout=2)
     assert found.at_most <= 0.04 + SLACK
@@ -176,6 +183,7 @@ def test_a_measurement_on_a_wide_network_says_what_is_only_bounded(eight: LCN) -
 # --- Greatest entropy ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_greatest_entropy_of_a_wide_network_lies_between_a_model_and_a_bound(wide_ring: LCN) -> None:
     """By the chain rule no model has more than one atom and the ties to the other 23 have."""
     found = wide_ring.maxent(timeout=5)
@@ -187,6 +195,7 @@ def test_the_greatest_entropy_of_a_wide_network_lies_between_a_model_and_a_bound
     assert found.at_most <= 24 * log(2.0) + SLACK
 
 
+@pytest.mark.slow
 def test_a_slice_bounds_the_entropy_that_all_tables_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """H of a chain is H(s0) and three ties of at least 0.7: found exactly, and bounded in slices."""
     lines = ["0.5 <= P(s0) <= 0.5", *(f"0.7 <= P(s{i} iff s{i + 1}) <= 0.9" for i in range(3))]
@@ -238,6 +247,7 @@ def test_what_a_question_says_without_tables_agrees_with_every_world(
         assert (named.interval.upper.witnessed or 0.0) <= truth[world].upper + SLACK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SMALL)
 def test_an_entropy_without_tables_bounds_that_with_them(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = credalog.parse(text)
@@ -251,6 +261,7 @@ def test_an_entropy_without_tables_bounds_that_with_them(text: str, monkeypatch:
 # --- Time ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["diagnose", "decide", "map", "explain", "maxent"])
 def test_a_limit_is_kept_on_a_wide_network(eight: LCN, question: str) -> None:
     """The processor's time is measured: that of the clock says more about what else the machine does."""
@@ -260,6 +271,7 @@ def test_a_limit_is_kept_on_a_wide_network(eight: LCN, question: str) -> None:
     assert time.process_time() - began <= 1.1 * 0.5 + 1.0
 
 
+@pytest.mark.slow
 def test_the_questions_of_one_command_share_its_limit(ask: Ask, written: Written) -> None:
     began = time.process_time()
     code, out, _ = ask("marginals", written(friends(8)), "--timeout", "2", "--json")
