@@ -446,32 +446,16 @@ def _answer(
     refuse_unless(arguments.json or not arguments.progress, "--progress", "--json")
     if arguments.certificate is not None:
         reserve(arguments)
-    found: list[dict[str, Any]] = []
-    failed: list[CredalogError] = []
-    answers: list[Answer | Decision] = []
-    stream = Stream() if arguments.progress else None
-    with Watch(arguments.clock, stream) as watch:
-        try:
-            for question, answer in asking(watch):
-                if isinstance(answer, CredalogError):
-                    text = str(question)
-                    found += [_unanswered(columns[0].heading, text, answer)] if arguments.json else []
-                    failed.append(answer if _is_the_end(answer, arguments) else _blamed(text, answer))
-                else:
-                    found.append(answer.to_dict() | _witnesses(answer, arguments))
-                    answers.append(answer)
-                    watch.is_interrupted |= found[-1].get("status") == "INTERRUPTED"
-                if watch.is_interrupted or _is_the_end(answer, arguments):
-                    break
-        except KeyboardInterrupt:
-            watch.is_interrupted = not arguments.clock.is_over
-            found += [_interrupted(watch)] if columns is ANSWERS else []
+    collected = _Collected(arguments, columns)
+    with Watch(arguments.clock, Stream() if arguments.progress else None) as watch:
+        collected.take_all(asking, watch)
     # The line that shows the progress is gone by now.
+    answers = collected.answers
     last: dict[str, Any] | None = None
     with arguments.clock.giving_up():
         last = None if closing is None or watch.is_interrupted else closing(answers)
     with arguments.clock.silenced():
-        _write_found(found, last, columns, arguments)
+        _write_found(collected.found, last, columns, arguments)
     if arguments.command in ("query", "run") and not watch.is_interrupted:
         with arguments.clock.giving_up():
             _explain_vacuous(model, answers, arguments)
@@ -480,8 +464,42 @@ def _answer(
         write_certificate(model, answers, arguments)
     if arguments.command != "decide":
         plot_answers(model, [one for one in answers if not isinstance(one, Decision)], watch, arguments)
-    codes = [complain(error, arguments) for error in failed]
+    codes = [complain(error, arguments) for error in collected.failed]
     return INTERRUPTED if watch.is_interrupted else next(iter(codes), ANSWERED)
+
+
+class _Collected:
+    """What became of the questions of one command: rows to write, answers, and failures."""
+
+    def __init__(self, arguments: Namespace, columns: Sequence[Column]) -> None:
+        self.found: list[dict[str, Any]] = []
+        self.failed: list[CredalogError] = []
+        self.answers: list[Answer | Decision] = []
+        self._arguments = arguments
+        self._columns = columns
+
+    def take_all(self, asking: Asking, watch: Watch) -> None:
+        """Ask one question after the other, until the user or the time ends it."""
+        try:
+            for question, answer in asking(watch):
+                self._take(question, answer, watch)
+                if watch.is_interrupted or _is_the_end(answer, self._arguments):
+                    break
+        except KeyboardInterrupt:
+            watch.is_interrupted = not self._arguments.clock.is_over
+            self.found += [_interrupted(watch)] if self._columns is ANSWERS else []
+
+    def _take(self, question: object, answer: Result, watch: Watch) -> None:
+        arguments = self._arguments
+        if isinstance(answer, CredalogError):
+            text = str(question)
+            row = _unanswered(self._columns[0].heading, text, answer)
+            self.found += [row] if arguments.json else []
+            self.failed.append(answer if _is_the_end(answer, arguments) else _blamed(text, answer))
+            return
+        self.found.append(answer.to_dict() | _witnesses(answer, arguments))
+        self.answers.append(answer)
+        watch.is_interrupted |= self.found[-1].get("status") == "INTERRUPTED"
 
 
 def _write_found(
