@@ -25,8 +25,8 @@ from credalog.methods.cliques.ends import Ends, Models
 from credalog.methods.vertices import sets
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
-from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Status
 from credalog.program.program import Objective

@@ -21,8 +21,8 @@ from credalog.methods.vertices.first_order import greatest
 from credalog.methods.vertices.interval_slopes import Layout, slopes, slopes_on_the_way, upward
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.graph import dependency_graph
-from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import relevance
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint
 from credalog.tables.credal import CredalNetwork, Extreme, Question, ask, credal_network

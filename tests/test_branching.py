@@ -19,8 +19,8 @@ from credalog.methods.vertices.hanging_trees import Trimmed, trim
 from credalog.methods.vertices.mini_buckets import bounds, contributions, evidence, forward
 from credalog.network.formulas import conjunction, disjunction
 from credalog.network.graph import dependency_graph
-from credalog.network.relevance import relevance
 from credalog.network.sentences import Query
+from credalog.network.structure import relevance
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Interval, Status
 from credalog.tables.credal import CredalNetwork, Question, Table, credal_network, distribution

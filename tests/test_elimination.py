@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from credalog.errors import ProblemTooLarge
 from credalog.network.formulas import Variable, conjunction, propositions
-from credalog.network.polytopes import LocalPolytope, Row, vertices
+from credalog.network.polytopes import LocalPolytope, Row, interval_centre, vertices
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.dinkelbach import greatest_quotient
 from credalog.tables.cones import extreme_rays
 from credalog.tables.distribution import Distribution, Factor
 from credalog.tables.elimination import Potential, eliminate, elimination_steps, restricted
-from credalog.tables.interval_sets import interval_centre, interval_vertices
+from credalog.tables.interval_sets import interval_vertices
 from credalog.tables.mixture import Mixture
 
 

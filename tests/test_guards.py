@@ -32,9 +32,8 @@ from credalog.methods.vertices import messages, mini_buckets, sets
 from credalog.methods.vertices.elimination import plan
 from credalog.network.formulas import TRUE, Is, Variable
 from credalog.network.graph import dependency_graph
-from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
-from credalog.network.structure import Reading
+from credalog.network.structure import Reading, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Status, Warrant
 from credalog.program.program import Objective, Program, Ratios

@@ -18,8 +18,8 @@ from credalog.methods.vertices.greedy import bounded
 from credalog.methods.vertices.orders import Interior, better_order, end_scores
 from credalog.network.formulas import Is, conjunction
 from credalog.network.graph import dependency_graph
-from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query
+from credalog.network.structure import relevance
 from credalog.numbers.budget import Budget
 from credalog.tables.credal import CredalNetwork, Question, ask, credal_network
 from oracle import Verdict

@@ -22,8 +22,8 @@ from credalog.methods.vertices import sets
 from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, proposition, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.polytopes import LocalPolytope, facets
-from credalog.network.relevance import is_polytree, relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import is_polytree, relevance
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status, Warrant
 from credalog.numbers.tolerances import FEASIBILITY

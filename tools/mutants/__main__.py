@@ -62,7 +62,7 @@ MODULES = {
     ),
     "network/markov": ("markov_condition", "verifier", "markov"),
     "network/graph": ("markov", "guards"),
-    "network/relevance": ("relevance", "guards"),
+    "network/structure": ("structure", "guards", "guards_apart"),
     "methods/cliques/encoding": ("rows", "encoding", "contexts", "rational", "exact", "guards"),
     "methods/cliques/factorization": ("cliques_built", "factorization", "rows", "exact", "guards"),
     "methods/cliques/likelihood": ("likelihood", "guards"),

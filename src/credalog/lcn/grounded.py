@@ -22,7 +22,7 @@ from credalog.choices import METHODS, MarkovName
 from credalog.errors import Ask, CredalogError, GroundingTooLarge, LanguageError, Place, UnknownName
 from credalog.grounding.network import LIMIT, Grounder, instance_count
 from credalog.grounding.terms import nearest
-from credalog.network.columns import Variables, numbering
+from credalog.network.columns import Variables
 from credalog.network.expressions import Linear, Mean, Question, Quotient, Summand, observing
 from credalog.network.formulas import And, Formula, Is, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
@@ -229,7 +229,7 @@ class Grounded:
 
     @cached_property
     def _mentioned(self) -> Mapping[Variable, int]:
-        return numbering(self.ground().variables)
+        return self.ground().numbering()
 
 
 def _no_variable(named: str, known: Collection[str]) -> UnknownName:

@@ -30,8 +30,8 @@ from credalog.network.expressions import Part, Question
 from credalog.network.formulas import TRUE, Formula, Is, Variable, literals_of, scope
 from credalog.network.graph import DependencyGraph, Markov
 from credalog.network.problem import Problem
-from credalog.network.relevance import Relevance, is_polytree
 from credalog.network.sentences import Network, Query
+from credalog.network.structure import Relevance, is_polytree
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import VACUOUS, End, Interval, Status
 from credalog.numbers.tolerances import absolute_gap

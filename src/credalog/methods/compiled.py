@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from credalog.errors import UnknownName
-from credalog.network.columns import numbering
 from credalog.network.formulas import Variable
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph
 from credalog.network.sentences import Network, Query, Sentence
@@ -52,7 +51,7 @@ class Compiled:
     @cached_property
     def number(self) -> Mapping[Variable, int]:
         """Return the number of each variable."""
-        return numbering(self.network.variables)
+        return self.network.numbering()
 
     @cached_property
     def credal(self) -> CredalNetwork | None:

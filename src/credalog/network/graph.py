@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from credalog.choices import View
 from credalog.errors import UnknownName
-from credalog.network.columns import columns_of, numbering
+from credalog.network.columns import columns_of
 from credalog.network.families import FamilySentences, families_of
 from credalog.network.formulas import TRUE, Formula, Is, Variable, atoms, canonical, scope
 from credalog.network.sentences import Independence, Network, Sentence
@@ -214,7 +214,7 @@ class DependencyGraph:
 
 def dependency_graph(network: Network) -> DependencyGraph:
     """Draw the dependency graph of a network: on the arrays of a large one, else sentence by sentence."""
-    found = _drawn_on_arrays(network)
+    found = None if network.is_listed else _drawn_on_arrays(network)
     if found is not None:
         return found
     stamps = _stamped(network)
@@ -248,7 +248,7 @@ def _drawn_on_arrays(network: Network) -> DependencyGraph | None:
         edges=_Deferred(lambda: tuple(stamps.made.edges)),
         parent_indices=parents.rows,
         child_indices=parents.reversed.rows,
-        _index=numbering(network.variables),
+        _index=network.numbering(),
     )
 
 
@@ -264,7 +264,7 @@ def _drawn_of_families(network: Network, tabled: FamilySentences) -> DependencyG
         edges=_Deferred(lambda: tuple(stamps.made.edges)),
         parent_indices=tuple(parents),
         child_indices=_reversed(tuple(parents)),
-        _index=numbering(network.variables),
+        _index=network.numbering(),
     )
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "Vertex",
     "facets",
     "has_empty",
+    "interval_centre",
     "local_polytopes",
     "local_row",
     "point",
@@ -181,6 +182,14 @@ def single_value_bounds(polytope: LocalPolytope) -> tuple[list[Fraction], list[F
             low, high = sorted(((low - usual) / slope, (high - usual) / slope))
         lows[odd[0]], highs[odd[0]] = max(lows[odd[0]], low), min(highs[odd[0]], high)
     return lows, highs
+
+
+def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
+    """Return the distribution equally far between all bounds: zero only where no other is possible."""
+    least = sum(lower, Fraction(0))
+    spread = sum(upper, Fraction(0)) - least
+    share = (1 - least) / spread if spread else Fraction(0)
+    return tuple(l + share * (u - l) for l, u in zip(lower, upper, strict=True))
 
 
 @cache
@@ -386,7 +395,7 @@ def local_polytopes(network: Network, graph: Parents) -> LocalAssessment:
     nothing else. One that makes its claim certain, or impossible, does so in every configuration in which
     its condition holds, since no part of a zero is positive: it is local to all of them.
     """
-    tabled = _tabled(network, graph)
+    tabled = None if network.is_listed else _tabled(network, graph)
     if tabled is not None:
         return tabled
     index = {variable: i for i, variable in enumerate(network.variables)}

@@ -7,7 +7,7 @@ graph, the factorization and every inference stand; and `Query`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
@@ -356,13 +356,27 @@ class Network:
         lines += [str(replace(contrast, label="")) for contrast in self.contrasts]
         return sha256("\n".join((*lines, *map(str, self.independences))).encode()).hexdigest()
 
+    @property
+    def is_listed(self) -> bool:
+        """Tell a network of single sentences from the columns or tables of a large one."""
+        return isinstance(self.sentences, tuple)
+
+    def numbering(self) -> Mapping[Variable, int]:
+        """Return the number of each variable; those of a large network are looked up one by one."""
+        if isinstance(self.variables, tuple):
+            return {variable: i for i, variable in enumerate(self.variables)}
+        from credalog.network.columns import numbering
+
+        return numbering(self.variables)
+
     def about(self, variables: Iterable[Variable]) -> Network:
         """Return what is said of some variables, and of these alone."""
-        from credalog.network.families import families_of
-
         kept = tuple(variables)
-        if (tabled := families_of(self)) is not None:
-            return Network(kept, tabled.among(kept))
+        if not self.is_listed:
+            from credalog.network.families import families_of
+
+            if (tabled := families_of(self)) is not None:
+                return Network(kept, tabled.among(kept))
         seen = frozenset(kept)
         sentences = tuple(s for s in self.sentences if seen.issuperset(s.scope))
         declared = (i for i in self.independences if seen.issuperset((*i.left, *i.right, *i.given)))

@@ -39,8 +39,8 @@ from credalog.methods.cliques.fragment import Fragment
 from credalog.methods.cliques.slices import RUNGS
 from credalog.network.expressions import Question
 from credalog.network.graph import Markov, dependency_graph
-from credalog.network.relevance import relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import relevance
 from credalog.numbers.budget import Budget, OutOfTime, spending
 from credalog.numbers.interval import End, Endpoint, Interval, Status, vacuous
 from credalog.numbers.printed import Printed

@@ -36,20 +36,21 @@ from credalog.network.polytopes import (
     Row,
     Vertex,
     has_empty,
+    interval_centre,
     local_polytopes,
     ranges,
     single_value_bounds,
     vacuous,
     vertices,
 )
-from credalog.network.relevance import Relevance, ancestors, relevance
 from credalog.network.sentences import Network, Query, Sentence
+from credalog.network.structure import Relevance, ancestors, relevance
 from credalog.numbers.budget import require_time
 from credalog.numbers.interval import Endpoint
 from credalog.tables.cones import Array
 from credalog.tables.distribution import Distribution, Factor, observations
 from credalog.tables.elimination import MAX_CELLS, Potential
-from credalog.tables.interval_sets import interval_centre, interval_vertices
+from credalog.tables.interval_sets import interval_vertices
 
 __all__ = [
     "Choice",

@@ -1,6 +1,6 @@
 """Credal sets given by an interval for each value: {theta : lower <= theta <= upper, sum theta = 1}.
 
-Input: the bounds. Output: a distribution in the middle; the best for some scores; or all vertices, in closed
+Input: the bounds. Output: the best distribution for some scores; or all vertices, in closed
 form: all values but one are at an end of their interval (de Campos, Huete and Moral, 1994).
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from credalog.network.polytopes import Vertex
 from credalog.tables.cones import Array
 
-__all__ = ["filled", "greatest_sum", "interval_centre", "interval_vertices"]
+__all__ = ["filled", "greatest_sum", "interval_vertices"]
 
 
 FEW = 8
@@ -29,14 +29,6 @@ SMALL, ENDS_KEPT = 64, 1 << 12
 
 Ends: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
 """What the bounds of two values leave to either of them."""
-
-
-def interval_centre(lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Vertex:
-    """Return the distribution equally far between all bounds: zero only where no other is possible."""
-    least = sum(lower, Fraction(0))
-    spread = sum(upper, Fraction(0)) - least
-    share = (1 - least) / spread if spread else Fraction(0)
-    return tuple(l + share * (u - l) for l, u in zip(lower, upper, strict=True))
 
 
 def filled(least: Array, most: Array, score: Array) -> Array:

@@ -103,13 +103,13 @@ class Threshold(NamedTuple):
 
 def joined(operation: str, left: Amount, right: Amount, *, lexeme: str = "") -> Amount:
     """Compute two amounts, or remember what is to be computed."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return arithmetic(operation, left, right, lexeme=lexeme)
     is_neutral = (operation in "+-" and right == 0) or (operation in "*/" and right == 1)
     if isinstance(right, Fraction) and is_neutral:
         return left
     if isinstance(left, Fraction) and (operation, left) in (("+", ZERO), ("*", ONE)):
         return right
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return arithmetic(operation, left, right, lexeme=lexeme)
     return Arithmetic(operation, left, right)
 
 

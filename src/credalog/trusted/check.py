@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from credalog.network.families import Family, FamilySentences
 from credalog.network.formulas import Variable, truth_table
 from credalog.network.graph import DependencyGraph, Markov
-from credalog.network.relevance import d_connected
 from credalog.network.sentences import Contrast, Independence, Network, Sentence
+from credalog.network.structure import d_connected
 from credalog.network.ties import Ties
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.distribution import Distribution, Factor, Floats

@@ -30,9 +30,8 @@ from credalog.methods.cliques.interior import interior_of
 from credalog.network.formulas import Formula, Variable, literals_of, truth_table
 from credalog.network.polytopes import LocalPolytope, ranges
 from credalog.network.problem import Problem, Statement
-from credalog.network.relevance import d_connected
 from credalog.network.sentences import Sentence
-from credalog.network.structure import Condition, Reading, ancestors
+from credalog.network.structure import Condition, Reading, ancestors, d_connected
 from credalog.numbers.budget import Budget
 from credalog.program.program import Floats, Objective, Program, Ratios
 from credalog.trusted.rounding import above, below, relative_error, round_up

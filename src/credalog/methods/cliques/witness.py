@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from credalog.errors import MissingLibrary
 from credalog.methods.cliques.encoding import Encoding
 from credalog.methods.cliques.factorization import Clique
-from credalog.network.polytopes import LocalPolytope, ranges, single_value_bounds, vertices
+from credalog.network.polytopes import LocalPolytope, interval_centre, ranges, single_value_bounds, vertices
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
@@ -32,7 +32,6 @@ from credalog.program.program import Floats, Objective
 from credalog.program.solvers.highs import Linearization
 from credalog.program.solvers.ipopt import improve
 from credalog.tables.distribution import Distribution, Factor
-from credalog.tables.interval_sets import interval_centre
 
 __all__ = [
     "Candidate",

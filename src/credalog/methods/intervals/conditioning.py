@@ -27,8 +27,8 @@ from credalog.methods.intervals.windows import LinearProgram, Surroundings, box_
 from credalog.methods.vertices.sets import beliefs, check_possible
 from credalog.network.formulas import Variable, World
 from credalog.network.graph import DependencyGraph
-from credalog.network.relevance import Relevance, ancestors, is_polytree, relevance
 from credalog.network.sentences import Network
+from credalog.network.structure import Relevance, ancestors, is_polytree, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.tables.credal import CredalNetwork, Question, credal_network
 
@@ -159,7 +159,7 @@ class _Conditioning:
         return {v for members in components if len(members) > 1 for v in members}
 
     @cached_property
-    def _ancestral(self) -> set[int]:
+    def _ancestral(self) -> frozenset[int]:
         return ancestors(self.surroundings.dependencies.parent_indices, self.observed)
 
     @cached_property

@@ -35,8 +35,8 @@ from credalog.network.formulas import (
     scope,
     truth_table,
 )
-from credalog.network.relevance import ancestors, relevance
 from credalog.network.sentences import Query
+from credalog.network.structure import ancestors, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Interval
 from credalog.tables.credal import CredalNetwork

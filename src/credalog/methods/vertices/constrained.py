@@ -14,8 +14,8 @@ from credalog.methods.answer import Answer, last_of
 from credalog.methods.vertices.constraints import scores_of
 from credalog.methods.vertices.lagrange import Proving
 from credalog.network.formulas import Not
-from credalog.network.relevance import ancestors
 from credalog.network.sentences import Query, Sentence
+from credalog.network.structure import ancestors
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval, Status
 from credalog.numbers.tolerances import FEASIBILITY

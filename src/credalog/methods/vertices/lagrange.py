@@ -28,7 +28,7 @@ from credalog.methods.vertices.elimination import Bools
 from credalog.methods.vertices.expectations import Function, Slots, Sums
 from credalog.methods.vertices.sequential_programs import Model, walk
 from credalog.methods.vertices.sweeps import Pace, Swept
-from credalog.network.relevance import ancestors
+from credalog.network.structure import ancestors
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.tolerances import allowed_gap
 from credalog.program.branch import BranchAndBound, Explored

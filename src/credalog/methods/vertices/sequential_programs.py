@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from credalog.methods.vertices.constraints import Scores
 from credalog.methods.vertices.expectations import Slots, Sums
-from credalog.network.relevance import ancestors
+from credalog.network.structure import ancestors
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.program.program import Floats
 from credalog.program.solvers.highs import elastic_step

@@ -50,8 +50,8 @@ from credalog.methods.vertices.orders import Interior, better_order, end_scores
 from credalog.methods.vertices.tree import Tree
 from credalog.methods.vertices.vicinity import sufficient
 from credalog.network.graph import DependencyGraph, dependency_graph
-from credalog.network.relevance import ancestors, is_polytree, relevance
 from credalog.network.sentences import Network, Query
+from credalog.network.structure import ancestors, is_polytree, relevance
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import VACUOUS, End, Endpoint, Interval, Status
 from credalog.numbers.tolerances import FEASIBILITY

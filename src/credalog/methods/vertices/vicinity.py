@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from credalog.methods.vertices.greedy import bounded
-from credalog.network.relevance import Relevance, relevance
+from credalog.network.structure import Relevance, relevance
 from credalog.numbers.budget import Budget
 from credalog.tables.credal import CredalNetwork, Extreme, Question
 

@@ -27,7 +27,7 @@ from credalog.network.graph import Markov
 from credalog.network.markov import Variables
 from credalog.network.meaning import Asked, Meaning
 from credalog.network.polytopes import facets
-from credalog.network.relevance import relevance
+from credalog.network.structure import relevance
 from credalog.network.sums import Goal, Group, Sums
 from credalog.network.tables import Bounds
 from credalog.numbers.budget import Budget, OutOfTime

@@ -39,8 +39,8 @@ from credalog.network.formulas import (
     disjunction,
 )
 from credalog.network.graph import DependencyGraph
-from credalog.network.relevance import d_connected
 from credalog.network.sentences import Independence, Network, Sentence
+from credalog.network.structure import d_connected
 from credalog.numbers.budget import require_time
 
 __all__ = ["Arcs", "formula_in", "network_in", "sparse_parents"]

@@ -26,13 +26,18 @@ from credalog.errors import ProblemTooLarge
 from credalog.methods.cliques.models.arcs import Arcs
 from credalog.methods.cliques.models.expectations import LARGEST, Expectations, Floats, Form, Tables
 from credalog.network.formulas import Formula, Variable, conjunction, truth_table
-from credalog.network.polytopes import LocalPolytope, local_polytopes, single_value_bounds, vertices
+from credalog.network.polytopes import (
+    LocalPolytope,
+    interval_centre,
+    local_polytopes,
+    single_value_bounds,
+    vertices,
+)
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
-from credalog.tables.interval_sets import interval_centre
 
 __all__ = ["SparseModels", "Start"]
 

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from credalog.network.relevance import ancestors, d_connected, is_polytree, relevance
+from credalog.network.structure import ancestors, d_connected, is_polytree, relevance
 
 SEEDS = range(60)
 
