@@ -39,7 +39,35 @@ def test_only_the_trusted_base_says_that_a_bound_is_checked() -> None:
 
 def test_every_file_that_the_architecture_names_is_there() -> None:
     page = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
-    named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|toml|lark))?)`", page))
+    named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|toml|lark|md))?)`", page))
     assert {"questions/map.py", "methods/vertices/mini_buckets.py", "trusted/"} <= named
     places = PROJECT, PROJECT / "src" / "credalog"
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+PACKAGES = {path.name for path in (PROJECT / "src" / "credalog").iterdir() if (path / "__init__.py").exists()}
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "docs/internals.md"])
+def test_every_module_that_a_page_names_is_there(page: str) -> None:
+    text = (PROJECT / page).read_text("utf-8")
+    source = PROJECT / "src" / "credalog"
+    paths = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+|[a-z_]+(?:/[a-z_]+)+)`", text))
+    named = {path.replace(".", "/") for path in paths if re.split(r"[./]", path)[0] in PACKAGES}
+    assert len(named) > 5
+    missing = {
+        name for name in named if not (source / name).is_dir() and not (source / f"{name}.py").exists()
+    }
+    assert missing <= {"network/variables"}, "these are no modules, but what a network has"
+
+
+def test_what_the_architecture_lists_of_the_methods_is_all_there_is() -> None:
+    text = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
+    table = re.search(r"^\| In `methods/` .*?\n\n", text, re.MULTILINE | re.DOTALL)
+    assert table is not None
+    first = [row.split("|")[1] for row in table[0].splitlines()[2:] if row]
+    listed = {name for cell in first for name in re.findall(r"`([a-z_]+)`", cell)}
+    methods = PROJECT / "src" / "credalog" / "methods"
+    packages = {path.name for path in methods.iterdir() if (path / "__init__.py").exists()}
+    there = packages | {path.stem for path in methods.glob("*.py")}
+    assert listed == there - {"__init__"}
