@@ -249,7 +249,8 @@ def test_a_verdict_of_consistency_stands_on_a_checked_model(monkeypatch: pytest.
     network = Network((A.variable, B.variable), (says(A | B, 0.5, 0.6), says(A, 0.2, 0.3)))
     options = Options(timeout=1.0)
     assert Engine(network).is_consistent(options) is True
-    monkeypatch.setattr("credalog.methods.cliques.engine.violation", lambda *_, **__: 1.0)
+    for eyes in ("engine", "models.finding"):
+        monkeypatch.setattr(f"credalog.methods.cliques.{eyes}.violation", lambda *_, **__: 1.0)
     assert Engine(network).is_consistent(options) is None
 
 

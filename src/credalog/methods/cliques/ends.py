@@ -81,7 +81,7 @@ OUTSIDE_SHARE = 0.1
 EVIDENCE_SHARE = 0.1
 """The share of the time for how improbable the evidence may be, where the relaxation does not tell."""
 
-MOST_MASS = 1e4
+MOST_MASS = 1e10
 """Where evidence may be less probable than one over this, fractions prove more than floats with errors."""
 
 PER_SECOND = 1 << 15
@@ -262,9 +262,11 @@ class Ends:
             if outer.ending is not Ending.STOPPED:
                 return outer
             self.floors[end] = outer.bound
-            return self._whole(budget, end, known).joined(outer, end)
+            found = self._whole(budget, end, known).joined(outer, end)
         except (ProblemTooLarge, OutOfTime):
             return self._branched_slice(self._climbed(budget.share(0.5), end, known), budget, end)
+        is_open = found.ending is Ending.STOPPED and not budget.is_spent
+        return self._simply_attained(found, budget, end) if is_open else found
 
     def _bounded_in_one_table(self, budget: Budget, end: End) -> Finding:
         """Bound an end by the relaxation of one table over everything, where that is small.
@@ -552,6 +554,9 @@ class Ends:
             return search(known, floor).run()
         limits = replace(limits, root_only=True)
         first = search(known, floor).run()
+        if first.ending is Ending.STOPPED:
+            # A relaxation's point is a poor guide to contexts that are rarer than a solver's tolerance.
+            first = self._simply_attained(first, budget.share(OUTSIDE_SHARE), end)
         if first.ending is not Ending.STOPPED:
             return first
         limits = replace(limits, root_only=False)

@@ -120,7 +120,7 @@ class Prover:
         """
         sign = self.end.sign
         proved = sign * self._checker.bound(self.objective, box, claim.multipliers, self.end)
-        if proved >= sign * claim.value - NEAR or self.is_mass_bounded:
+        if proved >= sign * claim.value - NEAR:
             return proved
         exact = self._exactly(sign * self.objective.numerator, box, claim.multipliers)
         return proved if exact is None else max(proved, round_down(float(exact)))

@@ -50,7 +50,7 @@ PRICE, HIGHEST_PRICE = 100.0, 1e4
 MISSED = 4e-10
 """The largest miss of all sentences together that counts as none; finer than what the check allows."""
 
-LEAST_SCALE = 1e-3
+LEAST_SCALE = 1e-14
 """A sentence is measured relative to its condition, but to no less than this."""
 
 SMALLEST_RADIUS, SMALLEST_GAIN = 1e-6, 1e-11
@@ -65,7 +65,7 @@ MARGIN, ROOM = 1e-6, 1e-3
 PATIENCE, IDLE = 6, 1e-6
 """A walk that so many steps have not brought much further ends; how much that is for the value of a query."""
 
-TRACE = 1e-12
+TRACE = 1e-15
 """Parents with less mass than this keep the table they have."""
 
 HOPS = 3
@@ -248,14 +248,25 @@ class SparseModels:
 
     def _step(self, here: _Here, sign: float, radius: Floats, wanted: Floats) -> Floats | None:
         """Solve the program linearized here."""
-        agreements = self._agreements(here)
-        rows = sp.csr_array(sp.vstack([here.rows, agreements], format="csr"))
+        sizes = self._sizes(here)
+        by_size = sp.diags_array(sizes)
+        agreements = _of_one_size(self._agreements(here) @ by_size)
+        rows = sp.csr_array(sp.vstack([here.rows @ by_size, agreements], format="csr"))
         said, agreed = len(here.values), np.zeros(agreements.shape[0])
         limits = np.append(wanted - here.values, agreed), np.append(np.full(said, inf), agreed)
-        bounds = np.maximum(-radius, -here.point), np.minimum(radius, 1.0 - here.point)
+        bounds = np.maximum(-radius, -here.point) / sizes, np.minimum(radius, 1.0 - here.point) / sizes
         price = np.append(np.full(said, PRICE), np.full(len(agreed), HIGHEST_PRICE))
-        cost = sign * here.cost if sign else np.zeros(len(here.point))
-        return elastic_step(cost, rows, limits, bounds, price=price, timeout=self.budget.for_solver)
+        cost = sign * here.cost * sizes if sign else np.zeros(len(here.point))
+        step = elastic_step(cost, rows, limits, bounds, price=price, timeout=self.budget.for_solver)
+        return None if step is None else step * sizes
+
+    def _sizes(self, here: _Here) -> Floats:
+        """Return how much mass the parents of each column have: in a rare context all steps are small."""
+        sizes = np.empty(len(here.point))
+        for columns in self._columns.values():
+            mass = here.point[columns].sum(axis=-1, keepdims=True)
+            sizes[columns] = np.broadcast_to(np.clip(mass, TRACE, 1.0), columns.shape)
+        return sizes
 
     def _tables(self, here: _Here, step: Floats) -> Tables:
         """Divide P(parents, x) by P(parents); where that is nothing, keep the table from before."""
@@ -419,6 +430,12 @@ def _middle(polytope: LocalPolytope) -> Floats:
         return np.array(interval_centre(*bounds), dtype=np.float64)
     corners: Floats = np.array(vertices(polytope), dtype=np.float64)
     return np.asarray(corners.mean(axis=0))
+
+
+def _of_one_size(rows: sp.csr_array) -> sp.csr_array:
+    """Scale rows so that the greatest entry of each is one."""
+    greatest = abs(rows).max(axis=1).toarray().ravel()
+    return sp.csr_array(sp.diags_array(1.0 / np.where(greatest > 0.0, greatest, 1.0)) @ rows)
 
 
 _Goal: TypeAlias = tuple[tuple[int, ...], Floats]
