@@ -70,7 +70,7 @@ P(d) = 0.5
 
 @pytest.mark.parametrize("rarity", ["0.001", "1e-6", "1e-9", "1e-12"])
 def test_a_walk_goes_on_in_contexts_that_are_rarer_than_what_a_solver_tells_from_zero(rarity: str) -> None:
-    """P(b | a) >= 1/2 whatever c is: of a, b given c the odds are 0.2 / 2 to 0.8 at least, and some model has them."""
+    """P(b | a) >= 1/2 whatever c is: of a given b and c the odds are 0.2 / 2 to 0.8, or more."""
     lcn = credalog.parse(RARE_CONTEXT.format(rarity=rarity))
     assert best(lcn, "P(a | b & c)", End.LOWER, enough=0.0) == pytest.approx(1 / 9, abs=1e-6)
 
