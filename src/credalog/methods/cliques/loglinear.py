@@ -30,6 +30,7 @@ from credalog.network.sentences import Query, Sentence
 from credalog.network.structure import Structure
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
+from credalog.program.descent import Radii, descent
 from credalog.program.program import Floats
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
@@ -60,8 +61,8 @@ LARGEST = 40.0
 RAREST = 1e-250
 """Events that are rarer, beside the likeliest world, are summed up one by one."""
 
-SMALLEST_RADIUS, LARGEST_RADIUS = 1e-5, 8.0
-"""A search whose steps are smaller has converged; a larger step is not tried."""
+RADII = Radii(1.0, smallest=1e-5, largest=8.0)
+"""How far parameters move; a search whose steps are smaller has converged."""
 
 SMALLEST_GAIN = 1e-10
 """A step that gains less has converged."""
@@ -176,9 +177,12 @@ def _stacked(found: Sequence[tuple[float, Floats]], here: _Point) -> tuple[Float
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """All that the sentences ask for at one point: values, derivatives and by how much they are missed."""
+class _Place:
+    """Parameters, the goal there, and what the sentences ask for: values, derivatives, how much is missed."""
 
+    parameters: Floats
+    value: float
+    cost: Floats
     values: Floats
     slopes: Floats
     shortfall: float
@@ -405,40 +409,33 @@ class _Walk:
     def arrive(self, start: Floats) -> Floats | None:
         """Walk until no step helps; return where that is, if all limits are kept there."""
         there = self.run(start)
-        return there if self._look(there)[2].shortfall <= MARGIN / 2.0 else None
+        return there if self._look(there).shortfall <= MARGIN / 2.0 else None
 
     def run(self, start: Floats) -> Floats:
         """Walk until no step helps."""
-        here, radius = start, 1.0
-        value, cost, rows = self._look(here)
-        for _ in range(STEPS):
-            if radius < SMALLEST_RADIUS or self.budget.is_spent or self._is_done(rows):
+        for here in descent(
+            self._look(start), self._step, _merit, steps=STEPS, radii=RADII, gain=SMALLEST_GAIN
+        ):
+            if self.budget.is_spent or (self.goal is None and here.shortfall <= MARGIN / 4.0):
                 break
-            there = self._step(here, cost, rows, radius)
-            if there is None:
-                break
-            ahead = self._look(there)
-            gain = value + PRICE * rows.shortfall - ahead[0] - PRICE * ahead[2].shortfall
-            if gain <= SMALLEST_GAIN:
-                radius *= 0.25
-                continue
-            here, (value, cost, rows), radius = there, ahead, min(2.0 * radius, LARGEST_RADIUS)
-        return here
+        return here.parameters
 
-    def _is_done(self, rows: _Rows) -> bool:
-        return self.goal is None and rows.shortfall <= MARGIN / 4.0
-
-    def _look(self, parameters: Floats) -> tuple[float, Floats, _Rows]:
+    def _look(self, parameters: Floats) -> _Place:
         """Return the goal's value and derivatives, and the limits'."""
         here = self.family.at(parameters)
         value, cost = (0.0, np.zeros(len(parameters))) if self.goal is None else self.goal.at(here)
         values, slopes = self.limits.at(here)
         missed = np.maximum(self.lower - values, 0.0) + np.maximum(values - self.upper, 0.0)
-        return value, cost, _Rows(values, slopes, float(missed.sum()))
+        return _Place(parameters, value, cost, values, slopes, float(missed.sum()))
 
-    def _step(self, here: Floats, cost: Floats, rows: _Rows, radius: float) -> Floats | None:
-        bounds = np.maximum(-radius, -LARGEST - here), np.minimum(radius, LARGEST - here)
-        limits = self.lower - rows.values, self.upper - rows.values
+    def _step(self, here: _Place, radius: float) -> _Place | None:
+        at = here.parameters
+        bounds = np.maximum(-radius, -LARGEST - at), np.minimum(radius, LARGEST - at)
+        limits = self.lower - here.values, self.upper - here.values
         seconds = self.budget.for_solver
-        step = elastic_step(cost, rows.slopes, limits, bounds, price=PRICE, timeout=seconds)
-        return None if step is None else here + step
+        step = elastic_step(here.cost, here.slopes, limits, bounds, price=PRICE, timeout=seconds)
+        return None if step is None else self._look(at + step)
+
+
+def _merit(place: _Place) -> float:
+    return place.value + PRICE * place.shortfall

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import TypeVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from credalog.network.polytopes import LocalPolytope, interval_centre, ranges, s
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
 from credalog.numbers.tolerances import FEASIBILITY
+from credalog.program.descent import Radii, descent
 from credalog.program.program import Floats, Objective
 from credalog.program.solvers.highs import Linearization
 from credalog.program.solvers.ipopt import improve
@@ -325,8 +326,11 @@ TRACE = 1e-7
 LARGEST_SCOPE = 1 << 13
 """Tables larger than this are not read off a distribution found elsewhere."""
 
-SMALLEST_RADIUS = 1e-7
-"""A search whose steps have become smaller than this has converged."""
+RADII = Radii(0.5, smallest=1e-7)
+"""How far ratios move; a search whose steps are smaller has converged."""
+
+LEAST_GAIN, SMALL_GAIN = 1e-12, 1e-10
+"""A step that gains less is not taken; one that gains less is the last."""
 
 
 @dataclass(frozen=True)
@@ -410,26 +414,21 @@ class WitnessSearch:
         return found
 
     def _walked(self, point: Floats, steps: int) -> Candidate | None:
-        """Take so many steps from a point, as long as they help."""
-        sign = self.end.sign
-        here = self._candidate(point)
-        best, radius = None, 0.5
-        for step in range(1, steps + 1):
-            if here is None:
-                return best
-            if here.is_feasible and (best is None or sign * here.value < sign * best.value):
+        """Look at so many candidates from a point on, as long as that helps."""
+        first = self._candidate(point)
+        if first is None:
+            return None
+        best, last = None, inf
+        for here in descent(first, self._step, self._merit, steps=steps - 1, radii=RADII, gain=LEAST_GAIN):
+            if here.is_feasible and (best is None or self.end.is_farther(here.value, best.value)):
                 best = here
-            if radius < SMALLEST_RADIUS or step == steps or self.budget.is_spent:
-                return best
-            there = self._step(here, radius)
-            gain = 0.0 if there is None else _merit(here, sign) - _merit(there, sign)
-            if there is not None and gain > 1e-12:
-                here, radius = there, min(1.0, 2.0 * radius)
-                if gain < 1e-10 and here.is_feasible:
-                    radius = 0.0
-            else:
-                radius *= 0.2
+            gain, last = last - self._merit(here), self._merit(here)
+            if self.budget.is_spent or (here.is_feasible and 0.0 < gain < SMALL_GAIN):
+                break
         return best
+
+    def _merit(self, candidate: Candidate) -> float:
+        return self.end.sign * candidate.value + Linearization.PRICE * candidate.shortfall
 
     def without_traces(self, found: Candidate) -> Candidate | None:
         """Clear away the traces of mass that a solver's tolerances leave in a candidate.
@@ -439,9 +438,10 @@ class WitnessSearch:
         most = np.where(found.point > TRACE * found.point[0], np.inf, 0.0)
         return self._candidate(found.point, most)
 
-    def _step(self, here: Candidate, radius: float) -> Candidate | None:
+    def _step(self, here: Candidate, radius: float) -> Candidate:
+        """Return the candidate a step away; where there is none, a shorter step may find one."""
         found = self._linear(here.point, radius)
-        return None if found is None else self._candidate(found)
+        return here if found is None else self._candidate(found) or here
 
     def _linear(self, point: Floats, radius: float, most: Floats | None = None) -> Floats | None:
         """Solve the program linearized at a point, within a radius of it."""
@@ -469,10 +469,6 @@ class WitnessSearch:
         missed = _missed(self.encoding, tables)
         worst, shortfall = float(missed.max(initial=0.0)), float(missed.sum())
         return Candidate(self._reader, theta, tables / mass, value, worst, shortfall)
-
-
-def _merit(candidate: Candidate, sign: float) -> float:
-    return sign * candidate.value + Linearization.PRICE * candidate.shortfall
 
 
 def _missed(encoding: Encoding, tables: Floats) -> Floats:

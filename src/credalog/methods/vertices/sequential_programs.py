@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +23,7 @@ from credalog.methods.vertices.constraints import Scores
 from credalog.methods.vertices.expectations import Slots, Sums
 from credalog.network.structure import ancestors
 from credalog.numbers.budget import Budget, OutOfTime
+from credalog.program.descent import Radii, descent
 from credalog.program.program import Floats
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.cones import Array
@@ -38,8 +40,8 @@ PRICE = 20.0
 LEAST_GAIN = 1e-9
 """A step that promises less, for its radius, is not taken."""
 
-SMALLEST_RADIUS = 1e-6
-"""A walk whose steps have become smaller than this has converged."""
+RADII = Radii(1.0, smallest=1e-6)
+"""How far each block moves towards its vertices; a walk of smaller steps has converged."""
 
 FEASIBLE = -1e-12
 """A demand that is missed by less is met."""
@@ -55,11 +57,6 @@ class Model:
     tables: Mapping[int, Array]
     value: float
     missed: float
-
-    @property
-    def merit(self) -> float:
-        """Return what a walk raises."""
-        return self.value - PRICE * self.missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +78,21 @@ def walk(
     budget: Budget,
 ) -> Model | None:
     """Return the best model met on the way from some tables; None where none meets all demands."""
-    best, radius = None, 1.0
+    best: Model | None = None
     with suppress(OutOfTime):
-        here = _point(credal, scores, vertices, start, budget)
-        for _ in range(STEPS):
-            if (
-                here is not None
-                and here.model.missed <= 0.0
-                and (best is None or here.model.value > best.value)
-            ):
-                best = here.model
-            if here is None or radius < SMALLEST_RADIUS:
-                break
-            there = _stepped(credal, scores, vertices, here, radius, budget)
-            if there is None:
-                break
-            if there.model.merit > here.model.merit + LEAST_GAIN:
-                here, radius = there, min(1.0, 2.0 * radius)
-            else:
-                radius *= 0.25
+        first = _point(credal, scores, vertices, start, budget)
+        if first is None:
+            return None
+        step = partial(_stepped, credal, scores, vertices, budget)
+        for here in descent(first, step, _merit, steps=STEPS, radii=RADII, gain=LEAST_GAIN):
+            model = here.model
+            if model.missed <= 0.0 and (best is None or model.value > best.value):
+                best = model
     return best
+
+
+def _merit(point: _Point) -> float:
+    return PRICE * point.model.missed - point.model.value
 
 
 def _point(
@@ -144,9 +136,9 @@ def _stepped(
     credal: CredalNetwork,
     scores: Scores,
     vertices: Mapping[int, Array],
+    budget: Budget,
     here: _Point,
     radius: float,
-    budget: Budget,
 ) -> _Point | None:
     """Move every block towards its vertices as the linear program says; None where that gains nothing."""
     count, blocks = len(here.demands), here.blocks.shape[0]

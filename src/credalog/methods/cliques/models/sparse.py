@@ -36,6 +36,7 @@ from credalog.network.polytopes import (
 from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End
+from credalog.program.descent import Radii, descent
 from credalog.program.solvers.highs import elastic_step
 from credalog.tables.distribution import Distribution, Factor
 
@@ -221,7 +222,7 @@ class SparseModels:
 
     def _walk(
         self,
-        here: _Here,
+        start: _Here,
         goal: _Goal,
         *,
         sign: float,
@@ -230,20 +231,22 @@ class SparseModels:
         radius: float = 1.0,
     ) -> _Here:
         """Step while the merit gets better; with no sign, until no sentence is missed."""
-        wanted = np.zeros(len(here.values)) if margin is None else margin
-        merits = [here.merit(sign)]
-        while len(merits) <= STEPS and radius >= SMALLEST_RADIUS and not self.budget.is_spent:
-            if (here.is_feasible and not sign) or _is_idle(merits, sign):
-                break
+        wanted = np.zeros(len(start.values)) if margin is None else margin
+
+        def merit(here: _Here) -> float:
+            return here.merit(sign)
+
+        def ahead(here: _Here, radius: float) -> _Here | None:
             step = self._step(here, sign, radius * moving, wanted)
-            if step is None or (sign and here.merit(sign) - here.merit(sign, step) <= SMALLEST_GAIN):
+            if step is None or (sign and merit(here) - here.merit(sign, step) <= SMALLEST_GAIN):
+                return None
+            return self._at(self._tables(here, step), goal)
+
+        radii, merits = Radii(radius, SMALLEST_RADIUS), list[float]()
+        for here in descent(start, ahead, merit, steps=STEPS, radii=radii, gain=SMALLEST_GAIN):
+            merits.append(merit(here))
+            if (here.is_feasible and not sign) or _is_idle(merits, sign) or self.budget.is_spent:
                 break
-            there = self._at(self._tables(here, step), goal)
-            if here.merit(sign) - there.merit(sign) > SMALLEST_GAIN:
-                here, radius = there, min(1.0, 2.0 * radius)
-            else:
-                radius *= 0.25
-            merits.append(here.merit(sign))
         return here
 
     def _step(self, here: _Here, sign: float, radius: Floats, wanted: Floats) -> Floats | None:
