@@ -81,7 +81,7 @@ OUTSIDE_SHARE = 0.1
 EVIDENCE_SHARE = 0.1
 """The share of the time for how improbable the evidence may be, where the relaxation does not tell."""
 
-MOST_MASS = 1e10
+MOST_MASS = 1e12
 """Where evidence may be less probable than one over this, fractions prove more than floats with errors."""
 
 PER_SECOND = 1 << 15
