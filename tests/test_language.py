@@ -443,7 +443,6 @@ function boss(Person) in Person = {Tim: Tom}
         ("P(false) >= 0.1", "no distribution satisfies line 8", "Correct the bounds", 1),
         ("relation R(Person) = {Tum}", "Tum is not in Person", "Did you mean", 23),
         ("relation R(Person) = {(Tim, Tom)}", "R is used with 2 arguments", "R(Person)", 10),
-        ("variable V in {only}", "V needs at least two values", "", 10),
         ("predicate M(Person, Day) symmetric", "M cannot be symmetric", "", 11),
         ("function f(Day) in Day = {1: 2, 1: 3}", "f(1) is given two values", "", 10),
         ("domain D = 5..3", "the range 5..3 is empty", "1..6", 12),

@@ -195,8 +195,7 @@ def verify(model: Network | Theory, lines: Iterable[str], *, markov: str | None 
     if is_other or markov not in (None, head["markov"]):
         what = "it is about another " + ("network" if is_other else f"Markov condition, {head['markov']}")
         raise CredalogError(what, advice="Name the files, the data and --markov that it was written for.")
-    # A variable of another format may have a single value.
-    names = Grounder(Theory(tuple(declarations_of(network.variables))), least_values=1)
+    names = Grounder(Theory(tuple(declarations_of(network.variables))))
     condition = Markov(head["markov"])
     # What holds of a slice under the local condition holds under the global one (proof 17).
     used = condition if frame is None or condition is Markov.NONE else Markov.LOCAL

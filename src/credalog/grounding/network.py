@@ -112,10 +112,10 @@ def instance_count(network: Network) -> int:
 class Grounder:
     """The ground form of everything a theory says; what is asked for repeatedly is computed once."""
 
-    def __init__(self, theory: Theory, *, columns_from: int = COLUMNS_FROM, least_values: int = 2) -> None:
+    def __init__(self, theory: Theory, *, columns_from: int = COLUMNS_FROM) -> None:
         self.theory = theory
         self.columns_from = columns_from
-        self._patterns = Patterns(Signature(theory, least_values=least_values))
+        self._patterns = Patterns(Signature(theory))
         for declaration in theory.declarations:
             try:
                 self._patterns.signature.check(declaration)

@@ -83,8 +83,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class Signature:
     """What each name of a theory stands for."""
 
-    def __init__(self, theory: Theory, *, least_values: int = 2) -> None:
-        self._least_values = least_values
+    def __init__(self, theory: Theory) -> None:
         self._declared: dict[str, Declaration] = {d.name: d for d in theory.declarations}
         self._ranks = {
             d.name: {element: i for i, element in enumerate(d.elements)}
@@ -202,9 +201,9 @@ class Signature:
                 lexeme=variable.name,
                 advice=f"Choose another name: {variable.name} = a would be read as a.",
             )
-        if len(set(self.values(variable))) < self._least_values:
+        if not self.values(variable):
             raise Misstatement(
-                f"{variable.name} needs at least two values",
+                f"{variable.name} has no value",
                 lexeme=variable.name,
                 advice="List them: variable Color in {red, green}.",
             )

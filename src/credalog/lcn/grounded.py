@@ -150,10 +150,9 @@ class Grounded:
     def _grounder(self) -> Grounder:
         if isinstance(self.stated, Theory):
             return Grounder(self.stated)
-        # Of a ground network, questions need to know no more than the names and what was observed. In
-        # files of other formats a variable may have a single value.
+        # Of a ground network, questions need to know no more than the names and what was observed.
         names = tuple(declarations_of(self.stated.variables))
-        return Grounder(Theory(names, evidence=self.observed), least_values=1)
+        return Grounder(Theory(names, evidence=self.observed))
 
     @cached_property
     def _engines(self) -> dict[Markov, Engine]:

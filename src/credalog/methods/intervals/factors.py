@@ -244,14 +244,10 @@ def read(sentence: Sentence) -> _Reading | None:
     if sentence.is_linear:
         return None
     match sentence.claim:
-        case Is(head, value):
-            second = value == head.values[1]
-        case Not(Is(head, value)):
-            second = value == head.values[0]
+        case Is(head, value) | Not(Is(head, value)) if len(head.values) == 2:
+            second = (value == head.values[1]) is isinstance(sentence.claim, Is)
         case _:
             return None
-    if len(head.values) != 2:
-        return None
     literals = literals_of(sentence.given)
     others = sentence.given_scope if literals is None else literals
     if head in others or any(len(v.values) != 2 for v in others):

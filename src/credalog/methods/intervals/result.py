@@ -216,7 +216,7 @@ class Propagation(Printed):
 
 def of_value(lower: Floats, upper: Floats, variable: Variable, value: int) -> Bounds:
     """Read the bounds of one value off the slots of a variable."""
-    if len(variable.values) > 2:
+    if len(variable.values) != 2:
         return float(lower[value]), float(upper[value])
     if value == 1:
         return float(lower[0]), float(upper[0])

@@ -177,7 +177,7 @@ def _crossed(a: Arrays, m: Messages, v: int, tolerance: float) -> bool:
         most += m.best_upper[here]
         if m.best_lower[here] > m.best_upper[here] + tolerance:
             return True
-    return a.size[v] > 2 and (least > 1.0 + slack or most < 1.0 - slack)
+    return a.size[v] != 2 and (least > 1.0 + slack or most < 1.0 - slack)
 
 
 @compiled
