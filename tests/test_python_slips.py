@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import credalog
 from credalog import LCN, CredalogError, LanguageError, P, Status, Variable, parse, proposition, propositions
 
 a, b = propositions("a b")
+COLOR = Variable("C", ("red", "green"))
 CHAIN = parse("0.2 <= P(a) <= 0.3\nP(b | a) = 0.9\n0.1 <= P(b | !a) <= 0.2")
 
 
@@ -134,3 +136,93 @@ def test_a_sentence_in_the_place_of_a_file_is_told_to_be_parsed():
     with pytest.raises(credalog.UnknownName) as caught:
         credalog.load("P(a) = 0.3")
     assert "parse it" in caught.value.advice
+
+
+def test_a_quotient_is_compared_like_a_probability():
+    # P(a) / P(b) = 1/2 with P(b) = 1/2 is P(a) = 1/4; Python would have compared two objects.
+    network = LCN.of(untyped(P(a) / P(b) == 0.5), P(b) == 0.5)
+    assert network.query(P(a)).lower == pytest.approx(0.25)
+    assert network.query(P(a)).upper == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    "compared",
+    [
+        lambda: untyped(P(a) / P(b)) < 0.3,
+        lambda: untyped(P(a) / P(b)) > 0.3,
+        lambda: untyped(P(a) / P(b)) != 0.3,
+        lambda: bool(P(a) / P(b)),
+        lambda: (P(a) / P(b)).between(0.1, 0.2),
+        lambda: abs(P(a) - P(b)),
+        lambda: 1 - untyped(a),
+        lambda: np.array([0.3]) <= untyped(P(a)),
+        lambda: np.array([True]) & untyped(a),
+        lambda: pd.Series([0.3]) <= untyped(P(a)),
+        lambda: untyped(P(a)) >= pd.Series([0.3]),
+    ],
+)
+def test_what_a_probability_cannot_do_is_said(compared: Callable[[], object]):
+    with pytest.raises(LanguageError) as caught:
+        compared()
+    assert caught.value.advice
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("name", [1, None, ("b",)])
+def test_what_is_observed_goes_by_names(name: object):
+    for ask in (
+        lambda: CHAIN.query(P(a), given=untyped({name: True})),
+        lambda: P(a, given=untyped({name: True})),
+    ):
+        with pytest.raises(LanguageError, match="is no name of a variable"):
+            ask()
+
+
+def test_a_count_may_come_from_numpy():
+    assert CHAIN.query(P(a), jobs=untyped(np.int64(1))) == CHAIN.query(P(a))
+    for count in (np.bool_(True), np.float64(1), "2", 0):
+        with pytest.raises(CredalogError, match="is no count"):
+            CHAIN.query(P(a), jobs=untyped(count))
+
+
+def test_a_column_alone_is_no_table():
+    with pytest.raises(LanguageError, match="a Series is no table"):
+        parse("P(a) = ?").learn(untyped(pd.Series([True, False], name="a")))
+
+
+def test_data_extend_what_they_name():
+    with pytest.raises(LanguageError, match="1 is no name of a domain"):
+        CHAIN.with_data(untyped({1: [2]}))
+
+
+def test_what_cannot_be_written_says_where(tmp_path: Path):
+    answer = CHAIN.query(P(a))
+    nowhere = tmp_path / "nowhere" / "answer.svg"
+    for write in (answer.plot().save, CHAIN.certificate(answer).write):
+        with pytest.raises(LanguageError, match="cannot be written") as caught:
+            write(nowhere)
+        assert str(nowhere.parent) in caught.value.advice
+        with pytest.raises(LanguageError, match="None is no path"):
+            write(untyped(None))
+    assert not nowhere.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        (lambda: CHAIN.propagate(report=untyped(1)), "report=print"),
+        (lambda: CHAIN.statement(untyped(None)), "P(a | b) >= 0.5"),
+        (lambda: untyped(P)("P(a)"), 'lcn.query("P(a)")'),
+        (lambda: LCN.of(untyped(a)), "state P(a) >= 0.3"),
+        (lambda: CHAIN.decide_together(untyped(["P(a) >= 0.1"])), "with a star before them"),
+        (lambda: CHAIN.certificate(untyped([CHAIN.query(P(a))])), "lcn.certificate(*answers)"),
+        (lambda: CHAIN.certificate(untyped(CHAIN.marginals())), "lcn.certificate(*answers)"),
+        (lambda: LCN.of(P(COLOR.is_("red")) >= 0.3, P(proposition("C")) >= 0.2), "red, green"),
+        (lambda: credalog.load("https://example.org/net.lcn"), "fetch it first"),
+        (lambda: credalog.load("-"), "save it in a file"),
+    ],
+)
+def test_what_to_write_instead_is_said(slip: Callable[[], object], told: str):
+    with pytest.raises(CredalogError) as caught:
+        slip()
+    assert told in caught.value.advice

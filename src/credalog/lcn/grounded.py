@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
@@ -27,7 +28,17 @@ from credalog.network.expressions import Linear, Mean, Question, Quotient, Summa
 from credalog.network.formulas import And, Formula, Is, Variable, conjunction, scope
 from credalog.network.graph import DependencyGraph, Markov, dependency_graph, independences
 from credalog.network.sentences import Independence, Network, Number, Query, Sentence, exact
-from credalog.text.builder import Expression, Given, Ratio, check_depth, condition, literal, plain, query_of
+from credalog.text.builder import (
+    Expression,
+    Given,
+    Ratio,
+    check_depth,
+    condition,
+    literal,
+    observations,
+    plain,
+    query_of,
+)
 from credalog.text.lifting import declarations_of, theory_of
 from credalog.text.parse import read_formula, read_query, read_threshold
 from credalog.text.unparse import unparse_formula
@@ -284,7 +295,8 @@ def workers_of(jobs: int, client: Any = None) -> Workers | None:
             )
         return of_client(client)
     # More processes than processors help nobody, and how many there are takes a while to find out.
-    count = 1 if counted(jobs, "jobs") == 1 else min(jobs, os.cpu_count() or 1)
+    asked = counted(jobs, "jobs")
+    count = 1 if asked == 1 else min(asked, os.cpu_count() or 1)
     return of_processes(count) if count > 1 else None
 
 
@@ -298,9 +310,10 @@ def one_of(chosen: object, known: tuple[str, ...], what: str) -> str:
 
 def counted(number: int, name: str) -> int:
     """Return a count of one or more, and complain of anything else."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
         raise CredalogError(f"{name}={number!r} is no count", advice=f"Give 1 or more: {name}=1.")
-    return number
+    # The whole numbers of numpy are none of Python's.
+    return int(number)
 
 
 def several(variables: str | Variable | Is | Iterable[str | Variable | Is]) -> Iterable[str | Variable]:
@@ -387,6 +400,7 @@ class Wording(Grounded):
         """Return what a statement such as P(a | b) >= 0.5 compares: the ground question, and with what."""
         from credalog.questions.decide import require_probability
 
+        require(text, str, "statement", 'Write "P(a | b) >= 0.5".')
         read = read_threshold(text)
         asked = self._ground_query(read.asked, text)
         if isinstance(asked, Query):
@@ -420,7 +434,7 @@ class Wording(Grounded):
     def _given(self, given: Given) -> Formula:
         """Return what is given in Python as one formula of this network."""
         if isinstance(given, Mapping):
-            return conjunction(self._seen(*one) for one in given.items())
+            return conjunction(self._seen(*one) for one in observations(given))
         return self._resolved(condition(given))
 
     def _seen(self, named: str | Variable, value: str | bool) -> Formula:

@@ -334,7 +334,7 @@ class Inference(Wording):
         """
         from credalog.methods.intervals import Propagation, propagate
 
-        options = options_of(timeout, tolerance, markov)
+        options = options_of(timeout, tolerance, markov, report=cast("Report | None", report))
         if start is not None:
             require(start, Propagation, "propagation", "Give the result of lcn.propagate(...).")
         if window:
@@ -388,7 +388,10 @@ def _require_answers(*results: object) -> None:
 
     kinds = (Answer, Decision, BestAssignments)
     for result in results:
-        require(result, kinds, "answer", "Give one of lcn.query(...), lcn.decide(...) or lcn.map(...).")
+        advice = "Give one of lcn.query(...), lcn.decide(...) or lcn.map(...)."
+        if isinstance(result, Iterable):
+            advice += " Several are given with a star: lcn.certificate(*answers)."
+        require(result, kinds, "answer", advice)
 
 
 def _are_lifted(results: Iterable[object]) -> bool:

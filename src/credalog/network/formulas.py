@@ -143,6 +143,9 @@ class _Connectives:
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = __neg__ = _is_no_number
+    __radd__ = __rsub__ = __rmul__ = __truediv__ = __pow__ = __abs__ = _is_no_number
+    # Otherwise an array would join or compare the formula with each of its members.
+    __array_ufunc__ = None
 
     def __bool__(self) -> Never:
         # Python reads `a and b` as b, and `not a` as False: a formula would be lost without a word.

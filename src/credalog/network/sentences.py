@@ -269,6 +269,8 @@ def exact(number: Number) -> Fraction:
     if isinstance(number, Fraction):
         return number
     text = _written(number)
+    if "\n" in text:
+        text = f"a {type(number).__name__}"
     written = _NUMBER.fullmatch(text) if len(text) <= LONGEST else None
     if written is not None and abs(int(written["power"] or 0)) <= LONGEST and int(written["under"] or 1):
         value = Fraction(written["decimal"]) / (100 if written["percent"] else int(written["under"] or 1))

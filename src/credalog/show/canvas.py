@@ -186,7 +186,10 @@ class Picture:
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file whose ending says how: .svg, or .png and .pdf with matplotlib."""
-        Path(path).write_bytes(self.in_form(Path(path).suffix.lower().removeprefix(".")))
+        from credalog.text.statements import writable
+
+        with writable(path) as target:
+            target.write_bytes(self.in_form(target.suffix.lower().removeprefix(".")))
 
     def in_form(self, form: str) -> bytes:
         """Return the file of a form by its usual ending."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Never, TypeAlias, cast, get_args, overload
+from typing import Any, Never, TypeAlias, cast, get_args, overload
 
 from credalog.errors import LanguageError
 from credalog.network.expressions import Linear, Question, Quotient, Summand, mean_of, simplified
@@ -56,8 +56,19 @@ def condition(given: Given) -> Formula:
             advice=f'Give one formula, a & ~b, or values by name: {{"a": True}}.{by_name}',
         )
     if isinstance(given, Mapping):
-        return conjunction(literal(_variable(name), value) for name, value in given.items())
+        return conjunction(literal(_variable(name), value) for name, value in observations(given))
     return _formula(given)
+
+
+def observations(given: Mapping[Any, str | bool]) -> Iterable[tuple[str | Variable, str | bool]]:
+    """Return what was observed by name, and complain of a name that is none."""
+    for name in given:
+        if not isinstance(name, str | Variable | Is):
+            raise LanguageError(
+                f"{name!r} is no name of a variable",
+                advice='Give values by name: {"a": True, "Color": "red"}.',
+            )
+    return given.items()
 
 
 def _formula(claim: object) -> Formula:
@@ -72,8 +83,9 @@ def _formula(claim: object) -> Formula:
     elif isinstance(claim, bool):
         advice = 'Python has compared already. Write variable.is_("red") instead of variable == "red".'
     elif isinstance(claim, str):
+        asked = claim if claim.lstrip().startswith("P(") else f"P({claim})"
         advice = (
-            f'Text is read by parse("P({claim}) >= 0.1") and lcn.query("P({claim})"); '
+            f'Text is read by parse("{asked} >= 0.1") and lcn.query("{asked}"); '
             'in Python write P(a & b) with a, b = propositions("a b").'
         )
     else:
@@ -141,8 +153,10 @@ def sentence_of(stated: object) -> Sentence | Contrast:
         return stated.sentence
     if isinstance(stated, Expression):
         advice = "A probability alone is a question. Compare it with a number: P(a) >= 0.3."
+    elif isinstance(stated, get_args(Formula)):
+        advice = f"A formula alone says nothing: state P({stated}) >= 0.3."
     elif isinstance(stated, Iterable):
-        advice = "Give them one by one, or with a star: LCN.of(*sentences)."
+        advice = "Give them one by one, or with a star before them, as in LCN.of(*sentences)."
     else:
         advice = "A sentence is P(a) >= 0.3, P(a, given=b).between(0.1, 0.2), or text."
     raise LanguageError(f"{type(stated).__name__} {stated!r} is no sentence", advice=advice)
@@ -153,8 +167,55 @@ def _not_linear() -> LanguageError:
     return LanguageError("a product of probabilities is not linear", advice=advice)
 
 
+class _Compared:
+    """What becomes a sentence when it is compared with a number, and is no value of its own."""
+
+    __slots__ = ()
+
+    # Otherwise an array would compare each of its numbers, and ask whether the sentence is true.
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, other: object) -> Never:
+        raise LanguageError("bounds are never strict", advice="Write <= instead of <.")
+
+    def __gt__(self, other: object) -> Never:
+        raise LanguageError("bounds are never strict", advice="Write >= instead of >.")
+
+    def __ne__(self, other: object) -> Never:
+        raise LanguageError("a probability cannot be stated to differ", advice="Use <=, >= or ==.")
+
+    def __bool__(self) -> Never:
+        raise LanguageError(
+            "a probability is neither true nor false",
+            advice="Join formulas inside: P(a & b), not P(a) and P(b).",
+        )
+
+    def __abs__(self) -> Never:
+        raise LanguageError(
+            f"the absolute value of {self} is not linear",
+            advice="State both bounds, (P(a) - P(b)).between(-0.1, 0.1); ask for the difference itself.",
+        )
+
+    def _is_no_formula(self, other: object = None) -> Never:
+        raise LanguageError(
+            f"the probability {self} is no formula",
+            advice="Join formulas inside: P(a & b), P(~a), P(a, given=b).",
+        )
+
+    __and__ = __or__ = __xor__ = __rshift__ = __invert__ = _is_no_formula
+
+    def __rtruediv__(self, number: object) -> Never:
+        raise LanguageError(
+            "a number is divided by a probability", advice="Ask for the probability; divide its bounds."
+        )
+
+    def __pow__(self, power: object) -> Never:
+        raise _not_linear()
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Expression:
+class Expression(_Compared):
     """Weighted probabilities and a constant: a question, which `lcn.query` answers.
 
     Compared with a number or with another expression, it becomes a sentence.
@@ -176,38 +237,12 @@ class Expression:
     def __eq__(self, other: Expression | Number) -> Stated:  # type: ignore[override]
         return _stated(self - other, _ZERO, _ZERO)
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __lt__(self, other: object) -> Never:
-        raise LanguageError("bounds are never strict", advice="Write <= instead of <.")
-
-    def __gt__(self, other: object) -> Never:
-        raise LanguageError("bounds are never strict", advice="Write >= instead of >.")
-
-    def __ne__(self, other: object) -> Never:
-        raise LanguageError("a probability cannot be stated to differ", advice="Use <=, >= or ==.")
-
-    def __bool__(self) -> Never:
-        raise LanguageError(
-            "a probability is neither true nor false",
-            advice="Join formulas inside: P(a & b), not P(a) and P(b).",
-        )
-
-    def _is_no_formula(self, other: object = None) -> Never:
-        raise LanguageError(
-            f"the probability {self} is no formula",
-            advice="Join formulas inside: P(a & b), P(~a), P(a, given=b).",
-        )
-
-    __and__ = __or__ = __xor__ = __rshift__ = __invert__ = _is_no_formula
+    __hash__ = None
 
     def __add__(self, other: Expression | Number) -> Expression:
         if not isinstance(other, Expression):
             return replace(self, constant=self.constant + exact(other))
         return Expression(self.terms + other.terms, self.constant + other.constant)
-
-    def __pow__(self, power: object) -> Never:
-        raise _not_linear()
 
     def __mul__(self, factor: Number) -> Expression:
         if isinstance(factor, Expression):
@@ -226,11 +261,6 @@ class Expression:
         if not exact(divisor):
             raise LanguageError("a probability cannot be divided by 0")
         return self * (1 / exact(divisor))
-
-    def __rtruediv__(self, number: object) -> Never:
-        raise LanguageError(
-            "a number is divided by a probability", advice="Ask for the probability; divide its bounds."
-        )
 
     def __neg__(self) -> Expression:
         return self * -1
@@ -257,11 +287,23 @@ class Expression:
         return str(self.linear) if self.terms else str(self.constant)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Ratio:
-    """One expression divided by another: a question."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ratio(_Compared):
+    """One expression divided by another: a question, and compared with a number a sentence."""
 
     quotient: Quotient
+
+    def between(self, lower: Number, upper: Number) -> Never:
+        """Refuse two bounds at once, which would be two sentences."""
+        raise LanguageError(
+            "two bounds on a quotient are two sentences",
+            advice=f"State them one by one: {self} >= {lower} and {self} <= {upper}.",
+        )
+
+    def __eq__(self, other: Number) -> Stated:  # type: ignore[override]
+        return _stated(self._minus(other), _ZERO, _ZERO)
+
+    __hash__ = None
 
     def __ge__(self, other: Number) -> Stated:
         return _stated(self._minus(other), _ZERO, None)

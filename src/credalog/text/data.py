@@ -88,6 +88,10 @@ class _Addition:
 def library_of(data: Data) -> Library:
     """Return the tables that a text may name: the frames and folders among the data."""
     if isinstance(data, Mapping):
+        for name in data:
+            if not isinstance(name, str):
+                advice = 'Name what each extends: {"People": ["Tim"]}.'
+                raise LanguageError(f"{name!r} is no name of a domain, relation or function", advice=advice)
         return Library({name: rows for name, rows in data.items() if is_frame(rows)})
     if is_frame(data):
         advice = 'Say what it extends: data={"Near": frame}.'

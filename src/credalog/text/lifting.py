@@ -102,7 +102,11 @@ def _declare(variable: Variable, declared: dict[str, Declaration]) -> None:
         if not variable.is_proposition:
             declared[variable.name] = RandomFunction(variable.name, variable.values)
     elif _values(known, declared) not in (variable.values, None):
-        raise LanguageError(f"{variable.name} is used with two different lists of values")
+        before = ", ".join(_values(known, declared) or ("true", "false"))
+        raise LanguageError(
+            f"{variable.name} is used with two different lists of values",
+            advice=f"They are {before} and {', '.join(variable.values)}: give one of the two another name.",
+        )
 
 
 def _values(known: Declaration, declared: dict[str, Declaration]) -> tuple[str, ...] | None:

@@ -413,16 +413,13 @@ def sheet_of(frame: Frame, name: str = "the frame") -> Sheet:
         frame = {heading: [row.get(heading) for row in frame] for heading in headings}
     if isinstance(frame, Mapping):
         columns = {str(heading): _of_values(str(heading), cells) for heading, cells in frame.items()}
-    elif type(frame).__module__.partition(".")[0] == "pandas":
+    elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
         _check_headings([str(heading) for heading in frame.columns], name)
         columns = {str(heading): _of_pandas(str(heading), frame[heading]) for heading in frame.columns}
     elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "column_names"):
         columns = _of_arrow(_arrow(frame), name)
     else:
-        raise LanguageError(
-            f"a {type(frame).__name__} is no table",
-            advice="Give a path, a frame of pandas, Polars or Arrow, or columns: {'a': [True, False]}.",
-        )
+        raise _no_table(frame)
     counts = {len(column.codes) for column in columns.values()}
     if len(counts) > 1:
         lengths = ", ".join(f"{heading} {len(column.codes)}" for heading, column in columns.items())
@@ -438,7 +435,17 @@ def _arrow(frame: Frame) -> Any:
         import pyarrow
     except ImportError:
         raise MissingLibrary.of("PyArrow", "data", otherwise="give a frame of pandas") from None
-    return pyarrow.table(dict(frame) if isinstance(frame, Mapping) else frame)
+    try:
+        return pyarrow.table(dict(frame) if isinstance(frame, Mapping) else frame)
+    except pyarrow.ArrowInvalid:
+        raise _no_table(frame) from None
+
+
+def _no_table(frame: object) -> LanguageError:
+    return LanguageError(
+        f"a {type(frame).__name__} is no table",
+        advice="Give a path, a frame of pandas, Polars or Arrow, or columns: {'a': [True, False]}.",
+    )
 
 
 def _of_arrow(table: Any, name: str) -> dict[str, Column]:

@@ -11,6 +11,7 @@ the order in which the parse tree calls for them; the LALR parser runs for the f
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -80,6 +81,26 @@ def readable(path: Path) -> Iterator[None]:
         raise LanguageError(f"{path} cannot be read: {why}", advice=advice) from None
 
 
+@contextmanager
+def writable(path: object) -> Iterator[Path]:
+    """Yield a path to write to, and say what is wrong where it cannot be written to."""
+    if not isinstance(path, str | os.PathLike):
+        raise LanguageError(f"{path!r} is no path", advice='Name a file: "answer.svg".')
+    target = Path(path)
+    try:
+        yield target
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        advice = (
+            f"Name a file in it: {target / 'FILE'}"
+            if target.is_dir()
+            else "Name a place where you may write."
+        )
+        if target.parent != Path() and not target.parent.is_dir():
+            advice = f"There is no folder {target.parent}."
+        raise LanguageError(f"{target} cannot be written: {why}", advice=advice) from None
+
+
 def with_plain_lines(text: str) -> str:
     """Return a text whose lines end as they do here, wherever it was written."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -91,6 +112,10 @@ def _instead_of(path: Path) -> str:
         return "The file is named first, then what is asked of it."
     if re.search(r"\bP\s*\(", path.name):
         return "This is a sentence, not a file: save it in one; in Python, parse it."
+    if re.match(r"(?:https?|s3|ftp|file):", path.parts[0] if path.parts else ""):
+        return "Addresses are not read: fetch it first, then name the file."
+    if path == Path("-"):
+        return "Standard input stands only for the model or for questions: save it in a file."
     if path.parts[:1] == ("~",):
         return f"Write the name of your folder: {path.expanduser()}"
     beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []

@@ -44,6 +44,7 @@ from credalog.questions.decide import Decision, Relation, Verdict
 from credalog.questions.map import BestAssignments
 from credalog.tables.distribution import Distribution
 from credalog.text.packed import MOST_BYTES
+from credalog.text.statements import writable
 from credalog.verify import FORMAT, MOST_RESIDUAL, VERSION
 
 __all__ = [
@@ -108,7 +109,8 @@ class Certificate:
 
     def write(self, path: str | Path) -> None:
         """Write the certificate to a file."""
-        Path(path).write_bytes(self.to_bytes())
+        with writable(path) as target:
+            target.write_bytes(self.to_bytes())
 
 
 class Wanted(NamedTuple):
