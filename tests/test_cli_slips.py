@@ -541,6 +541,18 @@ def test_an_option_of_another_command_is_told_whose_it_is(refused: Callable[...,
         (("query", "m.lcn", "P(a)", "--method"), "one of auto, points"),
         (("play", "--port", "abc"), "--port 8000"),
         (("query", "m.lcn", "P(a)", "--evidence"), "After --evidence follows FORMULA"),
+        (
+            ("--json", "query", "m.lcn", "P(a)"),
+            "Options follow it: credalog query model.lcn 'P(a | b)' --json",
+        ),
+        (("query", "--file", "m.lcn", "P(a)"), "It stands without an option"),
+        (("query", "m.lcn", "P(a)", "--exact"), "credalog query --help"),
+        (("query", "m.lcn", "P(a)", "--format", "json"), "Did you mean --json?"),
+        (("query", "m.lcn", "P(a)", "-timeout", "3"), "Did you mean --timeout?"),
+        (("repair", "m.lcn", "--weight", "3"), "--weight expert.lcn=2"),
+        (("marginals", "m.lcn", "--window", "-1"), "--window 3"),
+        (("graph", "m.lcn", "--svg", "--dot"), "Choose one of the two."),
+        (("check", "m.lcn", __file__), "One file at a time"),
     ],
 )
 def test_a_word_in_another_place_or_form_is_told_its_own(
@@ -558,3 +570,50 @@ def test_a_name_with_blanks_that_lost_its_quotes_is_found(tmp_path: Path, capsys
 def test_an_empty_name_of_a_file_is_told_what_it_stands_for(capsys: pytest.CaptureFixture[str]):
     assert main(["query", "", "P(a)"]) == 2
     assert "An empty name stands for this folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("query", "other.lcn"), "this is the name of a file, not a question"),
+        (("query", "-"), "standard input stands in the place of the file"),
+        (("query", "P(a)", "--evidence", "seen.txt"), "this is the name of a file, not a formula"),
+        (("query", "P(a)", "--evidence", "heavy rain"), 'it stands in quotes: "heavy rain"'),
+        (
+            ("query", "P(\u0430)"),
+            "Did you mean a? They look alike, but \u0430 here is CYRILLIC SMALL LETTER A.",
+        ),
+        (("query", "P(\uff41)"), "FULLWIDTH LATIN SMALL LETTER A"),
+        (("learn", "-"), "Standard input stands only for the model or for questions"),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_named(ask: Ask, words: tuple[str, ...], told: str):
+    code, shown, complaint = ask(*words)
+    assert (code, shown) == (2, "")
+    assert told in complaint
+
+
+def test_an_advised_command_reads_the_model_from_where_it_was_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"P(a) = 0.3\n")))
+    assert main(["run", "-"]) == 2
+    assert "`credalog query - 'P(a | b)'`" in capsys.readouterr().err
+
+
+def test_names_that_look_alike_are_told_by_check(ask: Ask):
+    _, shown, _ = ask("check", text="P(\u0430) = 0.3\nP(b | a) = 0.5\n")
+    assert "which are two names: one is '\\u0430'" in shown
+    assert "look alike" not in ask("check", text="P(gr\u00f6\u00dfe) = 0.3\nP(b | a) = 0.5\n")[1]
+
+
+def test_a_variable_that_loses_its_blank_is_offered_only_as_it_is_written(ask: Ask):
+    _, _, complaint = ask("map", "--variables", "heavy", "rain", text='P("heavy rain") = 0.3\n')
+    assert "Did you mean heavy rain?" in complaint
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_the_exit_code_tells_what_a_full_disk_keeps_from_being_said(tmp_path: Path):
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "credalog", "query", str(tmp_path / "missing.lcn"), "P(a)"]
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2

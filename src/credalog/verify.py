@@ -193,7 +193,9 @@ def verify(model: Network | Theory, lines: Iterable[str], *, markov: str | None 
     network, frame = _about(model, head.get("slice"))
     is_other = head.get("network") != network.digest
     if is_other or markov not in (None, head["markov"]):
-        what = "it is about another " + ("network" if is_other else f"Markov condition, {head['markov']}")
+        what = "the certificate is about another " + (
+            "network" if is_other else f"Markov condition, {head['markov']}"
+        )
         raise CredalogError(what, advice="Name the files, the data and --markov that it was written for.")
     names = Grounder(Theory(tuple(declarations_of(network.variables))))
     condition = Markov(head["markov"])

@@ -24,7 +24,7 @@ from credalog.cli.batch import BATCHING
 from credalog.cli.certify import CERTIFYING
 from credalog.cli.check import CHECKING
 from credalog.cli.clock import Clock, never_lost
-from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain
+from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain, say
 from credalog.cli.convert import CONVERTING
 from credalog.cli.describe import DESCRIBING
 from credalog.cli.explain import EXPLAINING
@@ -67,10 +67,14 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--seconds", "--time", "--limit-time"), ("--timeout",)),
     **dict.fromkeys(("--epsilon", "--eps", "--gap", "--precision"), ("--tolerance",)),
     **dict.fromkeys(("--proof", "--cert"), ("--certificate",)),
+    "--format": ("--form", "--json"),
     **dict.fromkeys(("--threads", "--workers", "--processes"), ("--jobs", "--workers")),
 }
 """What other programs call a command or an option, and what it is called here."""
 
+
+ALONE = ("--file", "--input", "--model", "--network", "--query", "--question")
+"""What other programs name by an option, and what stands alone here."""
 
 NEGATIVE = re.compile(r"-[\d./%\s*]*[PE]\(")
 """The beginning of a question with a minus before it."""
@@ -143,7 +147,7 @@ def _stopped(chosen: Namespace, *, has_written: bool) -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    say(f"error: {message}")
     return code
 
 
@@ -176,6 +180,10 @@ _NUMBERS = {
     "--most": "Give a count: --most 10",
     "--limit": "Give a count of sentences: --limit 2000000",
     "--port": "Give a number: --port 8000",
+    "--weight": "Give a name and a number: --weight expert.lcn=2",
+    "--window": "Give a count: --window 3",
+    "--take": "Give a count: --take 1",
+    "--memory": "Give gigabytes: --memory 4",
     "--alpha": "Give a number between 0 and 1: --alpha 0.5",
     "--within": "Give a number between 0 and 1: --within 0.05",
 }
@@ -200,6 +208,7 @@ class _Parser(ArgumentParser):
             message += f"\n  {_EXPECTED.get(message.split()[-1], 'Name a file')}: {self.prog} {self._example}"
         elif option := re.match(r"argument (?:-\w/)?(--\w+): ", message):
             message += self._value_of(option[1]) if option[1] in _NUMBERS or "expected" in message else ""
+            message += "\n  Choose one of the two." if "not allowed with" in message else ""
         super().error(message)
 
     def _value_of(self, option: str) -> str:
@@ -220,8 +229,13 @@ class _Parser(ArgumentParser):
         known = dict.fromkeys(re.findall(r"--[\w-]+", self.format_help()))
         if not wrong.startswith("-"):
             names = [str(one.metavar) for one in self._get_positional_actions()]
-            self.error(f"{wrong} is a word too many\n  {_of_a_question(wrong, names) or _of_a_word(known)}")
+            advice = _of_a_question(wrong, names) or _of_a_file(wrong) or _of_a_word(known)
+            self.error(f"{wrong} is a word too many\n  {advice}")
         name = wrong.partition("=")[0]
+        if name in known:
+            self.error(
+                f"{wrong} stands before the command\n  Options follow it: {self.prog} {self._example} {wrong}"
+            )
         advice = (
             _advice(name, list(known))
             or _elsewhere(name)
@@ -233,11 +247,14 @@ class _Parser(ArgumentParser):
 def _advice(word: str, known: Sequence[str]) -> str:
     if word == "version":
         return "\n  Did you mean --version?"
-    near = [name for name in OTHER_WORDS.get(word, ()) if name in known] or get_close_matches(
-        word, known, n=1
-    )
+    # What options begin with makes no two of them alike.
+    spelt = {name.lstrip("-"): name for name in known}
+    near = [name for name in OTHER_WORDS.get(word, ()) if name in known]
+    near = near or [spelt[one] for one in get_close_matches(word.lstrip("-"), spelt, n=1)]
     if near:
         return f"\n  Did you mean {near[0]}?"
+    if word in ALONE:
+        return "\n  It stands without an option: credalog query model.lcn 'P(a | b)'"
     if word in ("-o", "--output"):
         return "\n  What is written has a place of its own: see --help."
     if "check" not in known:
@@ -266,6 +283,13 @@ def _of_a_question(word: str, places: Sequence[str]) -> str:
     if "QUERY" in places:
         return "Ask one question at a time."
     return f"`credalog query FILE '{word.strip()}'` answers a question."
+
+
+def _of_a_file(word: str) -> str:
+    """Say how a second file is read."""
+    if not Path(word).is_file():
+        return ""
+    return f'One file at a time. A line in it has another one read, too: include "{word}"'
 
 
 def _of_a_word(known: Iterable[str]) -> str:

@@ -29,6 +29,7 @@ from credalog.cli.command import (
     NONE_ANSWERED,
     OUTPUT,
     SECONDS,
+    STANDARD_INPUT,
     TIMEOUT,
     UNDECIDED,
     Argument,
@@ -68,7 +69,8 @@ def batch(arguments: Namespace) -> int:
     _check(arguments)
     asked, fingerprint = _asked(arguments)
     if not asked.items:
-        note(f"{arguments.questions} asks nothing. A first line could be: P(a | b)")
+        where = STANDARD_INPUT if arguments.questions == "-" else arguments.questions
+        note(f"{where} asks nothing. A first line could be: P(a | b)")
     if arguments.output in (None, "-"):
         return _to_terminal(asked, arguments)
     with journal(Path(arguments.output), fingerprint) as opened:

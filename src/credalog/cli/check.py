@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 LARGE = 2_000
 """With more variables a contradiction is looked for only where a timeout is given."""
 
+READ_BY_EYE = 20_000
+"""Of more variables nobody reads the names."""
+
 MOST_TIES = 5
 """So many sentences that tie atoms are listed."""
 
@@ -60,6 +63,7 @@ def check(arguments: Namespace) -> int:
         # What is known at once is said at once.
         write(f"{arguments.file} is well formed.\n")
         _write_lines((*_facts(found), ("queries", f"{queries:,}"), *_wanted(model), *_ties(tying)))
+        _write_lines(_alike(network.variables))
         sys.stdout.flush()
     diagnosis = _diagnosis(model, arguments)
     with arguments.clock.silenced():
@@ -80,6 +84,17 @@ def _wanted(model: LCN) -> Iterator[tuple[str, str]]:
     if model.wanted:
         statements = "1 statement waits" if model.wanted == 1 else f"{model.wanted:,} statements wait"
         yield "wanted", f"{statements} for data, and say nothing yet: credalog learn"
+
+
+def _alike(variables: Sequence[Variable]) -> Iterator[tuple[str, str]]:
+    """Tell of names that nobody can tell apart by looking: they are two variables, and hardly meant to be."""
+    from credalog.grounding.terms import looks
+
+    names = [variable.name for variable in variables] if len(variables) <= READ_BY_EYE else []
+    plain = {looks(name): name for name in names if name.isascii()}
+    for name in names:
+        if not name.isascii() and (twin := plain.get(looks(name))):
+            yield "look alike", f"{name} and {twin}, which are two names: one is {name!a}"
 
 
 def _write_lines(lines: Iterable[tuple[str, str]]) -> None:

@@ -12,6 +12,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from credalog.choices import MarkovName
@@ -26,6 +27,9 @@ ANSWERED = 0
 UNDECIDED = 5
 NONE_ANSWERED = 6
 INTERRUPTED = 130
+
+STANDARD_INPUT = "standard input"
+"""What the file is called that stands as `-` on the command line."""
 
 SECONDS = 30.0
 """How long a question is worked on unless the user says otherwise."""
@@ -185,7 +189,7 @@ def load_model(arguments: Namespace) -> LCN:
     from credalog.theory import Domain, Theory
 
     if arguments.file == "-":
-        arguments.file = "standard input"
+        arguments.file = STANDARD_INPUT
         model = parse(_standard_input(), data=arguments.data)
     else:
         model = load(arguments.file, data=arguments.data)
@@ -215,7 +219,16 @@ def _standard_input() -> str:
 
 def note(message: str) -> None:
     """Tell the user something that is no error and no answer."""
-    print(f"note: {message}", file=sys.stderr)
+    say(f"note: {message}")
+
+
+def say(line: str) -> None:
+    """Say something beside the answers; where nobody can be told, the exit code still tells."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        # What could not be written would be tried again at the end, and be an error of its own.
+        sys.stderr = StringIO()
 
 
 def complain(error: CredalogError, arguments: Namespace) -> int:
@@ -223,8 +236,9 @@ def complain(error: CredalogError, arguments: Namespace) -> int:
 
     A command that is advised names the file that was asked about.
     """
-    file = shlex.quote(str(getattr(arguments, "file", "FILE")))
+    named = str(getattr(arguments, "file", "FILE"))
+    file = "-" if named == STANDARD_INPUT else shlex.quote(named)
     advised = error.on_the_command_line
     told = re.sub(r"(?<=`credalog )(\w+) FILE\b", lambda found: f"{found[1]} {file}", advised)
-    print(f"error: {told}", file=sys.stderr)
+    say(f"error: {told}")
     return error.exit_code

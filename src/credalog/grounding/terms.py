@@ -7,6 +7,7 @@ nearest right one; and of a term an element, the slot where an instance keeps it
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -68,11 +69,31 @@ Scope: TypeAlias = dict[str, Bound]
 # ---- names ----------------------------------------------------------------------------------------------
 
 
+# Cyrillic and Greek letters, small, and what the eye takes them or their capitals for.
+_TWINS = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u043a\u043c\u0442\u0432\u043d"
+    "\u03b1\u03bf\u03c1\u03b9\u03c5\u03bd\u03ba\u03c4\u03c7\u03b3",
+    "aeopcyxijsdhkmtbhaopiuvktxy",
+)
+
+
+def looks(name: str) -> str:
+    """Return a name in the Latin letters that those of other scripts and widths are mistaken for."""
+    return unicodedata.normalize("NFKC", name).lower().translate(_TWINS)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return advice that names the known names nearest to a wrong one."""
     spellings: dict[str, list[str]] = {}
     for each in known:
         spellings.setdefault(each.lower(), []).append(each)
+    if twin := next(
+        (each for each in spellings if each != name.lower() and looks(each) == looks(name)), None
+    ):
+        meant = spellings[twin][0]
+        strange, where = next(((c, w) for w, one in enumerate((name, meant)) for c in one if not c.isascii()))
+        told = unicodedata.name(strange, f"U+{ord(strange):04X}")
+        return f"Did you mean {meant}? They look alike, but {strange} {('here', 'there')[where]} is {told}."
     # The same but for capitals is what was meant, whatever else looks like it.
     same = [name.lower()] if name.lower() in spellings else []
     near = same or get_close_matches(name.lower(), list(spellings), n=3, cutoff=0.5)

@@ -145,7 +145,7 @@ class Grounded:
         if name not in self._by_name:
             name = name.replace(" ", "")
         if name not in self._by_name:
-            raise _no_variable(str(named), self._by_name)
+            raise _no_variable(str(named), [variable.name for variable in known])
         return self._by_name[name]
 
     # ---- kept between questions -----------------------------------------------------------------------

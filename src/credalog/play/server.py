@@ -347,7 +347,9 @@ def listening(port: int) -> socket.socket:
 
 
 def _why(error: OSError | OverflowError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    if isinstance(error, OverflowError):
+        return "ports go from 0 to 65535"
+    return (error.strerror or str(error)).lower()
 
 
 def serve(application: object, on: socket.socket, *, announce: Callable[[], None]) -> None:

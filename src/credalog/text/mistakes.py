@@ -258,9 +258,12 @@ def _neighbours(error: UnexpectedInput, statement: Statement) -> _Told | None:
     offset = error.token.start_pos or 0
     if not re.search(r"[\w)]\s+$", statement.text[:offset]):
         return None
-    return _Told(
-        offset, f"{error.token} follows a formula without a connective", "Join them: a and b, a or b."
-    )
+    advice = "Join them: a and b, a or b."
+    if error.token.type == "NAME" and (
+        before := re.search(r"(?<!\w)[^\W\d]\w*\s+$", statement.text[:offset])
+    ):
+        advice += f' If it is one name, it stands in quotes: "{before[0]}{error.token}".'
+    return _Told(offset, f"{error.token} follows a formula without a connective", advice)
 
 
 _CONTINUED = "It goes on in the next line where a bracket is still open."
