@@ -617,3 +617,14 @@ def test_the_exit_code_tells_what_a_full_disk_keeps_from_being_said(tmp_path: Pa
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "credalog", "query", str(tmp_path / "missing.lcn"), "P(a)"]
         assert subprocess.run(command, stderr=full, check=False).returncode == 2
+
+
+def test_python_may_leave_out_assertions_and_documentation(tmp_path: Path):
+    path = tmp_path / "model.lcn"
+    path.write_text(CHAIN)
+    # Some module is then the first of its cycle of late imports: each command begins with another.
+    for words in (["check", str(path)], ["query", str(path), "P(b)"]):
+        done = subprocess.run(
+            [sys.executable, "-OO", "-m", "credalog", *words], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")

@@ -19,6 +19,7 @@ from credalog.methods.cliques.reports import Ending, Finding, Witness
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Status, Warrant
+from rare_networks import rare_core
 
 CHECKED, CLAIMED = Warrant.CHECKED, Warrant.CLAIMED
 STATED = "0.2 <= P(a) <= 0.8\nP(b | a) <= 0.9\nP(b | !a) <= 0.9\nP(b) >= 0.26\n"
@@ -175,10 +176,7 @@ def test_a_whole_has_a_model_where_all_its_parts_have(
 
 @pytest.mark.slow
 def test_the_mass_is_bounded_by_a_search_where_the_relaxation_says_nothing_of_the_evidence() -> None:
-    lcn = credalog.parse(
-        "P(c) = 0.1\nP(d) = 0.5\n0.1 <= P(a & b) <= 1\n0.2 <= P(a | c) <= 0.3\n"
-        "0 <= P(a | !c) <= 0.9\n0.9 <= P(b | d) <= 1\n0.9 <= P(b | !d) <= 1"
-    )
+    lcn = credalog.parse(rare_core("0.1"))
     ends, literal = ends_of(lcn, "P(a | b & c)"), Reading.LITERAL
     _, objective = ends._encoded(literal, jointly=True)
     assert objective.mass_bounds[0] == inf

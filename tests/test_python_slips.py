@@ -226,3 +226,12 @@ def test_what_to_write_instead_is_said(slip: Callable[[], object], told: str):
     with pytest.raises(CredalogError) as caught:
         slip()
     assert told in caught.value.advice
+
+
+def test_a_variable_with_other_values_than_the_network_knows_is_refused():
+    # Neither red nor green: possible for a colour that may be blue, and not for the one that is asked about.
+    network = LCN.of(P(Variable("C", ("red", "green", "blue")).is_("red")) >= 0.3)
+    with pytest.raises(LanguageError, match="has the values red, green, blue, and not red, green"):
+        network.query(P(~COLOR.is_("red") & ~COLOR.is_("green")))
+    order = Variable("C", ("blue", "green", "red"))
+    assert network.query(P(order.is_("red"))).lower == pytest.approx(0.3)

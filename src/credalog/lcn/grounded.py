@@ -424,8 +424,24 @@ class Wording(Grounded):
         check_depth(formula)
         if not self._is_large and all(v in self._mentioned for v in scope(formula)):
             return formula
+        for variable in scope(formula):
+            self._check_values(variable)
         with self._lock:
             return self._grounder.formula(lifted(formula), text=unparse_formula(formula))
+
+    def _check_values(self, variable: Variable) -> None:
+        """Complain of a variable that was made in Python with other values than it has here."""
+        known = (
+            variable
+            if variable.is_proposition or self._is_large
+            else self._by_name.get(variable.name, variable)
+        )
+        if set(known.values) != set(variable.values):
+            here, there = ", ".join(known.values), ", ".join(variable.values)
+            raise LanguageError(
+                f"{variable.name} has the values {here}, and not {there}",
+                advice=f'Write lcn.variable("{variable.name}").is_("{known.values[0]}").',
+            )
 
     def _observed(self, given: GivenHere) -> Formula:
         """Return all that was observed: what is given now, and the evidence of the text."""

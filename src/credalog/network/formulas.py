@@ -190,6 +190,12 @@ class Truth(_Connectives):
 
     value: bool
 
+    # `python -OO` has dataclasses write defaults of fields down, before the module of texts can be imported.
+    def __str__(self) -> str:
+        return "true" if self.value else "false"
+
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Is(_Connectives):
