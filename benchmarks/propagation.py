@@ -23,7 +23,7 @@ from time import perf_counter, process_time
 from typing import TypeAlias
 
 import numpy as np
-from pages import add_data, finish, options_of, require
+from pages import add_data, command, finish, options_of, require
 
 import credalog
 from credalog.errors import CredalogError, InconsistentNetwork
@@ -370,7 +370,7 @@ def main() -> None:
         run_case(shape, int(n), variant)
         return
     if arguments.million:
-        page = ["# A million atoms", "", MACHINE, "", *scale([1_000_000]), ""]
+        page = ["# A million atoms", "", f"Command: `{command()}`. {MACHINE}", "", *scale([1_000_000]), ""]
         finish("propagation_million", "\n".join(page), parser, arguments)
         return
     folder = require(arguments.data)
@@ -379,7 +379,7 @@ def main() -> None:
     page = [
         "# Interval propagation, measured",
         "",
-        MACHINE,
+        f"Command: `{command()}`. {MACHINE}",
         f"Compiling the kernels, once per machine: {compile_seconds:.0f} s.",
         "",
         "## Scale: from text to printed marginals",
