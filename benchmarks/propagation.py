@@ -155,12 +155,15 @@ def scale(sizes: list[int]) -> list[str]:
 
 
 def first_use() -> float:
-    """Measure the first propagation with an empty cache of compiled kernels."""
+    """Measure the first propagation with an empty cache of compiled kernels, of what is worth compiling them."""
     with tempfile.TemporaryDirectory() as folder:
         script = (
             "from credalog import parse; from credalog.methods.intervals import propagate;"
-            "n = parse('0.2 <= P(a) <= 0.3\\n0.1 <= P(b | a) <= 0.2\\n0.3 <= P(a or b) <= 0.9').ground();"
-            "propagate(n); propagate(n, variant='sound')"
+            "from credalog.methods.intervals import rounds; from credalog.numbers.jit import is_loaded;"
+            "each = '0.1 <= P(x{0} | x{1}) <= 0.2\\n0.1 <= P(x{0} or x{1}) <= 0.9\\n';"
+            "n = parse(''.join(each.format(i, i - 1) for i in range(1, 3000))).ground();"
+            "propagate(n); propagate(n, variant='sound');"
+            "assert is_loaded(rounds.take), 'nothing was compiled'"
         )
         start = perf_counter()
         subprocess.run(
