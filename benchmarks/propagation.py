@@ -155,7 +155,7 @@ def scale(sizes: list[int]) -> list[str]:
 
 
 def first_use() -> float:
-    """Measure the first propagation with an empty cache of compiled kernels, of what is worth compiling them."""
+    """Measure the first propagation worth compiling kernels for, with an empty cache of these."""
     with tempfile.TemporaryDirectory() as folder:
         script = (
             "from credalog import parse; from credalog.methods.intervals import propagate;"
