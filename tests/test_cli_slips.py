@@ -628,3 +628,9 @@ def test_python_may_leave_out_assertions_and_documentation(tmp_path: Path):
             [sys.executable, "-OO", "-m", "credalog", *words], capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interval_of_one_number_is_not_said_to_be_open(ask: Ask):
+    code, shown, notes = ask("query", "P(a) - P(a)")
+    assert (code, notes) == (0, "")
+    assert "0.000000  0.000000" in shown

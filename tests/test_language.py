@@ -18,8 +18,8 @@ from credalog.errors import CredalogError, LanguageError, UnknownName
 from credalog.network.formulas import TRUE, And, Iff, Implies, Not, Or, Variable, Xor, canonical, propositions
 from credalog.network.sentences import Network, Sentence
 from credalog.text.mistakes import Mistake, known_mistakes
-from credalog.text.parse import read, read_formula, read_query
-from credalog.text.statements import FORMULA, QUESTION
+from credalog.text.parse import read, read_formula, read_query, read_threshold
+from credalog.text.statements import FORMULA, QUESTION, THRESHOLD
 from credalog.text.unparse import unparse, unparse_network, unparse_sentence
 from strategies import networks, theories
 
@@ -356,7 +356,8 @@ def test_a_proposition_is_compared_with_true_and_false() -> None:
 
 @pytest.mark.parametrize(("example", "mistake"), [(e, m) for m in known_mistakes() for e in m.examples])
 def test_every_collected_mistake_is_recognised_for_what_it_is(example: str, mistake: Mistake) -> None:
-    reader = {FORMULA: read_formula, QUESTION: read_query}.get(mistake.start, read)
+    readers = {FORMULA: read_formula, QUESTION: read_query, THRESHOLD: read_threshold}
+    reader = readers.get(mistake.start, read)
     with pytest.raises(LanguageError) as caught:
         reader(example)
     assert caught.value.message == mistake.message

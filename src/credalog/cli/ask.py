@@ -570,7 +570,9 @@ def _explain_vacuous(model: LCN, answers: Sequence[Any], arguments: Namespace) -
 
 def _tell_of_open_ends(answers: Sequence[Any]) -> None:
     """Say of answers that are not exact what was tried."""
-    for answer in [a for a in answers if a.status is Status.BOUNDED and a.tried][:MOST_REASONS]:
+    # What is one number is no narrower, whether or not a model is known to attain it.
+    is_open = [a for a in answers if a.status is Status.BOUNDED and a.tried and a.lower < a.upper]
+    for answer in is_open[:MOST_REASONS]:
         note(
             f"{answer.query} may be narrower than {answer.interval}. Tried: {', '.join(answer.tried)}."
             " More time (--timeout) may narrow it."
