@@ -75,6 +75,31 @@ def test_a_variable_without_any_value_is_refused(values: str):
         parse(f"domain D = {{}}\nvariable A in {values}\nP(b) >= 0.1").query("P(b)")
 
 
+@pytest.mark.parametrize("method", ["auto", "factorized", "joint", "sets", "sound", "lifted"])
+def test_what_is_certain_may_be_observed(method: MethodName):
+    network = parse("variable A in {only}\n0.2 <= P(b) <= 0.4\n0.5 <= P(A = only | b) <= 1")
+    answer = network.query("P(b | A = only)", method=method)
+    assert answer.lower == pytest.approx(0.2)
+    assert answer.upper == pytest.approx(0.4)
+
+
+def test_a_block_of_certain_variables_has_no_log_linear_terms():
+    # Given d, a and b are independent: c(1-e)/((1-c)e), with c = P(b | a) and e = P(b | !a), would have to be
+    # 0.4 * 0.45 / (0.28 * 0.59) where d holds, and 0.6 * 0.55 / (0.72 * 0.41) where not.
+    text = """variable Z in {only}
+P(a) = 0.84
+P(b) = 0.42
+P(Z = only | a and b) = 1
+P(d | a and b and Z = only) = 0.28
+P(d | a and !b and Z = only) = 0.4
+P(d | !a and b and Z = only) = 0.45
+P(d | !a and !b and Z = only) = 0.59
+P(d and b and Z = only) <= 0.9"""
+    for method in ("auto", "lifted"):
+        with pytest.raises(InconsistentNetwork):
+            parse(text).query("P(d | Z = only)", method=method)
+
+
 NETWORKS = ("appendix", "common_cause", "dilation", "linear_tied", "many_values", "two_sources")
 
 

@@ -84,8 +84,11 @@ class Fragment:
         number = {v: i for i, v in enumerate(self.problem.variables)}
         literals = literals_of(asked.given) or {}
         entangled = entangled_in(self.problem, reading)
+        # Of a variable with one value a table shows no more than of none: what is certain is not observed.
         evidence = {
-            number[v]: v.values.index(value) for v, value in literals.items() if number[v] not in entangled
+            number[v]: v.values.index(value)
+            for v, value in literals.items()
+            if number[v] not in entangled and len(v.values) > 1
         }
         scopes = [s.scope for s in self.problem.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in self.problem.declared]

@@ -341,7 +341,9 @@ def _block(structure: Structure, component: tuple[int, ...]) -> _Block:
         for values in product(*(range(1, structure.sizes[x]) for x in family))
     ]
     inner = prod(structure.sizes[x] for x in component)
-    return _Block(component, parents, shape, inner, np.stack(columns, axis=1).astype(float))
+    # Variables of a single value have no terms.
+    terms = np.array(columns, dtype=np.float64).reshape(len(columns), prod(shape))
+    return _Block(component, parents, shape, inner, np.ascontiguousarray(terms.T))
 
 
 def _limits(sentence: Sentence, over: tuple[Variable, ...]) -> Iterator[_Limit]:
