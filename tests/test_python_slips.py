@@ -235,3 +235,44 @@ def test_a_variable_with_other_values_than_the_network_knows_is_refused():
         network.query(P(~COLOR.is_("red") & ~COLOR.is_("green")))
     order = Variable("C", ("blue", "green", "red"))
     assert network.query(P(order.is_("red"))).lower == pytest.approx(0.3)
+
+
+def test_a_verdict_is_not_read_off_the_truth_of_an_object():
+    # `if lcn.decide(...)` would hold whatever the verdict.
+    for found in (CHAIN.decide("P(a) >= 0.9"), CHAIN.decide_together("P(a) >= 0.9"), CHAIN.diagnose()):
+        with pytest.raises(CredalogError, match="is neither true nor false") as caught:
+            bool(found)
+        assert "verdict" in caught.value.advice
+
+
+def test_marginals_contain_what_they_answer():
+    found = CHAIN.marginals()
+    for known in ("a", a, a.variable, ("a", "true"), found[0]):
+        assert known in found
+    for unknown in ("zz", proposition("zz"), ("a", "false"), 0, 7):
+        assert unknown not in found
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        lambda: untyped(P(a) >= 0.3) & (P(b) >= 0.2),
+        lambda: ~untyped(P(a) >= 0.3),
+        lambda: untyped(P(a) >= 0.3) <= 0.5,
+        lambda: untyped(P(a) >= 0.3) + 1,
+    ],
+)
+def test_sentences_are_stated_one_by_one(joined: Callable[[], object]):
+    with pytest.raises(LanguageError, match="is no formula, and no number"):
+        joined()
+
+
+def test_a_model_says_what_it_can_be_asked():
+    model = CHAIN.query(P(b)).upper_witness
+    assert model is not None
+    assert model.probability(a) == pytest.approx(0.3)
+    for claim in ("a", P(a)):
+        with pytest.raises(LanguageError, match="is no formula"):
+            model.probability(untyped(claim))
+    with pytest.raises(CredalogError, match="says nothing of zz"):
+        model.probability(proposition("zz"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, overload
 
 from credalog.errors import CredalogError, MissingLibrary, UnknownName
 from credalog.methods.progress import Progress, Report, Telling
@@ -194,7 +194,12 @@ class Marginals:
         return len(self.answers)
 
     def __contains__(self, key: object) -> bool:
-        return key in self.answers or (isinstance(key, (str, Variable)) and bool(self._about(str(key))))
+        if isinstance(key, int | slice) or key in self.answers:
+            return key in self.answers
+        try:
+            return self[cast(Any, key)] is not None
+        except UnknownName:
+            return False
 
     @overload
     def __getitem__(self, key: int | Formula | tuple[str | Variable, str]) -> Answer: ...

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Never
 
-from credalog.errors import ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
+from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, ProblemTooLarge
 from credalog.methods.answer import Answer, Options
 from credalog.methods.automatic import Engine
 from credalog.methods.reduction import Reduced, plain, reduced, scale_of
@@ -214,6 +214,12 @@ class JointDecision(Printed):
     together: Verdict
     stage: str
     seconds: float = field(compare=False)
+
+    def __bool__(self) -> Never:
+        raise CredalogError(
+            "a decision is neither true nor false",
+            advice=f'Look at its verdict: decision.together.name == "{self.together.name}".',
+        )
 
     def __iter__(self) -> Iterator[Decision]:
         return iter(self.decisions)

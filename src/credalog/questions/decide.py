@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Never
 
 from credalog.errors import CredalogError, LanguageError, Place, ProblemTooLarge, no_model
 from credalog.methods.answer import Options
@@ -109,6 +109,13 @@ class Decision(Printed):
         if telling is not options.report and self.stage != INTERRUPTED:
             telling.close(self.interval, self.stage)
         return self
+
+    def __bool__(self) -> Never:
+        # Every object is true in Python, also one that says "in no model".
+        raise CredalogError(
+            "a decision is neither true nor false",
+            advice=f'Look at its verdict: decision.verdict.name == "{self.verdict.name}".',
+        )
 
     def __str__(self) -> str:
         return f"{self.statement}: {self.verdict.value} ({self.stage}, {self.seconds:.2f} s)"

@@ -19,7 +19,7 @@ from enum import Enum
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Never, TypeAlias
 
 import numpy as np
 
@@ -222,6 +222,12 @@ class Diagnosis(Printed):
     repair: Repair | None = None
     seconds: float = field(default=0.0, compare=False)
     is_interrupted: bool = False
+
+    def __bool__(self) -> Never:
+        raise CredalogError(
+            "a diagnosis is neither true nor false",
+            advice=f'Look at its verdict: diagnosis.verdict.name == "{self.verdict.name}".',
+        )
 
     def __str__(self) -> str:
         parts = (self.verdict.value, self.conflict, self.repair)

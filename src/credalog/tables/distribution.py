@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan, prod
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credalog.errors import LanguageError, UnknownName
 from credalog.network.formulas import (
     TRUE,
     And,
@@ -79,6 +80,11 @@ class Distribution:
         What the condition observes is fixed first, so that any number of observations is no obstacle. So is
         what a claim about many variables says of single ones.
         """
+        for formula in (claim, given):
+            if not isinstance(formula, get_args(Formula)):
+                raise LanguageError(
+                    f"{formula!r} is no formula", advice='Write proposition("a") or variable.is_("red").'
+                )
         world, formulas = observations(given)
         observed = {x: x.values.index(value) for x, value in world.items()}
         over = tuple(x for x in scope(claim, *formulas) if x not in observed)
@@ -139,7 +145,12 @@ class Distribution:
         found: set[int] = set()
         frontier = list(over)
         while frontier:
-            place = self._place[frontier.pop()]
+            variable = frontier.pop()
+            if variable not in self._place:
+                raise UnknownName(
+                    f"the model says nothing of {variable}", advice="It has what bears on the question."
+                )
+            place = self._place[variable]
             if place not in found:
                 found.add(place)
                 frontier.extend(self.factors[place].parents)

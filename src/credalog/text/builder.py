@@ -351,6 +351,15 @@ class Stated:
             advice="Write P(a).between(0.1, 0.3) for two bounds at once, and other sentences one by one.",
         )
 
+    def _is_no_value(self, other: object = None) -> Never:
+        raise LanguageError(
+            f"the sentence {self} is no formula, and no number",
+            advice="State them one by one, LCN.of(P(a) >= 0.3, P(b) <= 0.2); bounds by between(0.1, 0.3).",
+        )
+
+    __and__ = __or__ = __xor__ = __rshift__ = __invert__ = __add__ = __sub__ = __mul__ = _is_no_value
+    __lt__ = __le__ = __gt__ = __ge__ = _is_no_value
+
     def __repr__(self) -> str:
         return str(self.sentence)
 
