@@ -1,0 +1,114 @@
+"""Guards of repairs: what the program of a widening says holds of every distribution, at its own price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pytest
+
+import credalog
+from credalog.methods.answer import Options
+from credalog.methods.automatic import Engine
+from credalog.methods.cliques.witness import marginals_of
+from credalog.network.formulas import Formula, Is
+from credalog.network.graph import Markov
+from credalog.network.problem import problem_of
+from credalog.numbers.budget import Budget
+from credalog.program.program import Floats
+from credalog.questions.diagnose import repair
+from credalog.questions.models import encode_tables
+from credalog.questions.repair import cheapest
+from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced
+from credalog.tables.distribution import Distribution, Factor
+
+WEIGHTS = (1.0, 3.0, 0.5, 2.0, 5.0)
+
+OPPOSED = "s1: P(b | a) >= 0.9\ns2: P(b | a) <= 0.2\n"
+"""Whatever distribution gives `a` some probability, both bounds together are 0.7 apart."""
+
+OPPOSED_TEXTS = {
+    "one condition": OPPOSED,
+    "two conditions": "s1: P(b | a) >= 0.9\ns2: P(b | !a) <= 0.1\n",
+    "unequal claims": "s1: P(b & c | a) >= 0.9\ns2: P(b | a) <= 0.1\n",
+    "a claim of its own range": "s1: 2 P(b | a) + P(c | a) >= 2.7\ns2: P(b | a) <= 0.3\ns3: P(c | a) <= 0.2",
+    "conditional and not": "s1: P(b) >= 0.8\ns2: P(b) <= 0.3\ns3: P(c | a) >= 0.9\ns4: P(c | a) <= 0.2\n",
+}
+
+
+def widening_of(text: str, possible: Sequence[Formula], most: float) -> Widening:
+    """Return the program in which all sentences of a text give way, without any independence."""
+    network = credalog.parse(text).ground()
+    engine = Engine(network, Markov.NONE)
+    priced = [Priced(s, w) for s, w in zip(network.sentences, WEIGHTS, strict=False)]
+    nothing = replace(network, sentences=tuple(map(silenced, network.sentences)))
+    problem = problem_of(nothing, engine.graph, engine.markov)
+    scopes = [[problem.variables.index(v) for v in s.scope] for s in network.sentences]
+    return Widening(encode_tables(problem, scopes), priced, possible, most)
+
+
+def distributions(widening: Widening) -> list[Distribution]:
+    """Return distributions with and without mass in each world, the corners among them."""
+    variables = widening.encoding.problem.variables
+    shape = (2,) * len(variables)
+    rng = np.random.default_rng(7)
+    worlds = [np.eye(2 ** len(variables))[i] for i in range(2 ** len(variables))]
+    mixed = [
+        rng.dirichlet(np.full(2 ** len(variables), share)) for share in (0.1, 0.5, 2.0) for _ in range(8)
+    ]
+    return [Distribution((Factor(variables, (), p.reshape(shape)),)) for p in (*worlds, *mixed)]
+
+
+def completed(widening: Widening, distribution: Distribution) -> Floats:
+    tables = marginals_of(widening.encoding, distribution)
+    assert tables is not None
+    return widening.complete(tables, distribution)
+
+
+@pytest.mark.parametrize("kind", OPPOSED_TEXTS)
+@pytest.mark.parametrize("demands", [False, True])
+@pytest.mark.parametrize("is_priced", [False, True])
+def test_the_program_of_a_widening_holds_every_distribution_at_its_price(
+    kind: str, demands: bool, is_priced: bool
+) -> None:
+    variables = {v.name: v for v in credalog.parse(OPPOSED_TEXTS[kind]).ground().variables}
+    possible = [Is(variables["a"])] if demands else []
+    widening = widening_of(OPPOSED_TEXTS[kind], possible, inf)
+    for distribution in distributions(widening):
+        if any(distribution.probability(given) < POSSIBLE for given in possible):
+            continue
+        price = widening.cost(distribution)
+        most = price * (1.0 + 1e-9) + 1e-12 if is_priced else inf
+        if is_priced and price > 0.0:
+            widening = widening_of(OPPOSED_TEXTS[kind], possible, most)
+        program, point = widening.encoding.program, completed(widening, distribution)
+        ratios = program.ratios
+        values = ratios.values(point)
+        objective = widening.objective(most)
+        assert objective.numerator @ point == pytest.approx(price)
+        assert np.min(program.inequalities @ point, initial=0.0) >= -1e-11
+        assert np.abs(program.equalities @ point).max(initial=0.0) <= 1e-11
+        apart = ratios.numerator @ point - values[ratios.of] * (ratios.denominator @ point)
+        assert np.abs(apart).max(initial=0.0) <= 1e-11
+        assert (values >= ratios.lower - 1e-11).all() and (values <= ratios.upper + 1e-11).all()
+        for (first, last), mass in zip(program.tables, objective.mass_bounds, strict=True):
+            assert point[first:last].sum() <= mass * (1.0 + 1e-11)
+
+
+def test_bounds_that_exclude_each_other_under_one_condition_cost_their_gap() -> None:
+    # P(b & c | a) is at most P(b | a): to meet, the two bounds give way by 0.8 together.
+    network = credalog.parse("s0: P(a) >= 0.1\ns1: P(b & c | a) >= 0.9\ns2: P(b | a) <= 0.1").ground()
+    found = repair(network, Options(timeout=10.0))
+    assert found is not None
+    assert found.at_least == pytest.approx(0.8, abs=1e-6)
+    assert found.price == pytest.approx(0.8, abs=1e-3)
+
+
+def test_bounds_under_a_condition_that_may_be_impossible_cost_nothing() -> None:
+    network = credalog.parse(OPPOSED).ground()
+    priced = [Priced(sentence, 1.0) for sentence in network.sentences]
+    budget = Budget.of(5.0)
+    found = cheapest(Engine(network), priced, (), (), tolerance=1e-4, budget=budget)
+    assert found.bound <= 1e-9
