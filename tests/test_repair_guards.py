@@ -13,7 +13,7 @@ import credalog
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
 from credalog.methods.cliques.witness import marginals_of
-from credalog.network.formulas import Formula, Is
+from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import problem_of
 from credalog.numbers.budget import Budget
@@ -73,8 +73,8 @@ def completed(widening: Widening, distribution: Distribution) -> Floats:
 def test_the_program_of_a_widening_holds_every_distribution_at_its_price(
     kind: str, demands: bool, is_priced: bool
 ) -> None:
-    variables = {v.name: v for v in credalog.parse(OPPOSED_TEXTS[kind]).ground().variables}
-    possible = [Is(variables["a"])] if demands else []
+    given = dict.fromkeys(s.given for s in credalog.parse(OPPOSED_TEXTS[kind]).ground().sentences)
+    possible = [one for one in given if one != TRUE] if demands else []
     widening = widening_of(OPPOSED_TEXTS[kind], possible, inf)
     for distribution in distributions(widening):
         if any(distribution.probability(given) < POSSIBLE for given in possible):
@@ -112,3 +112,28 @@ def test_bounds_under_a_condition_that_may_be_impossible_cost_nothing() -> None:
     budget = Budget.of(5.0)
     found = cheapest(Engine(network), priced, (), (), tolerance=1e-4, budget=budget)
     assert found.bound <= 1e-9
+
+
+def test_a_proof_that_a_repair_is_cheap_leaves_conditions_possible() -> None:
+    # P(a) falls to 0.01, where P(b) has to rise to 0.009; P(a) = 0 would cost 0.001 alone.
+    network = credalog.parse("s0: P(a) >= 0.1\ns1: P(b | a) >= 0.9\ns2: P(b) <= 0").ground()
+    found = repair(network, Options(timeout=10.0), weights={"s0": 0.01, "s1": 100.0, "s2": 10.0})
+    assert found is not None
+    assert found.at_least == pytest.approx(0.0909, abs=2e-4)
+    assert found.price == pytest.approx(0.0909, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("s1: P(a) >= 0.00005\ns2: P(a) <= 0", (0, 1)),
+        ("s1: P(a) <= 0.99995\ns2: P(a) >= 1", (0, 1)),
+        ("s1: P(a) - P(b) >= -0.99995\ns2: P(a) = 0\ns3: P(b) = 1", (-1, 1)),
+    ],
+)
+def test_no_bound_gives_way_further_than_probabilities_reach(text: str, bounds: tuple[int, int]) -> None:
+    fixed = {label: inf for label in ("s2", "s3") if label in text}
+    found = repair(credalog.parse(text).ground(), Options(timeout=10.0), weights=fixed)
+    assert found is not None
+    (change,) = found.changes
+    assert (change.after.lower, change.after.upper) == bounds
