@@ -20,8 +20,8 @@ from credalog.numbers.budget import Budget
 from credalog.program.program import Floats
 from credalog.questions.diagnose import repair
 from credalog.questions.models import encode_tables
-from credalog.questions.repair import cheapest
-from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced
+from credalog.questions.repair import _affordable, cheapest, conditions_of
+from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced, widenings_of
 from credalog.tables.distribution import Distribution, Factor
 
 WEIGHTS = (1.0, 3.0, 0.5, 2.0, 5.0)
@@ -137,3 +137,33 @@ def test_no_bound_gives_way_further_than_probabilities_reach(text: str, bounds: 
     assert found is not None
     (change,) = found.changes
     assert (change.after.lower, change.after.upper) == bounds
+
+
+@pytest.mark.parametrize(
+    ("said", "is_possible"),
+    [
+        ("P(a & b) = 0", False),
+        ("P(a) = 0", False),
+        ("P(!a) >= 1", False),
+        ("P(a) = 1\nP(a) = 0", False),
+        ("P(a & b) <= 0.001", True),
+        ("P(b | a) = 0", True),
+        ("P(!a) + P(!b) >= 1", True),
+    ],
+)
+def test_only_facts_exclude_a_condition(said: str, is_possible: bool) -> None:
+    network = credalog.parse(f"P(c | a & b) >= 0.5\n{said}").ground()
+    found = conditions_of(network, network.sentences[:1], Budget.of(10.0))
+    assert (found == (network.sentences[0].given,)) == is_possible
+    assert len(found) == is_possible
+
+
+@pytest.mark.parametrize("text", ["P(a) <= 0.4", "P(a) >= 0.7", "P(a | b) <= 0.2", "P(a) + 2 P(b) <= 0.5"])
+def test_what_a_price_pays_for_may_go_to_one_sentence(text: str) -> None:
+    network = credalog.parse(f"{text}\nP(b) >= 0").ground()
+    one = Priced(network.sentences[0], 3.0)
+    rng = np.random.default_rng(3)
+    for p in rng.dirichlet(np.ones(4), 20):
+        distribution = Distribution((Factor(tuple(network.variables), (), p.reshape(2, 2)),))
+        most = one.weight * sum(widenings_of(distribution, one.sentence)) * (1.0 + 1e-9) + 1e-12
+        assert sum(widenings_of(distribution, _affordable(one, most))) == 0.0
