@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from credalog.numbers.budget import Budget
 from credalog.program.program import Floats
 from credalog.questions.diagnose import repair
 from credalog.questions.models import encode_tables
-from credalog.questions.repair import _affordable, cheapest, conditions_of
+from credalog.questions.repair import _affordable, _RepairSearch, cheapest, conditions_of
 from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced, widenings_of
 from credalog.tables.distribution import Distribution, Factor
 
@@ -148,7 +149,7 @@ def test_no_bound_gives_way_further_than_probabilities_reach(text: str, bounds: 
         ("P(a) = 1\nP(a) = 0", False),
         ("P(a & b) <= 0.001", True),
         ("P(b | a) = 0", True),
-        ("P(!a) + P(!b) >= 1", True),
+        ("2 P(!a) + 2 P(!b) >= 3", True),
     ],
 )
 def test_only_facts_exclude_a_condition(said: str, is_possible: bool) -> None:
@@ -167,3 +168,43 @@ def test_what_a_price_pays_for_may_go_to_one_sentence(text: str) -> None:
         distribution = Distribution((Factor(tuple(network.variables), (), p.reshape(2, 2)),))
         most = one.weight * sum(widenings_of(distribution, one.sentence)) * (1.0 + 1e-9) + 1e-12
         assert sum(widenings_of(distribution, _affordable(one, most))) == 0.0
+
+
+class Offered:
+    """A program that reads one distribution off every point."""
+
+    def __init__(self, widening: Widening, distribution: Distribution) -> None:
+        self.widening = widening
+        self.found = distribution
+
+    def distribution(self, point: Floats) -> tuple[Distribution, Floats]:
+        return self.found, point
+
+
+@pytest.mark.parametrize(
+    ("worlds", "is_kept", "is_repair"),
+    [
+        # By a and b, which are independent of each other as nothing ties them, and P(a) >= 0.2 is kept.
+        ([[0.25, 0.25], [0.25, 0.25]], True, True),
+        ([[0.5, 0.5], [0.0, 0.0]], False, False),
+        ([[0.45, 0.45], [0.05, 0.05]], True, False),
+        ([[0.45, 0.45], [0.05, 0.05]], False, True),
+        ([[0.5, 0.0], [0.0, 0.5]], True, False),
+    ],
+    ids=["a repair", "an impossible condition", "what is kept", "what is not kept", "what is independent"],
+)
+def test_only_what_is_admitted_and_leaves_conditions_possible_is_a_repair(
+    worlds: list[list[float]], is_kept: bool, is_repair: bool
+) -> None:
+    text = "P(a) >= 0.2\nP(b) >= 0.8\nP(c | a) >= 0.9"
+    network = credalog.parse(text).ground()
+    stated, given = network.sentences, network.sentences[2].given
+    a, b, c = network.variables
+    table = np.array(worlds)[..., None] * np.array([0.5, 0.5])
+    distribution = Distribution((Factor((a, b, c), (), table),))
+    kept, loose = (stated[:1], stated[1:]) if is_kept else ((), stated)
+    priced = [Priced(sentence, 1.0) for sentence in loose]
+    search = _RepairSearch(Engine(network), priced, kept, [given], 1e-4, Budget.of(10.0))
+    program = Offered(widening_of(text, [given], inf), distribution)
+    search._offer(cast("Any", program), np.zeros(1))
+    assert (search.best is distribution) == is_repair
