@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import inf
 from typing import Any, cast
 
@@ -13,17 +14,37 @@ import pytest
 import credalog
 from credalog.methods.answer import Options
 from credalog.methods.automatic import Engine
+from credalog.methods.cliques.search import Ending, Finding
 from credalog.methods.cliques.witness import marginals_of
+from credalog.methods.reduction import plain
 from credalog.network.formulas import TRUE, Formula
 from credalog.network.graph import Markov
 from credalog.network.problem import problem_of
+from credalog.network.sentences import Sentence
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import Warrant
 from credalog.program.program import Floats
-from credalog.questions.diagnose import repair
+from credalog.questions import diagnose as diagnose_module
+from credalog.questions import repair_options
+from credalog.questions.diagnose import (
+    Change,
+    Consistency,
+    Diagnosis,
+    Repair,
+    _Checks,
+    _culprits,
+    _is_empty,
+    _prices,
+    _sides,
+    conflict,
+    repair,
+)
 from credalog.questions.models import encode_tables
-from credalog.questions.repair import _affordable, _RepairSearch, cheapest, conditions_of
+from credalog.questions.repair import _affordable, _PricedProgram, _RepairSearch, cheapest, conditions_of
+from credalog.questions.repair_options import mended, repairs, with_changes_in
 from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced, widenings_of
 from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted.certify import Checker
 
 WEIGHTS = (1.0, 3.0, 0.5, 2.0, 5.0)
 
@@ -208,3 +229,171 @@ def test_only_what_is_admitted_and_leaves_conditions_possible_is_a_repair(
     program = Offered(widening_of(text, [given], inf), distribution)
     search._offer(cast("Any", program), np.zeros(1))
     assert (search.best is distribution) == is_repair
+
+
+# ---- which repairs are offered, and what is mended --------------------------------------------------------
+
+FORALL = """domain D = {x, y}
+predicate A(D)
+predicate B(D)
+predicate C(D)
+all: forall d in D: P(A(d) | B(d)) - P(A(d) | C(d)) >= 0.5
+P(A(x) | B(x)) <= 0.3
+"""
+
+
+def change_of(sentence: Sentence, *, lower: Fraction | None = None, upper: Fraction | None = None) -> Change:
+    after = replace(
+        sentence,
+        lower=sentence.lower if lower is None else lower,
+        upper=sentence.upper if upper is None else upper,
+    )
+    return Change(sentence, after)
+
+
+def repair_by(*changes: Change, price: float = 1.0) -> Repair:
+    return Repair(changes, price, 0.0, is_checked=True)
+
+
+def test_only_the_instance_that_a_repair_changes_gives_way_across_conditions() -> None:
+    network = credalog.parse(FORALL).ground()
+    stated = [s for s in plain(network, Markov.LOCAL).network.sentences if s.across is not None]
+    (chosen,) = (s for s in stated if "A(x)" in str(s))
+    change = change_of(chosen, lower=chosen.lower - Fraction(1, 5), upper=chosen.upper + Fraction(1, 7))
+    found = mended(network, repair_by(change))
+    bounds = {str(c.terms[0].claim): (c.lower, c.upper) for c in found.contrasts}
+    assert bounds == {"A(x)": (Fraction(3, 10), Fraction(8, 7)), "A(y)": (Fraction(1, 2), 1)}
+    assert found.sentences == network.sentences
+
+
+def test_all_combinations_of_ways_out_of_two_conflicts_are_offered_once_the_cheapest_first() -> None:
+    text = "a1: P(a) >= 0.6\na2: P(a) <= 0.3\nb1: P(b) >= 0.7\nb2: P(b) <= 0.5\n"
+    found = credalog.parse(text).repairs(timeout=30, most=6, weights={"a2": 4.0, "b2": 3.0})
+    labels = [tuple(change.before.label for change in one.changes) for one in found]
+    assert labels == [("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2")]
+    assert [one.price for one in found] == pytest.approx([0.5, 0.9, 1.4, 1.8], abs=1e-3)
+
+
+def test_a_repair_that_is_found_twice_is_offered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = credalog.parse("P(a) >= 0.6\nP(b) >= 0.6\nP(a & b) <= 0.1").ground()
+    first, second, third = (change_of(s, lower=s.lower - 1, upper=s.upper + 1) for s in network.sentences)
+    both, other = repair_by(first, second), repair_by(third, price=2.0)
+    diagnosis = Diagnosis(Consistency.INCONSISTENT, repair=both)
+    monkeypatch.setattr(repair_options, "diagnose", lambda *_, **__: diagnosis)
+    asked: list[frozenset[int]] = []
+
+    def cheapest_without(*_: object, forbidden: frozenset[int], **__: object) -> Repair | None:
+        asked.append(forbidden)
+        return None if 2 in forbidden else other
+
+    monkeypatch.setattr(repair_options, "repair", cheapest_without)
+    assert list(repairs(network, Options(timeout=20.0))) == [both, other]
+    assert asked == [{0}, {1}, {0, 2}, {1, 2}]
+
+
+MANY_LINES = """first: P(a
+  | b) >= 0.6
+middle: P(c) = 0.5   # stays
+last: P(b | c
+  & a) <= 0.3
+"""
+
+
+def test_statements_of_several_lines_are_changed_where_they_stand() -> None:
+    first, _, last = credalog.parse(MANY_LINES).ground().sentences
+    assert first.source is not None
+    changes = (change_of(first, lower=Fraction(2, 5)), change_of(last, upper=Fraction(1, 2)))
+    for order in (changes, changes[::-1]):
+        text = with_changes_in(MANY_LINES, order, first.source.file)
+        assert text is not None
+        lines = text.split("\n")
+        assert lines[1] == "middle: P(c) = 0.5   # stays" and len(lines) == 4, lines
+        assert lines[0].startswith("first: 0.4 <= P(a | b)") and lines[0].endswith(
+            "# was: first: P(a | b) >= 0.6"
+        )
+        assert lines[2].endswith("# was: last: P(b | c & a) <= 0.3")
+        changed = credalog.parse(text).ground().sentences
+        assert [(s.lower, s.upper) for s in changed] == [
+            (Fraction(2, 5), 1),
+            (Fraction(1, 2), Fraction(1, 2)),
+            (0, Fraction(1, 2)),
+        ]
+
+
+def test_what_stands_elsewhere_is_not_changed_in_a_text() -> None:
+    (sentence,) = credalog.parse("P(a) >= 0.6").ground().sentences
+    change = change_of(sentence, lower=Fraction(1, 2))
+    assert sentence.source is not None
+    file = sentence.source.file
+    assert with_changes_in("P(a) >= 0.6", (change,), file) is not None
+    assert with_changes_in("P(a) >= 0.6", (change,), f"other-{file}") is None
+    assert with_changes_in("# nothing\n", (change,), file) is None
+    nowhere = replace(sentence, source=None)
+    assert with_changes_in("P(a) >= 0.6", (change_of(nowhere, lower=Fraction(1, 2)),), file) is None
+
+
+# ---- what is said of a conflict ---------------------------------------------------------------------------
+
+
+def test_dropping_a_sentence_adds_no_independence() -> None:
+    # P(a & b) is at most P(b) - 0.4 * 0.5; without s4, as if a and b were independent, it would be 0.25.
+    text = "s1: P(a) = 0.5\ns2: P(b) = 0.5\ns3: P(a & b) >= 0.35 ; tau=False\ns4: P(b | !a) >= 0.4"
+    network = credalog.parse(text).ground()
+    found = conflict(network, Options(timeout=10.0))
+    assert found is not None and found.is_minimal
+    bounds = [(c.sentence.label, c.by_lower, c.by_upper) for c in found.culprits]
+    assert bounds == [("s1", False, True), ("s2", False, True), ("s3", True, False), ("s4", True, False)]
+    checks = _Checks(network, Options(timeout=10.0), Budget.of(10.0))
+    assert checks.verdict(checks.whole[:3]) is True
+
+
+def test_a_conflict_that_was_not_looked_through_is_not_said_to_be_minimal() -> None:
+    network = credalog.parse("P(a) <= 0.4\nP(a) >= 0.6\nP(b) >= 0.1").ground()
+    checks = _Checks(network, Options(), Budget.of(0.0))
+    assert checks.filter(checks.whole) == checks.whole
+    assert not checks.is_minimal
+
+
+def test_a_solvers_word_alone_does_not_empty_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = credalog.parse("P(a) <= 0.4\nP(b | a) >= 0.6").ground()
+    encoding = encode_tables(Engine(network).problem)
+    for warrant in Warrant:
+        empty = Finding(-inf, None, Ending.EMPTY, warrant, 1, None)
+        monkeypatch.setattr(diagnose_module, "search", lambda *_, found=empty, **__: found)
+        assert _is_empty(encoding, Budget.of(1.0)) == (warrant is Checker.warrant)
+
+
+def test_what_the_engine_adds_is_neither_blamed_nor_changed() -> None:
+    network = plain(credalog.parse(FORALL).ground(), Markov.LOCAL).network
+    added = {n for n, s in enumerate(network.sentences) if s.source is None}
+    assert added
+    blamed = {c.number for c in _culprits(network, list(_sides(list(enumerate(network.sentences)))))}
+    assert blamed and blamed.isdisjoint(added)
+    assert {n for n, price in enumerate(_prices(network, {})) if price == inf} == added
+
+
+# ---- proofs -----------------------------------------------------------------------------------------------
+
+
+def repairing(text: str, budget: Budget) -> _RepairSearch:
+    network = credalog.parse(text).ground()
+    priced = [Priced(s, w) for s, w in zip(network.sentences, WEIGHTS, strict=False)]
+    return _RepairSearch(Engine(network), priced, (), (), 1e-4, budget)
+
+
+def test_a_proof_without_time_proves_nothing() -> None:
+    text = "P(a) >= 0.5\nP(b) >= 0.5\nP(a & b) <= 0.1"
+    program = _PricedProgram(widening_of(text, (), 2.0), 2.0, Budget.of(10.0))
+    search = repairing(text, Budget.of(0.0))
+    search.price = 5.0
+    assert search._prove(program) <= 0.0
+
+
+def test_a_gap_of_the_relaxation_is_closed_by_cutting() -> None:
+    # With a and b independent, 0.3 * 0.3 = 0.09 is allowed; nothing but a bound on one of three may move.
+    text = "s1: P(a) >= 0.5\ns2: P(b) >= 0.5\ns3: P(a & b) <= 0.1 ; tau=False"
+    found = repair(credalog.parse(text).ground(), Options(timeout=10.0), weights={"s3": 3.0})
+    assert found is not None
+    # s1 and s2 give way by x and y with (0.5 - x)(0.5 - y) = 0.1: for 0.3 one of them does it alone.
+    assert found.price == pytest.approx(0.3, abs=3e-4)
+    assert found.at_least == pytest.approx(0.3, abs=3e-4)
