@@ -35,12 +35,20 @@ from credalog.questions.diagnose import (
     _culprits,
     _is_empty,
     _prices,
+    _Repairs,
     _sides,
     conflict,
     repair,
 )
 from credalog.questions.models import encode_tables
-from credalog.questions.repair import _affordable, _PricedProgram, _RepairSearch, cheapest, conditions_of
+from credalog.questions.repair import (
+    Cheapest,
+    _affordable,
+    _PricedProgram,
+    _RepairSearch,
+    cheapest,
+    conditions_of,
+)
 from credalog.questions.repair_options import mended, repairs, with_changes_in
 from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced, widenings_of
 from credalog.tables.distribution import Distribution, Factor
@@ -397,3 +405,33 @@ def test_a_gap_of_the_relaxation_is_closed_by_cutting() -> None:
     # s1 and s2 give way by x and y with (0.5 - x)(0.5 - y) = 0.1: for 0.3 one of them does it alone.
     assert found.price == pytest.approx(0.3, abs=3e-4)
     assert found.at_least == pytest.approx(0.3, abs=3e-4)
+
+
+@pytest.mark.parametrize("kind", OPPOSED_TEXTS)
+def test_no_distribution_costs_less_than_is_proved(kind: str) -> None:
+    for distribution in distributions(widening_of(OPPOSED_TEXTS[kind], (), inf))[::5]:
+        price = widening_of(OPPOSED_TEXTS[kind], (), inf).cost(distribution)
+        most = price * (1.0 + 1e-9) + 1e-12
+        widening = widening_of(OPPOSED_TEXTS[kind], (), most)
+        program = _PricedProgram(widening, most, Budget.of(10.0))
+        values = widening.encoding.program.ratios.values(completed(widening, distribution))
+        assert (values >= program.box.lower - 1e-9).all() and (values <= program.box.upper + 1e-9).all()
+        assert program.relax(program.box)[0] <= price + 1e-9
+
+
+def test_the_cheapest_repair_is_kept_and_said_to_be_checked_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = credalog.parse("P(a) <= 0.4\nP(a) >= 0.6").ground()
+    work = _Repairs(network, Options(), (1.0, 1.0), Budget.of(10.0))
+    laws = {
+        p: Distribution((Factor(tuple(network.variables), (), np.array([1.0 - p, p])),)) for p in (0.5, 1)
+    }
+    for p, price, verdict in ((0.5, 0.2, None), (1, 0.2, True), (0.5, 0.2, True)):
+        monkeypatch.setattr(_Checks, "verdict", lambda *_, found=verdict, **__: found)
+        assert work._conflict(frozenset({0, 1}), Cheapest(laws[p], 0.2, 0.0)) == frozenset()
+        assert work.best is not None and work.best.price == pytest.approx(0.2)
+        assert work.best.is_checked is False
+    fresh = _Repairs(network, Options(), (1.0, 1.0), Budget.of(10.0))
+    fresh._conflict(frozenset({0, 1}), Cheapest(laws[0.5], 0.2, 0.0))
+    assert fresh.best is not None and fresh.best.is_checked
