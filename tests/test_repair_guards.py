@@ -424,10 +424,9 @@ def test_the_cheapest_repair_is_kept_and_said_to_be_checked_where_it_is(
 ) -> None:
     network = credalog.parse("P(a) <= 0.4\nP(a) >= 0.6").ground()
     work = _Repairs(network, Options(), (1.0, 1.0), Budget.of(10.0))
-    laws = {
-        p: Distribution((Factor(tuple(network.variables), (), np.array([1.0 - p, p])),)) for p in (0.5, 1)
-    }
-    for p, price, verdict in ((0.5, 0.2, None), (1, 0.2, True), (0.5, 0.2, True)):
+    over = tuple(network.variables)
+    laws = {p: Distribution((Factor(over, (), np.array([1.0 - p, p])),)) for p in (0.5, 1.0)}
+    for p, verdict in ((0.5, None), (1.0, True), (0.5, True)):
         monkeypatch.setattr(_Checks, "verdict", lambda *_, found=verdict, **__: found)
         assert work._conflict(frozenset({0, 1}), Cheapest(laws[p], 0.2, 0.0)) == frozenset()
         assert work.best is not None and work.best.price == pytest.approx(0.2)
