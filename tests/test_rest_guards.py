@@ -15,6 +15,7 @@ from credalog import parse
 from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
 from credalog.methods.lifted.answering import Lifted
+from credalog.methods.lifted.extensions import Carried
 from credalog.methods.lifted.outside import Rest
 from credalog.network.formulas import Formula, Variable, scope, truth_table
 from credalog.network.graph import dependency_graph
@@ -23,6 +24,7 @@ from credalog.network.sentences import Network, Sentence
 HEAD = """domain D = 1..5
 domain S = {2, 3}
 relation R(D) = {1, 2}
+relation Q(D) = {2, 4}
 relation E(D, D) = {(1, 2), (2, 3)}
 function f(D) in D = {1: 1, 2: 1, 3: 4, 4: 2, 5: 2}
 predicate A(D), B(D), C(D), T(D, D) symmetric
@@ -106,6 +108,22 @@ MORE = {
     ),
     "named elements": "P(A(1) xor B(1)) >= 0.9\nforall x in D where x != 1: P(A(x) or B(x)) <= 0.1",
     "named in a condition": "forall x in D: P(A(x) xor B(1) | B(1)) <= 0.1\nP(B(1) and A(2)) >= 0.4",
+    "an element of two relations": (
+        "forall x in D, R(x): P(A(x) or B(x)) >= 0.9\nforall x in D, Q(x): P(A(x) or B(x)) <= 0.1"
+    ),
+    "an element of one of two relations": (
+        "forall x in D where R(x) and Q(x): P(A(x) or B(x)) >= 0.9\n"
+        "forall x in D where R(x) and not Q(x): P(A(x) or B(x)) <= 0.1\n"
+        "forall x in D where Q(x) and not R(x): P(A(x) xor B(x)) >= 0.9"
+    ),
+    "an element of a smaller domain": (
+        "forall x in D, R(x): P(A(x) or B(x)) >= 0.9\nforall x in S: P(A(x) or B(x)) <= 0.1"
+    ),
+    "a named element like others": ("P(A(2) or B(2)) >= 0.9\nforall x in D, R(x): P(A(x) or B(x)) <= 0.1"),
+    "an element that a guard names": (
+        "forall x in D where x = 3: P(A(x) or B(x)) >= 0.9\n"
+        "forall x in D where not R(x) and x != 3: P(A(x) or B(x)) <= 0.1"
+    ),
     "two at once": (
         "forall x, y in D distinct: P(A(x) and A(y)) <= 0.3\n"
         "forall x, y in D distinct: P(A(x) or A(y)) >= 0.1"
@@ -223,6 +241,8 @@ def test_atoms_that_are_one_are_asked_for_two_probabilities() -> None:
         "named elements",
         "values of functions",
         "every element of a quantifier",
+        "an element of one of two relations",
+        "an element that a guard names",
         "domains that share elements",
     ],
 )
@@ -237,3 +257,95 @@ def test_a_contradiction_of_guards_with_quantifiers_is_not_taken_for_a_model() -
     text = HEAD + BOUND["a quantifier of a variable named like another"]
     found = parse(text + "\nforall x in D: 0.2 <= P(C(x)) <= 0.8").query("P(C(5))", method="lifted")
     assert found.lower_witnessed is None and found.upper_witnessed is None
+
+
+# ---- predicates that are carried --------------------------------------------------------------------------
+
+RARELY = "forall x in D: P(A(x)) <= 0.05\n"
+
+RARE = RARELY + "forall x in D: 0 <= P(C(x)) <= 0.1\nforall x in D: P(B(x)) <= 0.1\n"
+"""Under conditions of at most 0.125 in all, A may be as probable as 0.4."""
+
+CARRIED = {
+    "one condition": (RARE + "forall x in D: P(A(x) | B(x)) >= 0.4", True),
+    "one condition or another": (RARE + "forall x in D: P(A(x) | B(x) or C(x)) >= 0.4", False),
+    "two conditions": (
+        RARE + "forall x in D: P(A(x) | B(x)) >= 0.4\nforall x in D: P(A(x) | C(x)) >= 0.4",
+        False,
+    ),
+    "two conditions at once": (RARE + "forall x in D: P(A(x) | B(x) and C(x)) >= 0.4", True),
+    "two that may be one at once": (
+        RARELY
+        + "forall x in D: P(B(x)) <= 0.3\nforall x in D: P(C(x)) <= 0.3\n"
+        + "forall x in D: P(A(x) | B(x) and C(x)) >= 0.4",
+        False,
+    ),
+    "many conditions": (RARE + "forall x, y in D: P(A(x) | B(y)) >= 0.4", False),
+    "of one other": (RARE + "forall x, y in D, E(x, y): P(A(x) | B(y)) >= 0.4", True),
+    "of a symmetric atom": (
+        RARE + "forall x, y in D: P(T(x, y)) <= 0.05\nforall x, y in D: P(T(x, y) | B(x)) >= 0.4",
+        False,
+    ),
+    "the negation of what is likely": (
+        RARELY + "forall x in D: P(B(x)) >= 0.9\nforall x in D: P(A(x) | !B(x)) >= 0.4",
+        True,
+    ),
+    "the negation of what may be likely": (
+        RARELY + "forall x in D: P(B(x)) >= 0.5\nforall x in D: P(A(x) | !B(x)) >= 0.4",
+        False,
+    ),
+    "a bound on some elements": (
+        RARELY + "forall x in S: P(B(x)) <= 0.1\nforall x in D: P(A(x) | B(x)) >= 0.4",
+        False,
+    ),
+    "a bound where a guard holds": (
+        RARELY + "forall x in D, R(x): P(B(x)) <= 0.1\nforall x in D: P(A(x) | B(x)) >= 0.4",
+        False,
+    ),
+    "a bound under a condition": (
+        RARELY + "forall x in D: P(B(x) | C(x)) <= 0.1\nforall x in D: P(A(x) | B(x)) >= 0.4",
+        False,
+    ),
+    "a bound on pairs that differ": (
+        RARELY + "forall x, y in D distinct: P(U(x, y)) <= 0.1\n" + "forall x in D: P(A(x) | U(x, x)) >= 0.4",
+        False,
+    ),
+    "a bound on pairs of one": (
+        RARELY + "forall x in D: P(U(x, x)) <= 0.1\n" + "forall x, y in D, E(x, y): P(A(x) | U(x, y)) >= 0.4",
+        False,
+    ),
+    "a bound on all pairs": (
+        RARELY
+        + "forall x, y in D: P(U(x, y)) <= 0.1\n"
+        + "forall x, y in D, E(x, y): P(A(x) | U(x, y)) >= 0.4",
+        True,
+    ),
+    "one that depends on it": (
+        RARE
+        + "forall x, y in D, E(x, y): P(A(y) | B(x)) >= 0.4\n"
+        + "forall x, y in D, E(x, y): P(B(y) | A(x)) >= 0.4",
+        False,
+    ),
+    "likely but under a condition": (
+        "forall x in D: P(A(x)) >= 0.95\nforall x in D: P(B(x)) <= 0.1\nforall x in D: P(A(x) | B(x)) <= 0.6",
+        True,
+    ),
+    "likely but under many conditions": (
+        "forall x in D: P(A(x)) >= 0.95\nforall x in D: P(B(x)) <= 0.1\n"
+        "forall x, y in D: P(A(x) | B(y)) <= 0.6",
+        False,
+    ),
+}
+"""Rules, and whether some table of A does what they say whatever law its conditions have.
+
+At worst these exclude each other: A is then as probable as what is said under one, times all of them.
+"""
+
+
+@pytest.mark.parametrize("kind", CARRIED)
+def test_what_little_bears_on_is_carried(kind: str) -> None:
+    rules, is_carried = CARRIED[kind]
+    head = HEAD.replace("T(D, D) symmetric", "T(D, D) symmetric, U(D, D)")
+    lifted = Lifted(Grounder(parse(head + rules).theory))
+    name = "T" if "T(x, y)" in rules else "A"
+    assert Carried(lifted.around, lifted.schema).holds(name) is is_carried
