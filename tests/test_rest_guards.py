@@ -21,12 +21,12 @@ from credalog.network.formulas import Formula, Variable, scope, truth_table
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Sentence
 
-HEAD = """domain D = 1..5
+HEAD = """domain D = 1..7
 domain S = {2, 3}
 relation R(D) = {1, 2}
 relation Q(D) = {2, 4}
 relation E(D, D) = {(1, 2), (2, 3)}
-function f(D) in D = {1: 1, 2: 1, 3: 4, 4: 2, 5: 2}
+function f(D) in D = {1: 1, 2: 1, 3: 4, 4: 2, 5: 2, 6: 2, 7: 2}
 predicate A(D), B(D), C(D), T(D, D) symmetric
 """
 
