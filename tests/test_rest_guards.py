@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 
 from credalog import parse
+from credalog.grounding import outcomes
 from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
 from credalog.methods.lifted.answering import Lifted
@@ -22,8 +23,9 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network, Sentence
 
 HEAD = """domain D = 1..7
-domain S = {2, 3}
-relation R(D) = {1, 2}
+domain S = {2, 3, 6}
+domain O = {7}
+relation R(D) = {1, 2, 5, 6}
 relation Q(D) = {2, 4}
 relation E(D, D) = {(1, 2), (2, 3)}
 function f(D) in D = {1: 1, 2: 1, 3: 4, 4: 2, 5: 2, 6: 2, 7: 2}
@@ -47,6 +49,9 @@ FREE = {
     "the same sum": (
         "forall x in D where x < 5: P(A(x+1) | B(x)) >= 0.8\n"
         "forall x in D where x < 5: P(A(x+1) | !B(x)) <= 0.2"
+    ),
+    "the only element of a domain": (
+        "forall x in O: P(A(x)) >= 0.8\nforall y in D where y != 7: P(A(y)) <= 0.2"
     ),
     "different constants": "P(A(1)) >= 0.8\nP(A(2)) <= 0.2",
     "the same quantifier of one variable": (
@@ -120,6 +125,13 @@ MORE = {
         "forall x in D, R(x): P(A(x) or B(x)) >= 0.9\nforall x in S: P(A(x) or B(x)) <= 0.1"
     ),
     "a named element like others": ("P(A(2) or B(2)) >= 0.9\nforall x in D, R(x): P(A(x) or B(x)) <= 0.1"),
+    "an element that only its domains tell apart": (
+        "forall x in D where R(x) and not Q(x): P(A(x) or B(x)) >= 0.9\n"
+        "forall x in S where R(x) and not Q(x): P(A(x) or B(x)) <= 0.1"
+    ),
+    "an element that only its name tells apart": (
+        "P(A(5) or B(5)) >= 0.9\nforall x in D where R(x) and not Q(x): P(A(x) or B(x)) <= 0.1"
+    ),
     "an element that a guard names": (
         "forall x in D where x = 3: P(A(x) or B(x)) >= 0.9\n"
         "forall x in D where not R(x) and x != 3: P(A(x) or B(x)) <= 0.1"
@@ -132,6 +144,10 @@ MORE = {
     "two that are symmetric": (
         "forall x in D, y in D where R(x) and not R(y): P(T(x, y) or A(x)) >= 0.9\n"
         "forall x, y in D where R(x) and R(y): P(T(x, y) or A(x)) <= 0.1"
+    ),
+    "a symmetric atom turned round": (
+        "forall x, y in D where R(x) and not R(y): P(T(x, y) or A(x)) >= 0.9\n"
+        "forall x, y in D where R(x) and not R(y): P(T(y, x) or A(x)) <= 0.1"
     ),
     "a quantifier in a claim": "forall x in D: P(A(x) xor (exists y in D: E(x, y) and B(y))) <= 0.1",
     "every element of a quantifier": (
@@ -259,6 +275,17 @@ def test_a_contradiction_of_guards_with_quantifiers_is_not_taken_for_a_model() -
     assert found.lower_witnessed is None and found.upper_witnessed is None
 
 
+@pytest.mark.parametrize(
+    "kind", ["under conditions that exclude each other", "a claim of two", "all that differ"]
+)
+def test_what_cannot_be_looked_through_is_neither_free_nor_kept(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "MOST", 0)
+    _, rest, lifted = rest_of(THEORIES[kind])
+    assert "A" not in rest.free and not lifted.rests().worlds
+
+
 # ---- predicates that are carried --------------------------------------------------------------------------
 
 RARELY = "forall x in D: P(A(x)) <= 0.05\n"
@@ -278,6 +305,11 @@ CARRIED = {
         RARELY
         + "forall x in D: P(B(x)) <= 0.3\nforall x in D: P(C(x)) <= 0.3\n"
         + "forall x in D: P(A(x) | B(x) and C(x)) >= 0.4",
+        False,
+    ),
+    "a claim that an atom is false": (
+        "forall x in D: P(A(x) = false) <= 0.05\nforall x in D: P(B(x)) <= 0.2\n"
+        "forall x in D: 0.2 <= P(A(x) | B(x)) <= 0.3",
         False,
     ),
     "many conditions": (RARE + "forall x, y in D: P(A(x) | B(y)) >= 0.4", False),
