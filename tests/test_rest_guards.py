@@ -141,6 +141,9 @@ MORE = {
         "forall x, y in D distinct: P(A(x) or A(y)) >= 0.1"
     ),
     "all that differ": "forall x, y in D where x != y: P(A(x) xor A(y)) >= 0.9",
+    "some that differ": (
+        "forall x, y in D where x != y and R(x) and R(y) and not Q(x) and not Q(y): P(A(x) xor A(y)) >= 0.9"
+    ),
     "two that are symmetric": (
         "forall x in D, y in D where R(x) and not R(y): P(T(x, y) or A(x)) >= 0.9\n"
         "forall x, y in D where R(x) and R(y): P(T(x, y) or A(x)) <= 0.1"
