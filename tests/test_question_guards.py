@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 import credalog
 from conftest import PROJECT
+from credalog.errors import InconsistentNetwork
 from credalog.methods import automatic
+from credalog.methods.answer import Options
 from credalog.methods.cliques.search import Ending, Finding, Limits
 from credalog.methods.intervals.windows import LinearProgram
 from credalog.network.formulas import TRUE, Formula, Is
@@ -23,8 +25,9 @@ from credalog.numbers.interval import End, Endpoint, Interval, Warrant
 from credalog.program.program import Claim, Objective, Outcome
 from credalog.questions import decide
 from credalog.questions.assignments import Assignments
-from credalog.questions.bounding import Bounding, Solver, bounding_reading, search_in_turn
+from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.questions.decide import Relation, Verdict
+from credalog.tables.distribution import Distribution, Factor
 
 AMPLE = Budget.of()
 
@@ -174,6 +177,73 @@ def test_a_threshold_is_the_decimal_that_was_typed(relation: Relation) -> None:
     lcn = credalog.parse("P(a) = 0.1")
     engine, asked = automatic.Engine(lcn.ground()), Query(Is(lcn.variable("a")))
     assert decide.decide(engine, asked, 0.1, relation=relation).verdict is Verdict.CERTAIN
+
+
+def comparison(text: str, asked: str, relation: Relation = Relation.AT_LEAST) -> decide._Comparison:
+    """Return a comparison of a probability with one half that has not begun."""
+    lcn = credalog.parse(text)
+    return decide._Comparison(
+        automatic.Engine(lcn.ground()), lcn.question(asked), HALF, relation, Options(timeout=10.0)
+    )
+
+
+def half_witnessed(lcn_text: str, value: float) -> Distribution:
+    (a,) = credalog.parse(lcn_text).ground().variables
+    return Distribution((Factor((a,), (), np.array([1.0 - value, value])),))
+
+
+@pytest.mark.parametrize(("value", "is_met"), [(0.3, False), (0.5, True), (0.6, True)])
+def test_a_bound_at_the_threshold_is_met_only_where_a_model_comes_near(value: float, is_met: bool) -> None:
+    text = "P(a) <= 0.5" if value <= 0.5 else "P(a) <= 0.7"
+    asked = comparison(text, "P(a)")
+    bound = 0.5 if value <= 0.5 else 0.7
+    upper = Endpoint(bound, value, Warrant.CHECKED, model=half_witnessed(text, value))
+    asked.interval = Interval(Endpoint(0.0, None, Warrant.CHECKED), upper)
+    assert asked._is_met == is_met
+
+
+def test_a_violation_counts_for_more_where_the_condition_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = comparison("0.2 <= P(a | b) <= 0.9\n0.001 <= P(b) <= 0.002", "P(a | b)")
+    monkeypatch.setattr(asked, "_missed", lambda model: 1e-9)
+    found = Endpoint(0.9, 0.6, Warrant.CHECKED, model=half_witnessed("P(a) <= 1", 0.5))
+    # Both P(a & b) and P(b) may be off by a violation: the quotient by twice as much, divided by P(b).
+    assert asked._measured_accuracy(found, 1e-3) >= 2e-6
+
+
+def test_a_contradiction_elsewhere_is_named_where_a_model_would_settle_it() -> None:
+    with pytest.raises(InconsistentNetwork):
+        credalog.parse("0.2 <= P(a) <= 0.8\nP(b) >= 0.6\nP(b) <= 0.4").decide("P(a) >= 0.5")
+
+
+def test_a_sentence_about_a_multiple_states_no_bound_of_the_probability() -> None:
+    network = credalog.parse("0.1 <= P(a) <= 0.9").ground()
+    twice = replace(network.sentences[0], claims=((Fraction(2), Is(network.variables[0])),))
+    network = replace(network, sentences=(*network.sentences, replace(twice, lower=Fraction(6, 5))))
+    asked = Query(Is(network.variables[0]))
+    found = decide._Comparison(automatic.Engine(network), asked, HALF, Relation.AT_LEAST, Options())
+    assert found._stated(End.LOWER) == [Fraction(1, 10)] and found._stated(End.UPPER) == [Fraction(9, 10)]
+
+
+def test_each_reading_has_a_program_of_its_own() -> None:
+    lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
+    engine, asked = automatic.Engine(lcn.ground()), lcn.question("P(c | b)")
+    found = decide._Comparison(engine, asked, HALF, Relation.AT_LEAST, Options(timeout=10.0))
+    read = readings_of(found.part.problem)
+    programs = [found._program(reading) for reading in read]
+    assert len(read) > 1 and len(set(map(id, programs))) == len(read)
+    assert [program.encoding.factorization.reading for program in programs] == list(read)
+    assert all(found._program(reading) is one for reading, one in zip(read, programs, strict=True))
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_a_bound_at_the_threshold_settles_that_a_statement_holds_and_not_that_it_fails(
+    relation: Relation,
+) -> None:
+    asked = comparison("0.1 <= P(a) <= 0.9", "P(a)", relation)
+    holding = asked.holding
+    assert asked._answers(holding)(0.5, None)
+    assert not asked._answers(holding.opposite)(0.5, None)
+    assert asked._answers(holding.opposite)(0.5 - 0.01 * holding.sign, None)
 
 
 # --- Readings --------------------------------------------------------------------------------------------
