@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 import credalog
 from conftest import PROJECT
-from credalog.errors import InconsistentNetwork
+from credalog.errors import InconsistentNetwork, LanguageError
 from credalog.methods import automatic
 from credalog.methods.answer import Options
 from credalog.methods.cliques.search import Ending, Finding, Limits
@@ -22,8 +23,10 @@ from credalog.network.sentences import Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval, Warrant
+from credalog.program.branch import Explored
 from credalog.program.program import Claim, Objective, Outcome
 from credalog.questions import decide
+from credalog.questions import map as explaining
 from credalog.questions.assignments import Assignments
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.questions.decide import Relation, Verdict
@@ -244,6 +247,65 @@ def test_a_bound_at_the_threshold_settles_that_a_statement_holds_and_not_that_it
     assert asked._answers(holding)(0.5, None)
     assert not asked._answers(holding.opposite)(0.5, None)
     assert asked._answers(holding.opposite)(0.5 - 0.01 * holding.sign, None)
+
+
+@pytest.mark.parametrize(("statement", "is_one"), [("0.1 <= P(a) <= 0.3", False), ("P(a) <= 0.3", True)])
+def test_a_statement_with_two_bounds_is_no_comparison_with_one_number(statement: str, is_one: bool) -> None:
+    (stated,) = credalog.parse(statement).ground().sentences
+    if is_one:
+        asked, relation, number = decide.statement_of(stated)
+        assert (str(asked), relation, number) == ("P(a)", Relation.AT_MOST, Fraction(3, 10))
+    else:
+        with pytest.raises(LanguageError, match="one number"):
+            decide.statement_of(stated)
+
+
+# --- Best assignments ------------------------------------------------------------------------------------
+
+
+def test_the_true_end_lies_between_what_is_proved_and_what_is_attained() -> None:
+    lower, upper = Endpoint(0.2, 0.3, Warrant.CHECKED), Endpoint(0.6, 0.5, Warrant.CHECKED)
+    assert explaining._range(lower, End.LOWER) == (0.2, 0.3)
+    assert explaining._range(upper, End.UPPER) == (0.5, 0.6)
+    assert explaining._range(replace(lower, witnessed=None), End.LOWER) == (0.2, 1.0)
+    assert explaining._range(replace(upper, witnessed=None), End.UPPER) == (0.0, 0.6)
+
+
+def searching(top: int = 1) -> explaining._BestFirst:
+    return explaining._BestFirst(assigned(TABLES), Options(), AMPLE, alpha=1.0, top=top)
+
+
+def found_of(*scores: tuple[float, float]) -> dict[tuple[int, ...], explaining._Candidate]:
+    return {(i,): explaining._Candidate((i,), low, high) for i, (low, high) in enumerate(scores)}
+
+
+def test_nothing_is_proved_to_be_the_best_while_something_is_open() -> None:
+    search = searching()
+    search.candidates = found_of((0.5, 0.5))
+    assert search.bound == 1.0
+    assert not search.is_proved and not search.is_complete
+    search.tree.run(lambda *_: Explored(), until=lambda: False, enough=lambda: inf)
+    assert search.bound == 0.5
+    assert search.is_proved and search.is_complete
+
+
+def test_what_may_be_as_good_is_listed_and_leaves_the_best_unproved() -> None:
+    search = searching()
+    search.tree.run(lambda *_: Explored(), until=lambda: False, enough=lambda: inf)
+    search.candidates = found_of((0.2, 0.6), (0.5, 0.5), (0.1, 0.3))
+    assert search.bound == 0.6
+    assert not search.is_proved and search.is_complete
+    assert [c.states for c in search.ranked()] == [(1,), (0,)]
+
+
+def test_only_what_is_certainly_below_another_is_dominated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ran(search: explaining._BestFirst) -> None:
+        search.candidates = found_of((0.2, 0.5), (0.1, 0.4))
+
+    monkeypatch.setattr(explaining._BestFirst, "run", ran)
+    found = explaining._undominated(assigned(TABLES), Options(), AMPLE, 1)
+    assert found.floor == 0.2
+    assert len(found.ranked()) == 2
 
 
 # --- Readings --------------------------------------------------------------------------------------------
