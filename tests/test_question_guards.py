@@ -25,12 +25,14 @@ from credalog.numbers.budget import Budget
 from credalog.numbers.interval import End, Endpoint, Interval, Warrant
 from credalog.program.branch import Explored
 from credalog.program.program import Claim, Objective, Outcome
-from credalog.questions import decide
+from credalog.questions import assignments, decide
 from credalog.questions import map as explaining
 from credalog.questions.assignments import Assignments
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
 from credalog.questions.decide import Relation, Verdict
+from credalog.questions.products import ROUNDING
 from credalog.tables.distribution import Distribution, Factor
+from credalog.trusted.certify import Checker
 
 AMPLE = Budget.of()
 
@@ -149,6 +151,83 @@ def test_a_window_has_as_much_mass_as_evidence_may_need(monkeypatch: pytest.Monk
     found = program.range(np.array([False, True]), np.array([False, True]))
     assert found[1] == 1.0
     assert Fraction(seen[-1]) >= 1 / Fraction("0.26")
+
+
+def test_the_bound_of_a_product_is_rounded_outwards() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        p, r = (Fraction(int(n), 10**7) for n in rng.integers(1, 10**7, 2))
+        found = assigned(f"P(a) = {float(p)}\nP(b | a) = {float(r)}\nP(b | !a) = 0.5\nP(b) <= 1\n")
+        whole = {found.number[v]: 1 for v in found.engine.network.variables}
+        assert Fraction(found._all_upper.bound(whole)) * (1 + Fraction(ROUNDING)) >= p * r
+        assert Fraction(found.upper(whole)) >= p * r
+
+
+def test_a_solvers_word_alone_does_not_empty_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = assigned(STATED)
+    key = {found.number[v]: 1 for v in found.engine.network.variables}
+    for warrant in (Warrant.CLAIMED, Checker.warrant):
+        empty = Finding(0.0, None, Ending.EMPTY, warrant, 1, None)
+        monkeypatch.setattr(assignments, "search_in_turn", lambda *_, one=empty, **__: one)
+        if warrant is Checker.warrant:
+            with pytest.raises(InconsistentNetwork):
+                found._search(key, Limits(1e-4, AMPLE), End.UPPER)
+        else:
+            found._search(key, Limits(1e-4, AMPLE), End.UPPER)
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize("given", ["c", "c and d", "c or d"])
+def test_an_assignment_is_bounded_alike_in_a_table_and_by_itself(
+    is_held: bool, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_held:
+        monkeypatch.setattr(assignments, "TABLED", 0)
+        monkeypatch.setattr(assignments, "QUICKLY_TABLED", 0)
+    text = STATED + "0.3 <= P(c | b) <= 0.6\nP(c | !b) = 0.2\n0.1 <= P(d | a) <= 0.4\nP(d | !a) = 0.7\n"
+    lcn = credalog.parse(text)
+    engine, condition = automatic.Engine(lcn.ground()), lcn.formula(given)
+    numbers = {v.name: n for n, v in enumerate(engine.network.variables)}
+    found = Assignments(engine, [numbers["a"], numbers["b"]], condition, AMPLE, is_consistent=True)
+    for states in ((1, 0), (0, 1)):
+        names = " & ".join(("" if s else "!") + name for s, name in zip(states, "ab", strict=True))
+        truth = lcn.query(f"P({names} | {given})")
+        key = {numbers["a"]: states[0], numbers["b"]: states[1]}
+        bounding = found._bounding(key, bounding_reading(found.problem))
+        for end, value in ((End.LOWER, truth.lower), (End.UPPER, truth.upper)):
+            relaxed = bounding.relaxed(AMPLE, end=end).bound
+            assert relaxed <= value + 1e-6 if end is End.LOWER else relaxed >= value - 1e-6
+            assert found.end(key, Limits(1e-5, AMPLE), end=end).bound == pytest.approx(value, abs=1e-3)
+
+
+def test_each_reading_of_an_assignment_has_a_program_of_its_own() -> None:
+    lcn = credalog.load(PROJECT / "tests" / "conformance" / "positivity.lcn")
+    engine = automatic.Engine(lcn.ground())
+    numbers = {v.name: n for n, v in enumerate(engine.network.variables)}
+    found = Assignments(engine, [numbers["c"]], lcn.formula("b"), AMPLE, is_consistent=True)
+    read = readings_of(found.problem)
+    assert len(read) > 1
+    for reading in (*read, *read):
+        bounding = found._bounding({numbers["c"]: 1}, reading)
+        assert bounding.encoding.factorization.reading is reading
+
+
+FOUR = "variable C in 1..4\n0.2 <= P(c | C = 1) <= 0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_summed_out"),
+    [
+        (FOUR + "0.3 <= P(C = 1) <= 0.6", True),
+        (FOUR + "0.3 <= P(C = 1 or C = 2) <= 0.6", False),
+        ("P(a) = 1e-100\nP(c | a) = 0.5\nP(c | !a) = 0.2", True),
+        ("P(a) = 1e-290\nP(c | a) = 0.5\nP(c | !a) = 0.2", False),
+    ],
+)
+def test_evidence_is_summed_out_by_vertices_only_where_these_are_boxes_without_tiny_numbers(
+    text: str, is_summed_out: bool
+) -> None:
+    assert (assigned(text, "c").evidence is not None) == is_summed_out
 
 
 # --- Decisions -------------------------------------------------------------------------------------------
