@@ -14,18 +14,20 @@ import credalog
 from conftest import PROJECT
 from credalog.errors import InconsistentNetwork, LanguageError
 from credalog.methods import automatic
-from credalog.methods.answer import Options
+from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques.search import Ending, Finding, Limits
 from credalog.methods.intervals.windows import LinearProgram
+from credalog.methods.reduction import reduced
+from credalog.network.expressions import Linear
 from credalog.network.formulas import TRUE, Formula, Is
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
-from credalog.numbers.interval import End, Endpoint, Interval, Warrant
+from credalog.numbers.interval import End, Endpoint, Interval, Status, Warrant
 from credalog.program.branch import Explored
 from credalog.program.program import Claim, Objective, Outcome
-from credalog.questions import assignments, decide
+from credalog.questions import assignments, combined, decide
 from credalog.questions import map as explaining
 from credalog.questions.assignments import Assignments
 from credalog.questions.bounding import Bounding, Solver, bounding_reading, readings_of, search_in_turn
@@ -431,3 +433,70 @@ def test_nobody_is_told_of_a_search_among_some_models() -> None:
     readings, limits = (Reading.CHAIN, Reading.OUTER), Limits(1e-4, AMPLE, report=lambda _: None)
     search_in_turn(readings, Program, limits, end=End.UPPER)  # type: ignore[arg-type]
     assert told == {Reading.CHAIN: False, Reading.OUTER: True}
+
+
+# --- Sums and quotients ----------------------------------------------------------------------------------
+
+ACROSS = "0.2 <= P(a) <= 0.8\n0.3 <= P(c | a) <= 0.6\n0.2 <= P(b) <= 0.7\n0.1 <= P(c | b) <= 0.9"
+
+
+@pytest.mark.parametrize("warrant", [Warrant.CHECKED, Warrant.CLAIMED])
+def test_what_is_claimed_of_parts_is_not_stated_of_the_whole(
+    warrant: Warrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lcn = credalog.parse(ACROSS)
+    asked = lcn.asked("P(c | a) - P(c | b)")
+    assert isinstance(asked, Linear)
+    stated = []
+
+    def noted(*_: object, ranges: dict[object, object], possible: object, **__: object) -> None:
+        stated.append((ranges, possible))
+
+    def of_part(*_: object) -> Answer:
+        known = Interval(Endpoint(0.1, None, warrant), Endpoint(0.9, None, warrant))
+        return Answer(asked, known, Status.BOUNDED, "factorized", 0.0, False, ())
+
+    engine = automatic.Engine(lcn.ground())
+    monkeypatch.setattr(combined, "reduced", noted)
+    monkeypatch.setattr(combined, "answer", of_part)
+    monkeypatch.setattr(automatic.Engine, "query", of_part)
+    combined._Combination(engine, asked, Options(timeout=10.0)).answer()
+    ((ranges, possible),) = stated
+    is_checked = warrant is Warrant.CHECKED
+    assert bool(ranges) == bool(possible) == is_checked
+
+
+def test_a_condition_that_may_be_impossible_is_not_said_to_be_possible() -> None:
+    lcn = credalog.parse(ACROSS.replace("0.2 <= P(a)", "0 <= P(a)"))
+    asked = lcn.asked("P(c | a) - P(c | b)")
+    assert isinstance(asked, Linear)
+    found = combined._Combination(automatic.Engine(lcn.ground()), asked, Options(timeout=10.0))
+    assert [str(condition) for condition in found._possible()] == ["b"]
+
+
+def test_the_value_at_a_bound_is_rounded_outwards() -> None:
+    lcn = credalog.parse(ACROSS)
+    asked, engine = lcn.asked("P(c | a) - P(c | b)"), automatic.Engine(lcn.ground())
+    assert isinstance(asked, Linear)
+    work = combined._Combination(engine, asked, Options(timeout=10.0))
+    found = reduced(engine.network, asked, engine.markov, possible=(), ranges={})
+    assert found is not None
+    apart = 0
+    for p in np.linspace(0.05, 0.95, 40):
+        ends = (Endpoint(float(p), None, Warrant.CHECKED), Endpoint(float(p), None, Warrant.CHECKED))
+        got = Answer(found.query, Interval(*ends), Status.BOUNDED, "factorized", 0.0, False, ())
+        values = [found.way.value(float(p), down=down) for down in (True, False)]
+        assert work._translated(found, got, End.LOWER).bound == min(values)
+        assert work._translated(found, got, End.UPPER).bound == max(values)
+        apart += values[0] < values[1]
+    assert apart
+
+
+def test_what_is_no_model_attains_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    lcn = credalog.parse("0.2 <= P(a) <= 0.8")
+    asked = lcn.asked("2 P(a) + 1")
+    work = combined._Combination(automatic.Engine(lcn.ground()), asked, Options())  # type: ignore[arg-type]
+    for is_model in (False, True):
+        monkeypatch.setattr(work, "_is_model", lambda model, known=is_model: known)
+        work._attain([half_witnessed("P(a) <= 1", 0.5)])
+        assert (work.interval[End.LOWER].witnessed is not None) == is_model
