@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -18,7 +19,7 @@ from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques.search import Ending, Finding, Limits
 from credalog.methods.intervals.windows import LinearProgram
 from credalog.methods.reduction import reduced
-from credalog.network.expressions import Linear
+from credalog.network.expressions import Linear, Quotient
 from credalog.network.formulas import TRUE, Formula, Is
 from credalog.network.graph import Markov
 from credalog.network.sentences import Query
@@ -500,3 +501,39 @@ def test_what_is_no_model_attains_no_sum(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(work, "_is_model", lambda model, known=is_model: known)
         work._attain([half_witnessed("P(a) <= 1", 0.5)])
         assert (work.interval[End.LOWER].witnessed is not None) == is_model
+
+
+def known_between(low: float, high: float, *warrants: Warrant) -> Interval:
+    first, last = warrants or (Warrant.CHECKED, Warrant.CHECKED)
+    return Interval(Endpoint(low, None, first), Endpoint(high, None, last))
+
+
+def test_a_quotient_of_intervals_holds_every_quotient_and_ends_at_some() -> None:
+    numbers = [Fraction(n, 4) for n in (-3, -1, 0, 2, 5)]
+    pairs = [(low, high) for low in numbers for high in numbers if low <= high]
+    for (low, high), (least, most) in product(pairs, pairs):
+        over, under = known_between(float(low), float(high)), known_between(float(least), float(most))
+        found = combined._quotients(over, under)
+        divisors = [u for u in (least, most, most / 1000, (least + most) / 2) if u and least <= u <= most]
+        values = [o / u for o in (low, high) for u in divisors]
+        assert all(found[0] <= value <= found[1] for value in values)
+        if least > 0:
+            assert found == pytest.approx((float(min(values)), float(max(values))))
+        elif least < 0 or most <= 0:
+            assert found == (-inf, inf)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_what_is_worked_out_of_parts_stands_on_the_weakest_word(place: int) -> None:
+    words = [Warrant.CLAIMED if n == place else Warrant.CHECKED for n in range(4)]
+    lcn = credalog.parse(ACROSS)
+    sums = known_between(0.2, 0.3, *words[:2]), known_between(0.4, 0.5, *words[2:])
+    total = combined._total(sums, Fraction(0), sums[0].scale)
+    assert [total[end].warrant for end in End] == [
+        Warrant.weakest((words[n], words[n + 2])) for n in range(2)
+    ]
+    asked = lcn.asked("P(c & a) / P(c & b)")
+    assert isinstance(asked, Quotient)
+    (over,), (under,) = asked.over.parts()[0], asked.under.parts()[0]
+    found = combined._divided(asked, {over: sums[0], under: sums[1]})
+    assert {found[end].warrant for end in End} == {Warrant.CLAIMED}
