@@ -217,6 +217,17 @@ def test_lower_ends_need_that_every_choice_of_laws_is_a_model():
         list(verify(with_more.ground(), best_lines(text + "P(b) >= 0.5\n", **forged)))
 
 
+def test_lower_ends_need_that_every_choice_of_laws_has_the_declared_independences():
+    """Where a and b are independent P(b | a) is at least 0.5, as P(b | !a) is."""
+    text = "0.5 <= P(a) <= 0.6\n0.1 <= P(b | a) <= 0.9\n0.5 <= P(b | !a) <= 0.9\n"
+    without, declared = parse(text), parse(text + "independent a, b\n")
+    assert declared.query("P(a and b)").lower == pytest.approx(0.25, abs=1e-3)
+    forged = {"query": "P(!a and b)", "alpha": "0", "orders": [[1, 0], []], "score": "1/5"}
+    assert list(verify(without.ground(), best_lines(text, **forged)))
+    with pytest.raises(Refused, match="no other assignment"):
+        list(verify(declared.ground(), best_lines(text + "independent a, b\n", **forged)))
+
+
 def test_a_lower_end_is_not_zero_where_the_evidence_would_be_impossible():
     """P(a | b) is 1 in every model in which b has a probability, though P(a) may be 0."""
     text = "0 <= P(a) <= 0.5\n0.4 <= P(b | a) <= 0.5\nP(b | !a) = 0"

@@ -132,3 +132,9 @@ def test_a_model_without_an_added_parent_is_multiplied_out() -> None:
     assert found is not None
     assert {v for factor in found.factors for v in (*factor.block, *factor.parents)} == {A.variable}
     assert found.probability(Is(A.variable)) == 0.5
+
+
+def test_a_comparison_across_conditions_bounds_what_is_asked_of_one() -> None:
+    # P(c | a) is at most 1, so that P(c | b) is at most 0.7.
+    lcn = credalog.parse("0.1 <= P(a) <= 0.4\n0.2 <= P(b) <= 0.9\nP(c | a) - P(c | b) >= 0.3")
+    assert lcn.query("P(c | b)").upper == pytest.approx(0.7, abs=1e-3)

@@ -147,3 +147,32 @@ def test_an_end_that_is_a_rounding_outside_of_a_narrowed_box_is_looked_at() -> N
     rounded = box.restrict(ratio, nextafter(low, inf), nextafter(high, -inf))
     ends = search._ends(rounded, ratio)
     assert [float(end.lower[ratio]) for end in ends] == [low, high]
+
+
+def test_the_parts_of_a_leaf_are_all_of_it() -> None:
+    """Both ends, and what is inside as long as one more may be: with no better bound than was known."""
+    search, ratio = counted()
+    interior = search.program.ratios.interior
+    assert interior is not None
+    leaf = first_leaf(search)
+    low, high = float(leaf.box.lower[ratio]), float(leaf.box.upper[ratio])
+    for most in (0, 9):
+        interior.most[:] = most
+        children = search._children(-0.7, leaf, ratio, 0.5 * (low + high))
+        ends = [child for child in children if ratio not in child.leaf.inside]
+        assert [float(child.leaf.box.lower[ratio]) for child in ends] == [low, high]
+        inside = [child for child in children if ratio in child.leaf.inside]
+        assert len(inside) == (most > 0)
+        for child in inside:
+            assert child.bound == -0.7 and child.leaf.box is leaf.box
+            assert child.leaf.inside == {ratio}
+
+
+def test_an_end_that_lies_outside_of_a_narrowed_box_is_not_looked_at() -> None:
+    search, ratio = counted()
+    box = search.program.ratios.box
+    low, high = float(box.lower[ratio]), float(box.upper[ratio])
+    middle = 0.5 * (low + high)
+    assert search._ends(box.restrict(ratio, middle, high), ratio)[0].lower[ratio] == high
+    assert len(search._ends(box.restrict(ratio, low, middle), ratio)) == 1
+    assert search._ends(box.restrict(ratio, 0.9 * low + 0.1 * high, middle), ratio) == ()

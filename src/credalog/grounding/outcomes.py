@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar, assert_never
 
+from credalog.grounding.guards import names_in
 from credalog.grounding.neighbourhood import Around
 from credalog.theory import (
     Application,
@@ -178,11 +179,30 @@ class Evaluator:
             inner = Evaluator(self.around, known)
             bodies = outcomes(lambda g, e=inner: e._instance(pattern, g))  # type: ignore[misc]
             if is_exists in bodies:
-                return _look(guess, pattern)
+                return _look(guess, (pattern, *self._free_keys(pattern)))
         return not is_exists
+
+    def _free_keys(self, pattern: Quantified) -> Iterator[Hashable]:
+        """Yield what the free variables of a quantifier stand for: another rule's may have the same names."""
+        bound = frozenset(_bound_in(pattern))
+        return (self.known.key(Name(n)) for n in names_in(pattern) if n not in bound)
 
     def _instance(self, pattern: Quantified, guess: Guess) -> bool | None:
         return self.truth(pattern.body, guess) if self.truth(pattern.prefix.guard, guess) else None
+
+
+def _bound_in(pattern: Pattern) -> Iterator[str]:
+    """Yield the variables of the quantifiers in a pattern; none of them is free elsewhere in it."""
+    match pattern:
+        case Compound(_, operands):
+            for operand in operands:
+                yield from _bound_in(operand)
+        case Quantified(_, prefix, body):
+            yield from (name for binder in prefix.binders for name in binder.names)
+            yield from _bound_in(prefix.guard)
+            yield from _bound_in(body)
+        case _:
+            return
 
 
 def _look(guess: Guess, leaf: Hashable) -> bool:

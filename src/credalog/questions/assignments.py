@@ -170,7 +170,8 @@ class Assignments:
         is_credal = not any(problem.all_statements) and not problem.declared and not problem.structure.core
         if not is_credal or problem.reading is Reading.FREE or self.engine.frame is not None:
             return None
-        if not self.observed or literals_of(self.given) is None or not known.issuperset(self.entangled):
+        # Only where all of the evidence is literals is anything observed.
+        if not self.observed or not known.issuperset(self.entangled):
             return None
         return Evidence.of(problem, self.observed, self.entangled)
 

@@ -137,10 +137,15 @@ def _contrast_after(contrast: Contrast, chosen: Repair) -> Contrast:
     """Return a sentence across conditions as wide as the sentence that stood for it has become."""
     for change in chosen.changes:
         before, after = change.before, change.after
-        if not before.draws and (before.label, before.source) == (contrast.label, contrast.source):
+        # Instances of one rule have one label and one place.
+        if before.across is not None and _is_same(before.across[0], contrast):
             lower = contrast.lower + after.lower - before.lower
             return replace(contrast, lower=lower, upper=contrast.upper + after.upper - before.upper)
     return contrast
+
+
+def _is_same(one: Contrast, other: Contrast) -> bool:
+    return (one, one.source) == (other, other.source)
 
 
 def with_changes_in(text: str, changes: tuple[Change, ...], file: str) -> str | None:

@@ -187,16 +187,17 @@ class Widening:
         return first.unit * _row(width, [first.step]) + second.unit * _row(width, [second.step])
 
     def _opposed(self) -> Iterator[tuple[_Bound, _Bound, float]]:
-        """Yield pairs of bounds l > u on one P(q | r), where r stays possible, and l - u.
+        """Yield pairs of bounds under one r that exclude each other, where r stays possible, and by how much.
 
-        Their rows add up to (l - u) P(r) <= s + s', which may be divided by P(r): so much they cost together.
+        In every world of r their rows lack at least that gap together: gap * P(r) <= s + s', which may be
+        divided by P(r). So much they cost together: l - u if they speak of one P(q | r).
         """
         possible = [b for b, _ in self._loose if self.priced[b.number].sentence.given in self._possible]
         for first, second in combinations(possible, 2):
             if first.given.tolist() == second.given.tolist():
-                gaps = -(first.coefficients + second.coefficients)
-                if gaps.min() > 0.0 and np.ptp(gaps) <= TRACE:
-                    yield first, second, float(gaps.min()) - TRACE
+                gap = -float((first.coefficients + second.coefficients).max()) - TRACE
+                if gap > 0.0:
+                    yield first, second, gap
 
     @property
     def _loose(self) -> list[tuple[_Bound, int]]:

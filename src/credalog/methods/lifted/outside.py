@@ -288,12 +288,14 @@ class _Typed:
         return None if profile is None else self.check.rest.profiles.holds(name, profile)
 
     def same(self, left: Term, right: Term) -> bool | None:
-        """Tell two elements of different profiles apart."""
+        """Tell two elements of different profiles apart; that of a named element is its own."""
         here = replace(self.check, bound=dict(self.bound))
         one, other = here.profile(left), here.profile(right)
         if left == right:
             return True
-        return False if one is not None and other is not None and one != other else None
+        if one is None or other is None:
+            return None
+        return (True if one.name else None) if one == other else False
 
     def key(self, term: Term) -> Hashable:
         """Return the term itself: the variables of one rule."""
