@@ -54,6 +54,14 @@ def test_a_search_among_some_models_is_neither_told_nor_taken_up_again(copied: E
     assert copied.lower_search is not None
 
 
+def test_only_a_search_for_the_lower_end_is_taken_up_again_for_it(stated: Ends) -> None:
+    reading = stated.fragment.problem.reading
+    stated._searched(reading, Budget.of(1.0), End.UPPER, None)
+    assert stated.lower_search is None
+    stated._searched(reading, Budget.of(1.0), End.LOWER, None)
+    assert stated.lower_search is not None and stated.lower_search.end is End.LOWER
+
+
 def attained(ends: Ends, end: End) -> Finding:
     """Return what a search finds of an end, with a model."""
     found = ends._searched(ends.fragment.problem.reading, Budget.of(5.0), end, None)
