@@ -55,6 +55,31 @@ def test_a_search_among_some_models_is_neither_told_nor_taken_up_again(copied: E
     assert copied.lower_search is not None
 
 
+def test_only_a_search_for_the_lower_end_is_taken_up_again_for_it(stated: Ends) -> None:
+    reading = stated.fragment.problem.reading
+    stated._searched(reading, Budget.of(1.0), End.UPPER, None)
+    assert stated.lower_search is None
+    stated._searched(reading, Budget.of(1.0), End.LOWER, None)
+    assert stated.lower_search is not None and stated.lower_search.end is End.LOWER
+
+
+@pytest.mark.parametrize("end", End)
+def test_an_interrupted_search_among_some_models_bounds_nothing(
+    copied: Ends, end: End, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("credalog.methods.cliques.ends.CORE_LIMIT", 0)
+    asked = list[Reading]()
+
+    def stopped(reading: Reading, *_: object, **__: object) -> Finding:
+        asked.append(reading)
+        return finding(0.5, why=Ending.INTERRUPTED)
+
+    monkeypatch.setattr(copied, "_searched", stopped)
+    found = copied._sandwiched(Budget.of(1.0), end, None)
+    assert asked == [Reading.CHAIN]
+    assert found.bound == end.trivial and found.ending is Ending.INTERRUPTED
+
+
 def attained(ends: Ends, end: End) -> Finding:
     """Return what a search finds of an end, with a model."""
     found = ends._searched(ends.fragment.problem.reading, Budget.of(5.0), end, None)

@@ -537,3 +537,30 @@ def test_what_is_worked_out_of_parts_stands_on_the_weakest_word(place: int) -> N
     (over,), (under,) = asked.over.parts()[0], asked.under.parts()[0]
     found = combined._divided(asked, {over: sums[0], under: sums[1]})
     assert {found[end].warrant for end in End} == {Warrant.CLAIMED}
+
+
+def test_a_sum_of_bounds_is_rounded_outwards() -> None:
+    rng, apart = np.random.default_rng(6), 0
+    for _ in range(40):
+        parts = [known_between(*sorted(rng.uniform(0.0, 0.3, 2))) for _ in range(3)]
+        found = combined._total(parts, Fraction(1, 10), parts[0].scale)
+        exact = [Fraction(1, 10) + sum(Fraction(one[end].bound) for one in parts) for end in End]
+        assert Fraction(found.lower.bound) <= exact[0] and exact[1] <= Fraction(found.upper.bound)
+        apart += Fraction(float(exact[0])) > exact[0]
+    assert apart
+
+
+def test_the_frame_of_a_network_grows_with_it() -> None:
+    lcn = credalog.parse(ACROSS)
+    whole = lcn.ground()
+    asked = lcn.asked("P(c | a) - P(c | b)")
+    assert isinstance(asked, Linear)
+    part = replace(whole, sentences=whole.sentences[:-1])
+    engine = automatic.Engine(part, Markov.LOCAL, frame=whole)
+    found = reduced(part, asked, engine.markov, possible=(), ranges={})
+    assert found is not None
+    larger = combined.reduced_engine(engine, found)
+    assert larger.frame is not None
+    added = found.network.sentences[len(part.sentences) :]
+    assert set(larger.frame.sentences) == {*whole.sentences, *added}
+    assert lcn.variable("b") in larger.graph.parents(lcn.variable("c"))

@@ -355,6 +355,12 @@ def test_dropping_a_sentence_adds_no_independence() -> None:
     assert checks.verdict(checks.whole[:3]) is True
 
 
+def test_a_bound_that_says_nothing_takes_no_part_in_a_conflict() -> None:
+    found = conflict(credalog.parse("P(a) <= 0.4\nP(a) >= 0.6").ground(), Options(timeout=10.0))
+    assert found is not None
+    assert [(c.by_lower, c.by_upper) for c in found.culprits] == [(False, True), (True, False)]
+
+
 def test_a_conflict_that_was_not_looked_through_is_not_said_to_be_minimal() -> None:
     network = credalog.parse("P(a) <= 0.4\nP(a) >= 0.6\nP(b) >= 0.1").ground()
     checks = _Checks(network, Options(), Budget.of(0.0))
