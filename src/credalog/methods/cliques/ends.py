@@ -552,7 +552,7 @@ class Ends:
             return search(known, floor).run()
         limits = replace(limits, root_only=True)
         first = search(known, floor).run()
-        if first.ending is not Ending.STOPPED:
+        if first.ending is not Ending.STOPPED or budget.is_spent:
             return first
         limits = replace(limits, root_only=False)
         objective = self._with_evidence_searched(reading, budget, jointly=jointly)
