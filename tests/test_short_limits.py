@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import sleep
 
 import numpy as np
 import pytest
@@ -13,8 +14,12 @@ import pytest
 import credalog
 from counted_clock import Clock, ticking
 from credalog.choices import CriterionName
+from credalog.methods.cliques.ends import Ends
+from credalog.methods.cliques.search import Finding, Search
 from credalog.network.sentences import Network
+from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget
+from credalog.program.program import Objective
 from credalog.questions import assignments, models
 from limit_judging import attacked, attacked_theory, limited_case
 from oracle import violations, worlds
@@ -112,3 +117,36 @@ def test_a_program_that_there_is_no_time_for_does_not_end_the_search_for_the_bes
     # P(c) is at least 0.2 0.1, and at most 0.2 0.5 + 0.8.
     low, high = {"true": (0.02, 0.9), "false": (0.1, 0.98)}[found.best.assignment[0].value]
     assert found.best.interval.lower.bound <= low + 1e-9 and found.best.interval.upper.bound >= high - 1e-9
+
+
+RARELY_OBSERVED = """
+domain D = 1..7
+predicate A(D), B(D)
+forall x in D: 0.2 <= P(A(x)) <= 0.47
+forall x, y in D distinct: P(B(x) and B(y)) = 121/900
+forall x in D: P(A(x) and B(x)) >= 0.04
+"""
+
+
+def test_the_evidence_is_not_searched_once_the_time_for_a_reading_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its program and another one for the question took ten times a short limit in a core of 14 atoms."""
+    run, evidence = Search.run, Ends._with_evidence_searched
+    late: list[bool] = []
+
+    def slowly(self: Search) -> Finding:
+        found = run(self)
+        sleep(max(0.0, self.limits.budget.remaining))
+        return found
+
+    def watched(self: Ends, reading: Reading, budget: Budget, *, jointly: bool) -> Objective:
+        late.append(budget.is_spent)
+        return evidence(self, reading, budget, jointly=jointly)
+
+    monkeypatch.setattr(Search, "run", slowly)
+    monkeypatch.setattr(Ends, "_with_evidence_searched", watched)
+    answer = credalog.parse(RARELY_OBSERVED).query("P(A(2) | A(1))", timeout=0.5)
+    assert not any(late)
+    # All A(x), independent of each other, may have any probability from 0.2 to 0.47.
+    assert answer.lower <= 0.2 and answer.upper >= 0.47

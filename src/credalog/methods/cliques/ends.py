@@ -554,10 +554,10 @@ class Ends:
             return search(known, floor).run()
         limits = replace(limits, root_only=True)
         first = search(known, floor).run()
-        if first.ending is Ending.STOPPED:
+        if first.ending is Ending.STOPPED and not budget.is_spent:
             # A relaxation's point is a poor guide to contexts that are rarer than a solver's tolerance.
             first = self._simply_attained(first, budget.share(OUTSIDE_SHARE), end)
-        if first.ending is not Ending.STOPPED:
+        if first.ending is not Ending.STOPPED or budget.is_spent:
             return first
         limits = replace(limits, root_only=False)
         objective = self._with_evidence_searched(reading, budget, jointly=jointly)
