@@ -33,7 +33,7 @@ COMPILED = {
 REMEMBERING = (
     "test_certificate_attacks",
     "test_context_certificates",
-    "test_entropy",
+    "test_maxent",
     "test_evidence",
     "test_notebook",
     "test_rendering",

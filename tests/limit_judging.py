@@ -33,9 +33,9 @@ from credalog.network.sentences import Contrast, Network, Query, Sentence, Weigh
 from credalog.numbers.interval import Interval, Status, Warrant
 from credalog.questions.decide import Decision, Verdict
 from credalog.questions.diagnose import Consistency, Diagnosis
-from credalog.questions.entropy import MaximumEntropy
-from credalog.questions.influence import Explanation, Measurement
+from credalog.questions.explain import Explanation, Measurement
 from credalog.questions.map import BestAssignments, Criterion
+from credalog.questions.maxent import MaximumEntropy
 from credalog.questions.repair_options import Repairs
 from credalog.text.unparse import unparse_network, unparse_query
 from known_models import INSIDE, Known, Reading, drawn_models, measured

@@ -39,7 +39,7 @@ from credalog.numbers.interval import VACUOUS
 from credalog.numbers.jit import interpreted
 from credalog.questions import lifted as lifted_questions
 from credalog.questions.decide import INTERRUPTED, Decision, Relation, Verdict
-from credalog.questions.influence import finished
+from credalog.questions.explain import finished
 from credalog.text.parse import read_file
 
 FACTS = """domain Person = 1..30

@@ -23,7 +23,7 @@ from credalog.numbers.budget import Budget
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.diagnose import Attribution, Conflict, Consistency, Repair, conflict, diagnose, repair
 from credalog.questions.models import encode_tables, find_model
-from credalog.questions.widening import widenings_of
+from credalog.questions.repair_program import widenings_of
 from credalog.theory import span
 from oracle import violations
 

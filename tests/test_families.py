@@ -17,11 +17,11 @@ from credalog.errors import CredalogError, ImpossibleEvidence
 from credalog.network.families import FamilySentences, families_of, is_precise, scopes_of
 from credalog.network.formulas import Variable, canonical, disjunction
 from credalog.network.graph import Markov, dependency_graph
-from credalog.network.imprecision import Imprecision, widened
 from credalog.network.polytopes import local_polytopes
 from credalog.network.problem import problem_of
 from credalog.network.sentences import Network
 from credalog.network.summary import summarize
+from credalog.network.widening import Imprecision, widened
 from credalog.numbers.budget import Budget
 from credalog.numbers.interval import Status
 from credalog.tables.credal import CredalNetwork, credal_network

@@ -11,7 +11,7 @@ import pytest
 import credalog
 from credalog.numbers.interval import Status
 from credalog.questions.diagnose import Diagnosis
-from credalog.questions.entropy import MaximumEntropy
+from credalog.questions.maxent import MaximumEntropy
 from credalog.show.html import MOST, WIDTH, as_chances, as_words
 
 

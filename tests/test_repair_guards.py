@@ -50,7 +50,7 @@ from credalog.questions.repair import (
     conditions_of,
 )
 from credalog.questions.repair_options import mended, repairs, with_changes_in
-from credalog.questions.widening import POSSIBLE, Priced, Widening, silenced, widenings_of
+from credalog.questions.repair_program import POSSIBLE, Priced, Widening, silenced, widenings_of
 from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.certify import Checker
 

@@ -206,7 +206,7 @@ def test_a_slice_bounds_the_entropy_that_all_tables_have(monkeypatch: pytest.Mon
     def refuse(*_: object, **__: object) -> None:
         raise credalog.errors.ProblemTooLarge("no tables in this test")
 
-    monkeypatch.setattr("credalog.questions.entropy.encode_tables", refuse)
+    monkeypatch.setattr("credalog.questions.maxent.encode_tables", refuse)
     sliced = model.maxent(timeout=1)
     assert sliced.at_most >= truth - SLACK
     assert sliced.entropy <= truth + SLACK

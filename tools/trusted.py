@@ -23,7 +23,7 @@ READ = {
     "network/meaning.py": "in which states conditions and claims hold; which laws families may have",
     "network/polytopes.py": "vertices and ranges of local polytopes",
     "network/sums.py": "the greatest score where laws are free (proof 26)",
-    "network/explanations.py": "bounds of assignments of all ancestors (proofs 29 and 35)",
+    "network/best_assignments.py": "bounds of assignments of all ancestors (proofs 29 and 35)",
     "network/tables.py": "sums and greatest values of products",
     "network/models.py": "by how much a product of tables misses what a network says",
     "network/copies.py": "a sum across conditions as one under a single condition (proof 20)",

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from credalog.questions.comparing import JointDecision
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Conflict, Diagnosis, Repair
-    from credalog.questions.entropy import MaximumEntropy
-    from credalog.questions.influence import Explanation, Influence, Measurement
+    from credalog.questions.explain import Explanation, Influence, Measurement
     from credalog.questions.map import BestAssignments, RankedAssignment
-    from credalog.questions.ranking import Ranking
+    from credalog.questions.maxent import MaximumEntropy
+    from credalog.questions.measurements import Ranking
     from credalog.questions.repair_options import Repairs
     from credalog.show.plots import Recording
     from credalog.tables.distribution import Distribution
@@ -102,11 +102,11 @@ _MODULES = {
     "questions.comparing": "JointDecision",
     "questions.decide": "Decision",
     "questions.diagnose": "Conflict Diagnosis Repair",
-    "questions.entropy": "MaximumEntropy",
-    "questions.influence": "Explanation Influence Measurement",
+    "questions.maxent": "MaximumEntropy",
+    "questions.explain": "Explanation Influence Measurement",
     "questions.map": "BestAssignments RankedAssignment",
     "questions.repair_options": "Repairs",
-    "questions.ranking": "Ranking",
+    "questions.measurements": "Ranking",
     "show.plots": "Recording",
     "tables.distribution": "Distribution",
     "text.builder": "E P",

@@ -23,8 +23,8 @@ from credalog.errors import CredalogError, Refused, require
 from credalog.grounding.network import Grounder, ground
 from credalog.grounding.representatives import cell_of, fewer, require_short_paths
 from credalog.grounding.slices import sliced
+from credalog.network.best_assignments import Chosen, Explanations
 from credalog.network.copies import without_contrasts
-from credalog.network.explanations import Chosen, Explanations
 from credalog.network.expressions import Question, Quotient
 from credalog.network.graph import Markov
 from credalog.network.meaning import Asked, Box, Event, Meaning, Range, key

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from credalog.cli.ask import ASKING
 from credalog.cli.batch import BATCHING
-from credalog.cli.certify import CERTIFYING
+from credalog.cli.certificates import CERTIFYING
 from credalog.cli.check import CHECKING
 from credalog.cli.clock import Clock, never_lost
 from credalog.cli.command import INTERRUPTED, UNDECIDED, Command, complain, say

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from credalog.choices import METHODS, PROPAGATIONS
-from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
+from credalog.cli.certificates import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     EFFORT,

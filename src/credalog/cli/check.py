@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
+from credalog.cli.certificates import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     INTERRUPTED,

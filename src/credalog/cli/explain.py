@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from credalog.choices import CriterionName
 from credalog.cli.ask import ANSWERS
-from credalog.cli.certify import CERTIFICATE, reserve, write_certificate
+from credalog.cli.certificates import CERTIFICATE, reserve, write_certificate
 from credalog.cli.command import (
     ANSWERED,
     EFFORT,
@@ -53,8 +53,8 @@ from credalog.errors import ImpossibleEvidence, Option
 if TYPE_CHECKING:
     from credalog.lcn import LCN
     from credalog.network.sentences import Query
-    from credalog.questions.entropy import MaximumEntropy
-    from credalog.questions.influence import Explanation, Influence, Measurement
+    from credalog.questions.explain import Explanation, Influence, Measurement
+    from credalog.questions.maxent import MaximumEntropy
     from credalog.tables.distribution import Distribution
 
 PRECISION = 0.01

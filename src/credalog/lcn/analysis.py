@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from credalog.questions.comparing import JointDecision, Statement
     from credalog.questions.decide import Decision
     from credalog.questions.diagnose import Diagnosis
-    from credalog.questions.entropy import MaximumEntropy
-    from credalog.questions.influence import Explanation, Measurement
-    from credalog.questions.ranking import Ranking
+    from credalog.questions.explain import Explanation, Measurement
+    from credalog.questions.maxent import MaximumEntropy
+    from credalog.questions.measurements import Ranking
     from credalog.questions.repair_options import Repairs
 
 
@@ -163,7 +163,7 @@ class Analysis(Inference):
         most: int = 20,
     ) -> Explanation:
         """Find the sentences that hold the ends of an interval; at most so many are tried."""
-        from credalog.questions.influence import explain
+        from credalog.questions.explain import explain
 
         options = options_of(timeout, tolerance, markov)
         counted(most, "most")
@@ -186,7 +186,7 @@ class Analysis(Inference):
         markov: MarkovName | Markov = Markov.LOCAL,
     ) -> Measurement:
         """Bound a query as if another probability had been measured up to a precision, wherever it falls."""
-        from credalog.questions.influence import measure
+        from credalog.questions.explain import measure
 
         options = options_of(timeout, tolerance, markov)
         query, target = self.asked(asked), self.question(measured)
@@ -204,7 +204,7 @@ class Analysis(Inference):
         most: int = 20,
     ) -> Ranking:
         """Rank what sentences bound by what measuring it would be worth to a question."""
-        from credalog.questions.ranking import rank
+        from credalog.questions.measurements import rank
 
         options = options_of(timeout, tolerance, markov)
         counted(most, "most")
@@ -219,7 +219,7 @@ class Analysis(Inference):
         markov: MarkovName | Markov = Markov.LOCAL,
     ) -> MaximumEntropy:
         """Find the model of greatest entropy."""
-        from credalog.questions.entropy import maximum_entropy
+        from credalog.questions.maxent import maximum_entropy
 
         options = options_of(timeout, tolerance, markov)
         if self.ground().contrasts:

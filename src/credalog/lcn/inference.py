@@ -140,7 +140,7 @@ class Inference(Wording):
         is_vacuous = answer.lower <= TOLERANCE and answer.upper >= 1.0 - TOLERANCE
         if not isinstance(answer.query, Query) or not is_vacuous or self._is_large:
             return ()
-        from credalog.questions.ranking import reasons
+        from credalog.questions.measurements import reasons
 
         return tuple(reasons(self._engine(options.markov, answer.query), answer, options))
 

@@ -143,7 +143,7 @@ class LCN(Analysis):
 
         What is impossible or certain stays so, unless zeros are to be widened, too.
         """
-        from credalog.network.imprecision import Imprecision, widened
+        from credalog.network.widening import Imprecision, widened
 
         amount = Imprecision.of(by=by, contaminate=contaminate, zeros=zeros)
         network = widened(self.ground(), self.graph, amount)

@@ -40,7 +40,7 @@ from credalog.program.program import Claim, Floats, Outcome
 from credalog.program.solvers.highs import Relaxation
 from credalog.questions.models import encode_tables, find_model, parts_of
 from credalog.questions.repair import Cheapest, cheapest, conditions_of, conditions_said, widened_for
-from credalog.questions.widening import POSSIBLE, Priced, silenced
+from credalog.questions.repair_program import POSSIBLE, Priced, silenced
 from credalog.show.html import as_words
 from credalog.tables.conditional import as_tables
 from credalog.tables.distribution import Distribution

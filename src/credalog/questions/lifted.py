@@ -26,8 +26,8 @@ from credalog.numbers.interval import VACUOUS, End, Status
 from credalog.questions import decide as decisions
 from credalog.questions.combined import ask
 from credalog.questions.decide import Decision, Relation, Verdict
-from credalog.questions.influence import MOST, Explanation, Influence, finished, moved
-from credalog.questions.widening import silenced
+from credalog.questions.explain import MOST, Explanation, Influence, finished, moved
+from credalog.questions.repair_program import silenced
 
 __all__ = ["decide", "explain", "query"]
 

@@ -37,7 +37,7 @@ from credalog.program.branch import BranchAndBound, Explored
 from credalog.program.program import Box, Floats, Outcome
 from credalog.program.solvers.highs import Linearization
 from credalog.questions.models import encode_tables, stands_for_model
-from credalog.questions.widening import POSSIBLE, Priced, Widening, widenings_of
+from credalog.questions.repair_program import POSSIBLE, Priced, Widening, widenings_of
 from credalog.tables.distribution import Distribution
 from credalog.theory import span
 

@@ -33,7 +33,7 @@ from credalog.network.sentences import Network, Query
 from credalog.network.structure import Reading
 from credalog.numbers.budget import Budget, OutOfTime
 from credalog.numbers.interval import End, Endpoint, Warrant
-from credalog.questions.certificates.explaining import write_best
+from credalog.questions.certificates.best_assignments import write_best
 from credalog.questions.certificates.models import completed, in_whole_numbers
 from credalog.questions.certificates.narrowing import Mixing, in_case, mixed, mixing, narrowed
 from credalog.questions.certificates.program import ReasonedProgram, reasoned

@@ -22,7 +22,7 @@ from credalog.network.sentences import Network, Query, Sentence
 from credalog.numbers.budget import Budget, OutOfTime, require_time, spending
 from credalog.numbers.printed import Printed
 from credalog.questions.combined import ask
-from credalog.questions.influence import FIRST_SHARE, MOST, Measurement, candidates, measure
+from credalog.questions.explain import FIRST_SHARE, MOST, Measurement, candidates, measure
 
 if TYPE_CHECKING:
     from credalog.show.canvas import Picture

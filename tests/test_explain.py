@@ -20,7 +20,7 @@ from credalog.network.graph import Markov
 from credalog.network.sentences import Network, Query
 from credalog.numbers.interval import VACUOUS, End, Interval
 from credalog.numbers.tolerances import TOLERANCE
-from credalog.questions.influence import explain, measure
+from credalog.questions.explain import explain, measure
 from oracle import interval
 from random_networks import random_case
 

@@ -50,7 +50,7 @@ from credalog.questions.bounding import bounding_reading
 from credalog.questions.combined import ask
 from credalog.questions.diagnose import Attribution
 from credalog.questions.models import encode_in_time
-from credalog.questions.widening import silenced
+from credalog.questions.repair_program import silenced
 from credalog.show.html import Bar, as_html
 from credalog.tables import credal as credal_networks
 

@@ -23,8 +23,8 @@ from credalog.network.sentences import Network, Sentence
 from credalog.numbers.interval import Status
 from credalog.numbers.tolerances import TOLERANCE
 from credalog.program.solvers import ipopt
-from credalog.questions import entropy
-from credalog.questions.entropy import MaximumEntropy, entropy_of, maximum_entropy
+from credalog.questions import maxent
+from credalog.questions.maxent import MaximumEntropy, entropy_of, maximum_entropy
 from credalog.tables.conditional import conditional_tables, point_network
 from credalog.tables.distribution import Distribution, Factor
 from credalog.text.unparse import unparse_network
@@ -227,7 +227,7 @@ def test_the_time_is_kept(monkeypatch: pytest.MonkeyPatch):
         sleep(timeout)
         return finished(*words, timeout=1.0)
 
-    monkeypatch.setattr(entropy, "spread", slow)
+    monkeypatch.setattr(maxent, "spread", slow)
     start = monotonic()
     found = maximum_entropy(network, Options(timeout=1.0))
     assert monotonic() - start <= 1.1 + 1.0
@@ -263,7 +263,7 @@ def test_an_interrupted_search_keeps_model_and_bound(
         left.pop()
         return climb(*words, **options)
 
-    monkeypatch.setattr(entropy, "spread", spread)
+    monkeypatch.setattr(maxent, "spread", spread)
     found = maximum_entropy(network, LOCAL)
     assert found.is_interrupted and not left
     assert found.entropy <= best.entropy + TOLERANCE and found.at_most >= best.entropy - 1e-9

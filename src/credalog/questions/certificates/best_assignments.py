@@ -19,7 +19,7 @@ import numpy as np
 from credalog.errors import ProblemTooLarge, Refused
 from credalog.methods.answer import Answer, Options
 from credalog.methods.cliques.search import Limits
-from credalog.network.explanations import Explanations
+from credalog.network.best_assignments import Explanations
 from credalog.network.formulas import Is, Variable, conjunction
 from credalog.network.meaning import Event
 from credalog.network.models import Model
