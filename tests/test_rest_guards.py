@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from credalog import parse
+from credalog import LanguageError, parse
 from credalog.grounding import outcomes
 from credalog.grounding.network import Grounder
 from credalog.grounding.rule_atoms import atom_of
@@ -384,3 +384,23 @@ def test_what_little_bears_on_is_carried(kind: str) -> None:
     lifted = Lifted(Grounder(parse(head + rules).theory))
     name = "T" if "T(x, y)" in rules else "A"
     assert Carried(lifted.around, lifted.schema).holds(name) is is_carried
+
+
+@pytest.mark.parametrize(
+    "guard", ["(forall k in D: K(k))", "(exists k in D: K(k) and not K(k))", "(not K(x) and not E(x, x))"]
+)
+def test_a_claim_that_nothing_satisfies_contradicts_only_where_its_guard_holds(guard: str) -> None:
+    text = (
+        "domain D = {a, b}\npredicate A(D)\nrelation K(D) = {a}\nrelation E(D, D) = {(b, b)}\n"
+        "forall z in D: 0.6 <= P(A(z)) <= 0.8\n"
+        f"forall x in D where {guard}: 0.5 <= P(A(x) or a = a) <= 0.97"
+    )
+    answer = parse(text).query("P(A(a))", method="lifted")
+    assert (answer.lower, answer.upper) == pytest.approx((0.6, 0.8), abs=1e-4)
+
+
+def test_a_claim_that_nothing_satisfies_is_placed() -> None:
+    text = "domain D = {a, b}\npredicate A(D)\nforall x in D: 0.5 <= P(A(x) or a = a) <= 0.97"
+    with pytest.raises(LanguageError, match="no distribution satisfies line 3") as found:
+        parse(text).query("P(A(a))", method="lifted")
+    assert type(found.value) is LanguageError

@@ -122,3 +122,17 @@ def expected(path: Path) -> Iterator[tuple[str, float, float]]:
     text = path.read_text()
     for found in re.finditer(r"^# expect (P\(.*\)) = \[?([\d./]+)(?:, ([\d./]+)\])?$", text, re.M):
         yield found[1], float(Fraction(found[2])), float(Fraction(found[3] or found[2]))
+
+
+def test_what_is_certain_may_be_observed_of_the_best_assignment():
+    # P(M = r) may be 0.78, and leaves at most 0.5 for another value.
+    network = parse("""variable M in {r, s, t}
+variable Z in {only}
+0 <= P(M = s | a) <= 0.29 ; tau=False
+0.37 <= P(b | Z = only and !c) <= 0.88
+0.5 <= P(M = r) <= 0.78
+0.15 <= P(!b) <= 0.58""")
+    best = network.map(["M"], given="Z = only").best
+    assert best is not None
+    assert [atom.value for atom in best.assignment] == ["r"]
+    assert best.score_upper == pytest.approx(0.78, abs=1e-4)

@@ -34,6 +34,7 @@ from credalog.theory import (
     Comparison,
     Compound,
     Domain,
+    Misstatement,
     Name,
     Order,
     Pattern,
@@ -187,7 +188,9 @@ class Around:
             searched = {name for name, level in levels if level.proposer is None} - bound
             if compiled.expansion > EXPANSION or not searched <= free:
                 raise Unfaithful
-            self._variants[key] = _Variant(compiled, order, atoms, free, len(kept) < len(guards))
+            self._variants[key] = _Variant(
+                self.grounder, compiled, order, atoms, free, len(kept) < len(guards)
+            )
         return self._variants[key]
 
     def types(self, atoms: RuleAtoms, pool: Pool, *, tries: int = TRIES) -> list[Standing]:
@@ -201,7 +204,7 @@ class Around:
         order = tuple(atoms.sorts)
         prefix = reordered(replace(atoms.rule.prefix, guard=conjoined(weaker)), order, atoms.sorts)
         compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
-        variant = _Variant(compiled, order, atoms, names, len(kept) < len(guards))
+        variant = _Variant(self.grounder, compiled, order, atoms, names, len(kept) < len(guards))
         found = {key_of(s): s for s in variant.sentences({}, pool, tries)}
         return [Standing(sentence, variant.is_loose) for sentence in found.values()]
 
@@ -270,7 +273,7 @@ class Around:
             order = followed(atoms.rule.prefix.guard, atoms.sorts, bound)
             prefix = reordered(atoms.rule.prefix, order, atoms.sorts)
             compiled = self.grounder.compiled(replace(atoms.rule, prefix=prefix))
-            self._variants[key] = _Variant(compiled, order, atoms)
+            self._variants[key] = _Variant(self.grounder, compiled, order, atoms)
         return self._variants[key]
 
     # ---- matching -------------------------------------------------------------------------------------
@@ -470,6 +473,7 @@ class Around:
 class _Variant:
     """A rule compiled with some of its variables first."""
 
+    grounder: Grounder
     compiled: CompiledRule
     order: tuple[str, ...]
     atoms: RuleAtoms
@@ -504,8 +508,18 @@ class _Variant:
             except Undefined:
                 # The whole grounding complains of an atom that does not exist; here it is not asked for.
                 continue
-            if sentence is not None and (said := settled(sentence)) is not None:
+            if sentence is not None and (said := self._settled(sentence)) is not None:
                 yield said
+
+    def _settled(self, sentence: Sentence) -> Sentence | None:
+        """Decide what is constant; what nothing satisfies contradicts the theory if the theory says it."""
+        try:
+            return settled(sentence)
+        except Misstatement as error:
+            if self.is_loose:
+                # Without the guard that was left out there may be no such instance.
+                raise Unfaithful from None
+            raise self.grounder.placed(error, self.atoms.rule) from None
 
     def _bindings(
         self,

@@ -487,6 +487,10 @@ class Grounder:
         except Misstatement as error:
             raise self._placed(error, source, text, inside) from None
 
+    def placed(self, error: Misstatement, rule: Rule) -> CredalogError:
+        """Return the error that the user sees of an instance of a rule."""
+        return self._placed(error, rule.source)
+
     def _placed(
         self, error: Misstatement, source: Source | None, text: str = "", inside: str = ""
     ) -> CredalogError:

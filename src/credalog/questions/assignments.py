@@ -552,7 +552,9 @@ class Assignments:
         part, kept = relevant_part(self.problem, members)
         new = {old: i for i, old in enumerate(kept)}
         several = entangled_in(part, reading)
-        fixed = {new[x]: state for x, state in held.items() if new[x] not in several}
+        # What is certain is not observed: there is no other state that a table could leave out.
+        certain = {x for x, variable in enumerate(part.variables) if len(variable.values) == 1}
+        fixed = {new[x]: state for x, state in held.items() if new[x] not in several | certain}
         scopes: list[tuple[int, ...]] = [s.scope for s in part.all_statements]
         scopes += [(*c.left, *c.right, *c.given) for c in part.declared]
         scopes += [(x,) for x in part.structure.core] if reading is Reading.TIED else []
