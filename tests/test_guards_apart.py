@@ -58,6 +58,15 @@ def test_bounds_of_formulas_are_rounded_outwards() -> None:
         require_around(frechet.share(first, second), (a / (a + d), b / (b + c)))
 
 
+def test_the_parity_of_two_likely_events_is_rounded_outwards() -> None:
+    """No more is odd than fails of either; what is left beside a third has more digits than a float."""
+    rng = np.random.default_rng(3)
+    for one, other in (rng.random((200, 2)) / 10.0).tolist():
+        first, second = (0.3 + one, 1.0), (0.9 + other, 1.0)
+        truth = 2 - Fraction(first[0]) - Fraction(second[0])
+        assert Fraction(frechet.parity(first, second)[1]) >= truth
+
+
 def test_bounds_on_a_variable_are_rows_that_no_distribution_within_them_misses() -> None:
     """P(second value) at either end satisfies each row in fractions: a row is rounded to the safe side."""
     rng = np.random.default_rng(2)
