@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import credalog
-from credalog.methods.intervals import frechet
+from credalog.methods.intervals import factors, frechet
 from credalog.methods.intervals.windows import box_rows
 from credalog.methods.reduction import LARGEST, Affine, Odds, rounded, scale_of
 from credalog.methods.vertices.interval_slopes import Layout, at_nodes, upward
@@ -65,6 +65,22 @@ def test_the_parity_of_two_likely_events_is_rounded_outwards() -> None:
         first, second = (0.3 + one, 1.0), (0.9 + other, 1.0)
         truth = 2 - Fraction(first[0]) - Fraction(second[0])
         assert Fraction(frechet.parity(first, second)[1]) >= truth
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, 2**53 + 3, 10**17 + 1, -(2**53) - 1, -(2**53) - 3])
+def test_a_whole_number_with_more_digits_than_a_float_is_rounded_outwards(value: int) -> None:
+    assert Fraction(factors.down(Fraction(value))) < value < Fraction(factors.up(Fraction(value)))
+
+
+def test_a_whole_number_stays_what_it_is() -> None:
+    assert [way(Fraction(v)) for v in (-3, 0, 1) for way in (factors.down, factors.up)] == [
+        -3,
+        -3,
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 def test_bounds_on_a_variable_are_rows_that_no_distribution_within_them_misses() -> None:
