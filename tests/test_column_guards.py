@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import inf
 from types import SimpleNamespace
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,10 +16,13 @@ import scipy.sparse as sp
 from credalog.errors import ImpossibleEvidence
 from credalog.methods import columns
 from credalog.methods.columns import generation
-from credalog.methods.columns.events import Priced
+from credalog.methods.columns.events import Events, Priced
 from credalog.methods.columns.generation import Generation, Least, Model
+from credalog.methods.columns.pricing import Elimination
+from credalog.network.formulas import Variable
 from credalog.numbers.budget import Budget, OutOfTime
-from credalog.numbers.interval import End, Warrant
+from credalog.numbers.interval import End, Endpoint, Warrant
+from credalog.program.solvers import columns as solver
 from credalog.trusted.certify import priced_bound
 
 AMPLE = Budget.of()
@@ -197,3 +202,69 @@ def test_an_end_that_a_solver_claims_is_not_checked(end: End) -> None:
     )
     assert (claimed.bound, proved.bound) == (0.25, pytest.approx(0.25))
     assert claimed.warrant is Warrant.CLAIMED and proved.warrant is not Warrant.CLAIMED
+
+
+@pytest.mark.parametrize("price", [1.0, inf])
+def test_the_multiplier_of_an_inequality_is_not_negative(
+    price: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "ColumnProgram", lambda *ends: ends)
+    system: Any = that(is_equality=np.array([True, False]), rows=(None, None))
+    lowest, highest = generation._Master(system, np.ones(1), price=price)._program
+    assert (lowest.tolist(), highest.tolist()) == ([-price, 0.0], [price, price])
+
+
+def test_what_a_solver_says_beyond_the_ends_of_a_multiplier_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("settle", "run_for"):
+        monkeypatch.setattr(solver, name, lambda *_: None)
+    said = that(col_value=[-1e-9, 1.0 + 1e-9, 0.5], row_dual=[-1.0, 1e-9])
+    program = solver.ColumnProgram(np.zeros(2), np.ones(2))
+    program._highs = that(getModelStatus=lambda: highspy.HighsModelStatus.kOptimal, getSolution=lambda: said)
+    found = program.solve(1.0)
+    assert found is not None and found.value == 0.5
+    assert (found.multipliers.tolist(), found.weights.tolist()) == ([0.0, 1.0, 0.5], [1.0, 0.0])
+
+
+ATOMS = tuple(Variable(name, ("false", "true")) for name in "abc")
+TRUE_OF = [x.is_("true") for x in ATOMS]
+EVENTS = Events(
+    ATOMS, (*TRUE_OF, TRUE_OF[0] & TRUE_OF[1], TRUE_OF[1] | TRUE_OF[2]), (~TRUE_OF[0] | TRUE_OF[2],)
+)
+
+
+def greatest_worth(worth: list[Fraction]) -> Fraction:
+    """Return the greatest worth of the worlds in which a implies c."""
+    worlds = ((a, b, c) for a, b, c in product((0, 1), repeat=3) if c >= a)
+    events = ((a, b, c, a * b, max(b, c)) for a, b, c in worlds)
+    return max(
+        sum((w for w, holds in zip(worth, event, strict=True) if holds), Fraction(0)) for event in events
+    )
+
+
+def test_no_world_is_worth_more_than_elimination_says() -> None:
+    rng, pricer = np.random.default_rng(4), Elimination.of(EVENTS)
+    assert pricer is not None
+    for _ in range(200):
+        worth = rng.normal(size=5)
+        found = pricer.best(worth, enough=0.0, budget=AMPLE)
+        assert Fraction(found.bound) >= greatest_worth([Fraction(w) for w in worth.tolist()])
+        whole = rng.integers(-9, 9, 5).tolist()
+        assert pricer.greatest(whole, AMPLE) == greatest_worth([Fraction(w) for w in whole])
+
+
+@pytest.mark.parametrize(
+    ("missed", "mass", "attained"), [(0.0, 0.5, 0.5), (0.1, 0.5, None), (0.0, 0.0, None)]
+)
+def test_only_a_model_attains_anything(
+    missed: float, mass: float, attained: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "violation", lambda *_: missed)
+    asked: Any = that(
+        _generation=that(mixture=lambda _: that(written_out=lambda: None)),
+        _network=that(sentences=()),
+        _claim=np.array([0.25]),
+        _given=np.array([mass]),
+    )
+    assert columns._Question._attained(asked, Endpoint.trivial(End.LOWER), model(0.0)).witnessed == attained

@@ -144,10 +144,16 @@ def test_where_the_evidence_is_impossible_no_posterior_is_attained(monkeypatch: 
     assert nothing == type(nothing)(nothing.endpoint, None)
 
 
+def half_way(search: Any, report: Any) -> None:
+    """Stop a search that would have proved something."""
+    search._tree = search_that(bound=-0.75)
+    report(1)
+
+
 def test_where_evidence_is_rare_nothing_is_told_as_proved_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[End, float]] = []
     telling: Any = SimpleNamespace(tell=lambda end, found, explored: told.append((end, found.bound)))
     monkeypatch.setattr(branching, "_is_rare", lambda *_: True)
-    monkeypatch.setattr(branching._Search, "run", lambda _, report: report(1))
+    monkeypatch.setattr(branching._Search, "run", half_way)
     branching.extremes(*observed(), tolerance=1e-6, budget=Budget.of(5.0), telling=telling)
     assert {*told} == {(End.LOWER, 0.0), (End.UPPER, 1.0)}
