@@ -276,3 +276,43 @@ def test_rows_come_in_the_order_of_their_numbers() -> None:
     numbers = np.array([5, 0, 7, 2, 1])
     single = [pairs.rows(box, np.array([number])).toarray()[0] for number in numbers]
     assert (pairs.rows(box, numbers).toarray() == np.array(single)).all()
+
+
+# --- Factors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("0.1 <= P(x | a) <= 0.3\n0.2 <= P(x | !a) <= 0.7\n", factors.Kind.FAMILY),
+        ("0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(!x | a and !b) <= 0.7\n", factors.Kind.FAMILY),
+        # Conditions that overlap, ends that contradict each other, and two heads.
+        ("0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | a or b) <= 0.7\n", factors.Kind.TABLE),
+        ("P(x | a) <= 0.3\nP(x | a) >= 0.7\n", factors.Kind.TABLE),
+        ("0.1 <= P(x | a) <= 0.3\n0.2 <= P(a | x) <= 0.7\n", factors.Kind.TABLE),
+    ],
+)
+def test_a_family_has_one_head_and_conditions_apart(text: str, kind: factors.Kind) -> None:
+    (factor,) = factors.factor_graph(ground(text)).factors
+    assert factor.kind is kind
+
+
+def test_what_is_said_of_the_first_value_is_turned_round() -> None:
+    (sentence,) = ground("0.1 <= P(!x | a) <= 0.3\n").sentences
+    reading = factors.read(sentence)
+    assert reading is not None
+    assert Fraction(reading.lower) <= Fraction(7, 10) and Fraction(reading.upper) >= Fraction(9, 10)
+    assert (reading.lower, reading.upper) == (pytest.approx(0.7), pytest.approx(0.9))
+
+
+def test_rows_of_a_sentence_are_rounded_down() -> None:
+    for low, high in np.sort(np.random.default_rng(5).random((50, 2)), axis=1).round(6).tolist():
+        network = ground(f"{low} <= P(x | a) <= {high}\n")
+        found = factors.sentence_rows(network.sentences, network.variables)
+        (sentence,) = network.sentences
+        events = list(product((0, 1), repeat=2))
+        place = {v.name: i for i, v in enumerate(network.variables)}
+        for row, bound, sign in zip(found, (sentence.upper, sentence.lower), (1, -1), strict=True):
+            truth = [e[place["a"]] * sign * (e[place["x"]] - bound) for e in events]
+            assert all(Fraction(c) <= t for c, t in zip(row.tolist(), truth, strict=True))
+            assert row.tolist() == pytest.approx([float(t) for t in truth])
