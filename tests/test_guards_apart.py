@@ -316,3 +316,11 @@ def test_rows_of_a_sentence_are_rounded_down() -> None:
             truth = [e[place["a"]] * sign * (e[place["x"]] - bound) for e in events]
             assert all(Fraction(c) <= t for c, t in zip(row.tolist(), truth, strict=True))
             assert row.tolist() == pytest.approx([float(t) for t in truth])
+
+
+@pytest.mark.parametrize(("condition", "is_separate"), [("!a and b", True), ("!a or !b", False)])
+def test_conditions_are_separate_where_each_is_one_configuration(condition: str, is_separate: bool) -> None:
+    """A wider condition says nothing of each of its configurations by itself."""
+    network = ground(f"0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | {condition}) <= 0.7\n")
+    (factor,) = factors.factor_graph(network).factors
+    assert (factor.kind, factor.separate) == (factors.Kind.FAMILY, is_separate)
