@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import credalog
-from credalog.methods.intervals import factors, frechet
+from credalog.learning import intervals
+from credalog.methods.intervals import factors, frechet, windows
 from credalog.methods.intervals.windows import box_rows
 from credalog.methods.reduction import LARGEST, Affine, Odds, rounded, scale_of
 from credalog.methods.vertices.interval_slopes import Layout, at_nodes, upward
@@ -324,3 +325,18 @@ def test_conditions_are_separate_where_each_is_one_configuration(condition: str,
     network = ground(f"0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | {condition}) <= 0.7\n")
     (factor,) = factors.factor_graph(network).factors
     assert (factor.kind, factor.separate) == (factors.Kind.FAMILY, is_separate)
+
+
+def test_a_sentence_holds_in_every_context_only_where_it_names_all_parents() -> None:
+    """P(x | a) is a mean over b, and another context may make b likelier."""
+    text = "0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | a) <= 0.7\n0.2 <= P(x | a or b) <= 0.7\nP(a) >= 0.5\n"
+    network = ground(text)
+    dependencies = dependency_graph(network)
+    found = windows.local_sentences(factors.factor_graph(network), dependencies)
+    named = {network.variables[x].name: [str(s.given) for s in said] for x, said in found.items()}
+    assert named == {"x": ["a and b"], "a": ["true"]}
+
+
+def test_the_error_of_a_quantile_is_left_room_for() -> None:
+    low, high = intervals._outwards(0.25, 0.75)
+    assert low <= Fraction(1, 4) - intervals.SLACK and high >= Fraction(3, 4) + intervals.SLACK
