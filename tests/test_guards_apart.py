@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import inf, nextafter
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +24,10 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network
 from credalog.network.structure import Structure
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program import products
 from credalog.program.dinkelbach import greatest_quotient
-from credalog.program.program import Box
+from credalog.program.program import Box, Outcome
 from credalog.tables import credal
 from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network, credal_part
@@ -340,3 +343,22 @@ def test_a_sentence_holds_in_every_context_only_where_it_names_all_parents() -> 
 def test_the_error_of_a_quantile_is_left_room_for() -> None:
     low, high = intervals._outwards(0.25, 0.75)
     assert low <= Fraction(1, 4) - intervals.SLACK and high >= Fraction(3, 4) + intervals.SLACK
+
+
+@pytest.mark.parametrize("end", End)
+@pytest.mark.parametrize(
+    ("spent", "outcome"), [(True, Outcome.OPTIMAL), (False, Outcome.STOPPED), (False, Outcome.INFEASIBLE)]
+)
+def test_a_window_without_a_proof_bounds_nothing(end: End, spent: bool, outcome: Outcome) -> None:
+    """The time is up before or meanwhile, or the solver says that there is nothing and cannot prove it."""
+    claim = SimpleNamespace(outcome=outcome, multipliers=np.zeros(0))
+    solve = lambda *_, **__: (claim, None)  # noqa: E731
+    program: Any = SimpleNamespace(
+        _budget=SimpleNamespace(is_spent=spent, for_solver=1.0),
+        _relaxation=SimpleNamespace(minimize=solve, maximize=solve),
+        _checker=SimpleNamespace(proves_empty=lambda *_: False),
+        _box=None,
+        _basis=None,
+    )
+    found = windows.LinearProgram._end(program, SimpleNamespace(denominator=np.ones(1)), end)  # type: ignore[arg-type]
+    assert found == (-inf if end is End.LOWER else inf)
