@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import credalog
 from credalog.learning import intervals
-from credalog.methods.intervals import factors, frechet, windows
+from credalog.methods.intervals import factors, frechet, slices, windows
 from credalog.methods.intervals.windows import box_rows
 from credalog.methods.reduction import LARGEST, Affine, Odds, rounded, scale_of
 from credalog.methods.vertices.interval_slopes import Layout, at_nodes, upward
@@ -362,3 +362,15 @@ def test_a_window_without_a_proof_bounds_nothing(end: End, spent: bool, outcome:
     )
     found = windows.LinearProgram._end(program, SimpleNamespace(denominator=np.ones(1)), end)  # type: ignore[arg-type]
     assert found == (-inf if end is End.LOWER else inf)
+
+
+def test_parts_that_are_joined_depend_on_all_that_either_does() -> None:
+    """The first two are tied, and so are the first and the third: the last two alone are apart."""
+    tied = ({1}, {2}), ({2}, {1})
+    part: Any = SimpleNamespace(
+        _groups=lambda operands, _: operands,
+        _numbers=lambda name: {name},
+        _formula=lambda _: (0.5, 0.5),
+        _independent=lambda one, other: one.isdisjoint(other) and (one, other) not in tied,
+    )
+    assert slices._Slice._conjunction(part, (1, 2, 1)) == (0.0, 0.5)  # type: ignore[arg-type]
