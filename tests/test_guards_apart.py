@@ -5,13 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import inf, nextafter
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import credalog
-from credalog.methods.intervals import frechet
+from credalog.learning import intervals
+from credalog.methods.intervals import factors, frechet, slices, windows
 from credalog.methods.intervals.windows import box_rows
 from credalog.methods.reduction import LARGEST, Affine, Odds, rounded, scale_of
 from credalog.methods.vertices.interval_slopes import Layout, at_nodes, upward
@@ -21,9 +24,10 @@ from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Network
 from credalog.network.structure import Structure
 from credalog.numbers.budget import Budget
+from credalog.numbers.interval import End
 from credalog.program import products
 from credalog.program.dinkelbach import greatest_quotient
-from credalog.program.program import Box
+from credalog.program.program import Box, Outcome
 from credalog.tables import credal
 from credalog.tables.cones import extreme_rays
 from credalog.tables.credal import credal_network, credal_part
@@ -56,6 +60,31 @@ def test_bounds_of_formulas_are_rounded_outwards() -> None:
         parity = max(zero, a - d, c - b), min(one, b + d, 2 - a - c)
         require_around(frechet.parity(first, second), parity)
         require_around(frechet.share(first, second), (a / (a + d), b / (b + c)))
+
+
+def test_the_parity_of_two_likely_events_is_rounded_outwards() -> None:
+    """No more is odd than fails of either; what is left beside a third has more digits than a float."""
+    rng = np.random.default_rng(3)
+    for one, other in (rng.random((200, 2)) / 10.0).tolist():
+        first, second = (0.3 + one, 1.0), (0.9 + other, 1.0)
+        truth = 2 - Fraction(first[0]) - Fraction(second[0])
+        assert Fraction(frechet.parity(first, second)[1]) >= truth
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, 2**53 + 3, 10**17 + 1, -(2**53) - 1, -(2**53) - 3])
+def test_a_whole_number_with_more_digits_than_a_float_is_rounded_outwards(value: int) -> None:
+    assert Fraction(factors.down(Fraction(value))) < value < Fraction(factors.up(Fraction(value)))
+
+
+def test_a_whole_number_stays_what_it_is() -> None:
+    assert [way(Fraction(v)) for v in (-3, 0, 1) for way in (factors.down, factors.up)] == [
+        -3,
+        -3,
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 def test_bounds_on_a_variable_are_rows_that_no_distribution_within_them_misses() -> None:
@@ -251,3 +280,96 @@ def test_rows_come_in_the_order_of_their_numbers() -> None:
     numbers = np.array([5, 0, 7, 2, 1])
     single = [pairs.rows(box, np.array([number])).toarray()[0] for number in numbers]
     assert (pairs.rows(box, numbers).toarray() == np.array(single)).all()
+
+
+# --- Factors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("0.1 <= P(x | a) <= 0.3\n0.2 <= P(x | !a) <= 0.7\n", factors.Kind.FAMILY),
+        ("0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(!x | a and !b) <= 0.7\n", factors.Kind.FAMILY),
+        # Conditions that overlap, ends that contradict each other, and two heads.
+        ("0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | a or b) <= 0.7\n", factors.Kind.TABLE),
+        ("P(x | a) <= 0.3\nP(x | a) >= 0.7\n", factors.Kind.TABLE),
+        ("0.1 <= P(x | a) <= 0.3\n0.2 <= P(a | x) <= 0.7\n", factors.Kind.TABLE),
+    ],
+)
+def test_a_family_has_one_head_and_conditions_apart(text: str, kind: factors.Kind) -> None:
+    (factor,) = factors.factor_graph(ground(text)).factors
+    assert factor.kind is kind
+
+
+def test_what_is_said_of_the_first_value_is_turned_round() -> None:
+    (sentence,) = ground("0.1 <= P(!x | a) <= 0.3\n").sentences
+    reading = factors.read(sentence)
+    assert reading is not None
+    assert Fraction(reading.lower) <= Fraction(7, 10) and Fraction(reading.upper) >= Fraction(9, 10)
+    assert (reading.lower, reading.upper) == (pytest.approx(0.7), pytest.approx(0.9))
+
+
+def test_rows_of_a_sentence_are_rounded_down() -> None:
+    for low, high in np.sort(np.random.default_rng(5).random((50, 2)), axis=1).round(6).tolist():
+        network = ground(f"{low} <= P(x | a) <= {high}\n")
+        found = factors.sentence_rows(network.sentences, network.variables)
+        (sentence,) = network.sentences
+        events = list(product((0, 1), repeat=2))
+        place = {v.name: i for i, v in enumerate(network.variables)}
+        for row, bound, sign in zip(found, (sentence.upper, sentence.lower), (1, -1), strict=True):
+            truth = [e[place["a"]] * sign * (e[place["x"]] - bound) for e in events]
+            assert all(Fraction(c) <= t for c, t in zip(row.tolist(), truth, strict=True))
+            assert row.tolist() == pytest.approx([float(t) for t in truth])
+
+
+@pytest.mark.parametrize(("condition", "is_separate"), [("!a and b", True), ("!a or !b", False)])
+def test_conditions_are_separate_where_each_is_one_configuration(condition: str, is_separate: bool) -> None:
+    """A wider condition says nothing of each of its configurations by itself."""
+    network = ground(f"0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | {condition}) <= 0.7\n")
+    (factor,) = factors.factor_graph(network).factors
+    assert (factor.kind, factor.separate) == (factors.Kind.FAMILY, is_separate)
+
+
+def test_a_sentence_holds_in_every_context_only_where_it_names_all_parents() -> None:
+    """P(x | a) is a mean over b, and another context may make b likelier."""
+    text = "0.1 <= P(x | a and b) <= 0.3\n0.2 <= P(x | a) <= 0.7\n0.2 <= P(x | a or b) <= 0.7\nP(a) >= 0.5\n"
+    network = ground(text)
+    dependencies = dependency_graph(network)
+    found = windows.local_sentences(factors.factor_graph(network), dependencies)
+    named = {network.variables[x].name: [str(s.given) for s in said] for x, said in found.items()}
+    assert named == {"x": ["a and b"], "a": ["true"]}
+
+
+def test_the_error_of_a_quantile_is_left_room_for() -> None:
+    low, high = intervals._outwards(0.25, 0.75)
+    assert low <= Fraction(1, 4) - intervals.SLACK and high >= Fraction(3, 4) + intervals.SLACK
+
+
+@pytest.mark.parametrize("end", End)
+@pytest.mark.parametrize(
+    ("spent", "outcome"), [(True, Outcome.OPTIMAL), (False, Outcome.STOPPED), (False, Outcome.INFEASIBLE)]
+)
+def test_a_window_without_a_proof_bounds_nothing(end: End, spent: bool, outcome: Outcome) -> None:
+    """The time is up before or meanwhile, or the solver says that there is nothing and cannot prove it."""
+    claim = SimpleNamespace(outcome=outcome, multipliers=np.zeros(0))
+    solve = lambda *_, **__: (claim, None)  # noqa: E731
+    program: Any = SimpleNamespace(
+        _budget=SimpleNamespace(is_spent=spent, for_solver=1.0),
+        _relaxation=SimpleNamespace(minimize=solve, maximize=solve),
+        _checker=SimpleNamespace(proves_empty=lambda *_: False),
+        _box=None,
+        _basis=None,
+    )
+    found = windows.LinearProgram._end(program, SimpleNamespace(denominator=np.ones(1)), end)  # type: ignore[arg-type]
+    assert found == (-inf if end is End.LOWER else inf)
+
+
+def test_parts_that_are_joined_depend_on_all_that_either_does() -> None:
+    """The first two are tied, and so are the first and the third: the last two alone are apart."""
+    part: Any = SimpleNamespace(
+        _groups=lambda operands, _: operands,
+        _numbers=lambda name: {name},
+        _formula=lambda _: (0.5, 0.5),
+        _independent=lambda one, other: 1 not in one | other,
+    )
+    assert slices._Slice._conjunction(part, (1, 2, 3)) == (0.0, 0.5)  # type: ignore[arg-type]

@@ -186,6 +186,13 @@ def test_the_least_sum_over_a_variable_is_rounded_down() -> None:
         assert Fraction(float(found)) <= sum(exact(theta) * exact(values))
 
 
+def test_the_least_sum_is_rounded_down_where_a_share_of_it_is_nothing_to_a_float() -> None:
+    """Three fifths of the least number there is are rounded up to the whole of it."""
+    theta, least = np.array([0.6, 0.4]), float(np.nextafter(0.0, 1.0))
+    found = differences._least_sum((theta, theta), np.array([least, 0.0]))
+    assert Fraction(float(found)) <= Fraction(0.6) * Fraction(least)
+
+
 def test_a_cell_is_narrowed_by_a_neighbour_up_to_roundings() -> None:
     """The second cell is known, and how far the first is from it: nothing else is."""
     rng = np.random.default_rng(7)
@@ -310,6 +317,36 @@ def test_an_interval_in_the_place_of_a_form_holds_both_its_ends() -> None:
         found = way._closer(loose, 0)
         centre, error = Fraction(float(found.centre)), Fraction(float(found.error))
         assert centre - error <= Fraction(low) and Fraction(high) <= centre + error
+
+
+def test_an_interval_that_takes_the_place_of_a_form_is_not_as_narrow_as_its_error() -> None:
+    """What is all linear has no error, but its distances are forgotten with it."""
+    way, _ = passing((POINT, POINT))
+    way._passed.messages[0] = np.array([0.25]), np.array([0.5])  # type: ignore[index]
+    linear = first_order._Form(
+        (), np.zeros(()), np.full((), 1e9), np.zeros(()), np.full(1, 1e9), (0,), np.ones(1)
+    )
+    found = way._closer(linear, 0)
+    assert found.linear == 0.0 and not found.part.any()
+    assert float(found.centre - found.error) <= 0.25 and float(found.centre + found.error) >= 0.5
+
+
+def test_what_three_values_gain_is_rounded_up() -> None:
+    """Their middle is much larger than the distances from it, and so is its rounding."""
+    rng = np.random.default_rng(17)
+    for _ in range(200):
+        first, second, width = *(rng.random(2) / 3.0).tolist(), 1e-8
+        low = np.array([first, second, 1.0 - first - second - width])
+        box = low, low + width
+        family = first_order._Family.of((0,), box)
+        way = passing((POINT, POINT))[0]
+        way._families = {0: family}
+        part = rng.normal(size=len(family.radii))
+        linear = np.asarray(np.abs(part) @ family.radii)
+        found = first_order._Form((), np.zeros(()), linear, np.zeros(()), part, (0,), family.radii)
+        weights, middle = exact(family.signs @ part), exact(family.middle)
+        gains = [((vertex - middle) * weights).sum() for vertex in vertices(*box)]
+        assert Fraction(way._most(found)) >= max(gains)
 
 
 def test_the_greatest_value_of_a_form_is_rounded_up() -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product as every
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from credalog import parse
+from credalog.methods.answer import Options
 from credalog.methods.points import answers, potentials
 from credalog.methods.points.beliefs import Model, beliefs
 from credalog.methods.points.potentials import Rounded, product, quotient, stacked
-from credalog.network.formulas import TRUE, Formula
+from credalog.network.formulas import TRUE, Formula, Variable
 from credalog.network.graph import dependency_graph
+from credalog.network.sentences import Query
 from credalog.numbers.budget import Budget
 from credalog.tables.credal import credal_network
 from credalog.tables.elimination import Potential
@@ -193,3 +197,33 @@ def test_only_what_is_asked_for_is_believed_where_a_variable_is_fixed() -> None:
     tables = faint_chain(np.random.default_rng(0), 3)
     found = beliefs(Model(tables, (2,) * 4), [1], observed={}, budget=Budget.of(), most=3)
     assert list(found.of) == [1]
+
+
+def test_a_product_has_the_roundings_and_the_losses_of_both_factors() -> None:
+    left = Rounded((0,), np.array([1.0, 0.5]), 0, 3, 1e-3, 0.5)
+    right = Rounded((0,), np.array([0.5, 1.0]), 0, 5, 2e-3, 0.5)
+    found = product([left, right])
+    assert found.roundings >= 9
+    # (1 + 1e-3) (1 + 2e-3) is that much above one.
+    assert found.lost >= 3.002e-3
+
+
+def test_what_has_been_lost_may_not_have_been_nothing() -> None:
+    nothing = Rounded((0,), np.zeros(2))
+    assert nothing.is_zero
+    assert not Rounded((0,), np.zeros(2), lost=1e-300).is_zero
+    assert not Rounded((0,), np.array([0.0, 1e-300])).is_zero
+
+
+def test_a_quotient_that_is_too_small_for_a_float_is_not_known_to_be_nothing() -> None:
+    whole = Rounded((), np.array(1.0))
+    for exponent in (-1060, -2000, -9000):
+        value, error = quotient(Rounded((), np.array(0.75), exponent), whole)
+        assert Fraction(value) + Fraction(error) >= Fraction(3, 4) / 2**-exponent
+
+
+def test_what_an_estimate_may_be_off_by_is_part_of_the_bounds() -> None:
+    atom = Variable("a", ("false", "true")).is_("true")
+    points: Any = SimpleNamespace(_witness=lambda _: None, budget=Budget.of())
+    found = answers._Points.answer(points, Query(atom), answers._Estimate(0.5, 0.125), Options())
+    assert found.interval.lower.bound <= 0.375 and found.interval.upper.bound >= 0.625

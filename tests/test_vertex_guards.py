@@ -100,3 +100,60 @@ def test_two_parts_of_a_block_have_all_of_its_vertices(allowed: list[int]) -> No
     first, second = branching._Search._split(search, row, 0)
     assert (first | second).tolist() == row.tolist()
     assert not (first & second)[:4].any() and (first & second)[4:].all()
+
+
+def test_what_is_still_open_is_part_of_a_bound() -> None:
+    bound = vars(branching._Search)["bound"].fget
+    assert bound(search_that(value=0.5, _tree=search_that(bound=-0.75))) == 0.75
+    assert bound(search_that(value=0.5, _tree=search_that(bound=-0.25))) == 0.5
+    assert bound(search_that(value=-1.0, _tree=search_that(bound=1.0))) == 0.0
+
+
+def test_a_node_that_cannot_be_split_keeps_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two nodes one has a single vertex in each block: nothing below 0.7 is proved by closing it."""
+    rows = np.array([[1, 0, 1, 0], [1, 1, 1, 0]], dtype=np.bool_)
+    search: Any = SimpleNamespace(
+        plan=SimpleNamespace(firsts=np.array([0, 2])),
+        value=0.2,
+        _explored=0,
+        _event=None,
+        _budget=None,
+        _split=lambda row, _: [row],
+        _try=lambda _: None,
+        _best_in_block=lambda values: values,
+    )
+    passed = SimpleNamespace(totals=np.zeros((2, 4)), losses=np.zeros((2, 2)))
+    monkeypatch.setattr(branching, "bounds", lambda *_: (np.array([0.7, 0.6]), None))
+    monkeypatch.setattr(branching, "contributions", lambda *_: passed)
+    found = branching._Search._explore(search, [(-1.0, (row, None)) for row in rows])
+    ((bound, (row, block)),) = found.children
+    assert (found.closed, bound, block) == (-0.7, -0.6, 0)
+    assert row.tolist() == rows[1].tolist()
+
+
+def test_where_the_evidence_is_impossible_no_posterior_is_attained(monkeypatch: pytest.MonkeyPatch) -> None:
+    passage = SimpleNamespace(inside=np.array([0.0, 0.25, 0.0]), outside=np.array([0.0, 0.75, 1.0]))
+    monkeypatch.setattr(branching, "forward", lambda *_: passage)
+    search: Any = SimpleNamespace(plan=None, _event=None, _budget=None)
+    assert branching._Search._posteriors(search, np.ones((3, 2), dtype=np.bool_)).tolist() == [
+        -1.0,
+        0.25,
+        0.0,
+    ]
+    nothing = branching._extreme(search_that(error=0.0), search_that(bound=1.0, value=-1.0), End.UPPER)
+    assert nothing == type(nothing)(nothing.endpoint, None)
+
+
+def half_way(search: Any, report: Any) -> None:
+    """Stop a search that would have proved something."""
+    search._tree = search_that(bound=-0.75)
+    report(1)
+
+
+def test_where_evidence_is_rare_nothing_is_told_as_proved_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[End, float]] = []
+    telling: Any = SimpleNamespace(tell=lambda end, found, explored: told.append((end, found.bound)))
+    monkeypatch.setattr(branching, "_is_rare", lambda *_: True)
+    monkeypatch.setattr(branching._Search, "run", half_way)
+    branching.extremes(*observed(), tolerance=1e-6, budget=Budget.of(5.0), telling=telling)
+    assert {*told} == {(End.LOWER, 0.0), (End.UPPER, 1.0)}

@@ -335,13 +335,18 @@ def _worlds(reading: _Reading, parents: tuple[Variable, ...]) -> tuple[int, ...]
 def down(value: Fraction) -> float:
     """Return a float that is not above a fraction."""
     nearest = value.numerator / value.denominator
-    return nearest if value.denominator == 1 else round_down(nearest)
+    return nearest if _is_exactly(value, nearest) else round_down(nearest)
 
 
 def up(value: Fraction) -> float:
     """Return a float that is not below a fraction."""
     nearest = value.numerator / value.denominator
-    return nearest if value.denominator == 1 else round_up(nearest)
+    return nearest if _is_exactly(value, nearest) else round_up(nearest)
+
+
+def _is_exactly(value: Fraction, nearest: float) -> bool:
+    """Tell whether a fraction is a whole number that a float can be: large ones are rounded like others."""
+    return value.denominator == 1 and nearest == value
 
 
 def slot_values(size: int) -> range:
