@@ -210,7 +210,8 @@ def test_the_multiplier_of_an_inequality_is_not_negative(
 ) -> None:
     monkeypatch.setattr(generation, "ColumnProgram", lambda *ends: ends)
     system: Any = that(is_equality=np.array([True, False]), rows=(None, None))
-    lowest, highest = generation._Master(system, np.ones(1), price=price)._program
+    ends: Any = generation._Master(system, np.ones(1), price=price)._program
+    lowest, highest = ends
     assert (lowest.tolist(), highest.tolist()) == ([-price, 0.0], [price, price])
 
 

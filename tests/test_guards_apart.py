@@ -312,7 +312,7 @@ def test_what_is_said_of_the_first_value_is_turned_round() -> None:
 def test_rows_of_a_sentence_are_rounded_down() -> None:
     for low, high in np.sort(np.random.default_rng(5).random((50, 2)), axis=1).round(6).tolist():
         network = ground(f"{low} <= P(x | a) <= {high}\n")
-        found = factors.sentence_rows(network.sentences, network.variables)
+        found = factors.sentence_rows(network.sentences, tuple(network.variables))
         (sentence,) = network.sentences
         events = list(product((0, 1), repeat=2))
         place = {v.name: i for i, v in enumerate(network.variables)}

@@ -335,7 +335,7 @@ def test_what_three_values_gain_is_rounded_up() -> None:
     """Their middle is much larger than the distances from it, and so is its rounding."""
     rng = np.random.default_rng(17)
     for _ in range(200):
-        first, second, width = *(rng.random(2) / 3.0).tolist(), 1e-8
+        first, second, width = float(rng.random()) / 3.0, float(rng.random()) / 3.0, 1e-8
         low = np.array([first, second, 1.0 - first - second - width])
         box = low, low + width
         family = first_order._Family.of((0,), box)

@@ -143,6 +143,25 @@ def coins(count: int) -> tuple[list[Is], Network]:
 
 
 @pytest.mark.slow
+def test_tied_variables_may_carry_what_their_parents_do_not() -> None:
+    """One model has q = c = d and a fair coin o, another c = d != q: given o and c, q is certain, or excluded.
+
+    Each of the two tied variables is independent of q given the other, and both together need not be.
+    """
+    lcn = credalog.parse(
+        """
+        P(q) = 0.5
+        P(o | q) = 0.5
+        P(o | !q) = 0.5
+        0.1 <= P(c | o) <= 0.9
+        0.2 <= P(c & d) <= 0.8
+        """
+    )
+    for method in ("sound", "auto"):
+        answer = lcn.query("P(q | o & c)", method=method, timeout=10.0)
+        assert (answer.lower, answer.upper) == (0.0, 1.0)
+
+
 def test_a_wide_formula_of_independent_parts_is_a_product() -> None:
     atoms, net = coins(40)
     assert bounded(net, conjunction(atoms)) == pytest.approx((2.0**-40, 2.0**-40), rel=1e-6)
