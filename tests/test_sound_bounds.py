@@ -142,9 +142,8 @@ def coins(count: int) -> tuple[list[Is], Network]:
     return atoms, network(*(S(x, 0.5, 0.5) for x in atoms))
 
 
-@pytest.mark.slow
 def test_tied_variables_may_carry_what_their_parents_do_not() -> None:
-    """One model has q = c = d and a fair coin o, another c = d != q: given o and c, q is certain, or excluded.
+    """One model has q = c = d and a fair coin o, another c = d != q: given o and c, q is sure, or not so.
 
     Each of the two tied variables is independent of q given the other, and both together need not be.
     """
@@ -162,6 +161,7 @@ def test_tied_variables_may_carry_what_their_parents_do_not() -> None:
         assert (answer.lower, answer.upper) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_a_wide_formula_of_independent_parts_is_a_product() -> None:
     atoms, net = coins(40)
     assert bounded(net, conjunction(atoms)) == pytest.approx((2.0**-40, 2.0**-40), rel=1e-6)
