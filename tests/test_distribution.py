@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from credalog.errors import UnknownName
 from credalog.network.formulas import TRUE, Formula, Is, Variable, conjunction, propositions
 from credalog.network.graph import dependency_graph
 from credalog.network.sentences import Contrast, Independence, Network, Sentence, Weighted
@@ -599,3 +600,9 @@ def test_observations_that_contradict_each_other_leave_nothing(others: tuple[For
     """Of several literals in one conjunct one is enough to contradict what was observed before."""
     found = Distribution((Factor((a,), (), np.array([0.5, 0.5])), Factor((d,), (), np.array([0.5, 0.5]))))
     assert np.isnan(found.probability(D, conjunction((A, *others))))
+
+
+def test_a_model_says_which_variable_it_does_not_know() -> None:
+    model = Distribution((Factor((a,), (), np.array([0.7, 0.3])),))
+    with pytest.raises(UnknownName, match="the model says nothing of b"):
+        model.probability(B)

@@ -494,3 +494,11 @@ def test_the_graph_of_columns_is_that_of_sentences(more: str) -> None:
     assert {v: {*columns.parents(v)} for v in columns.variables} == {v: {*plain.parents(v)} for v in names}
     assert {*columns.formulas} == {*plain.formulas}
     assert len(columns.edges) == len(plain.edges)
+
+
+def test_how_long_a_sequence_is_may_be_known_before_its_items_are_made() -> None:
+    def never() -> tuple[int, ...]:
+        raise AssertionError("nobody has looked at an item")
+
+    assert len(_Deferred(never, 3)) == 3
+    assert len(_Deferred(lambda: (1, 2))) == 2
