@@ -25,6 +25,7 @@ from credalog.tables.distribution import Distribution, Factor
 from credalog.trusted.check import violation
 from oracle import violations
 from random_networks import KINDS, random_case
+from rare_networks import LEAST, rare_core
 
 ENDS = (End.LOWER, End.UPPER)
 
@@ -57,22 +58,10 @@ def best(lcn: LCN, asked: str, end: End, *, enough: float) -> float:
     return last.value
 
 
-RARE_CONTEXT = """
-P(c) = {rarity}
-P(d) = 0.5
-0.1 <= P(a & b) <= 1
-0.2 <= P(a | c) <= 0.3
-0 <= P(a | !c) <= 0.9
-0.9 <= P(b | d) <= 1
-0.9 <= P(b | !d) <= 1
-"""
-
-
 @pytest.mark.parametrize("rarity", ["0.001", "1e-6", "1e-9", "1e-12"])
 def test_a_walk_goes_on_in_contexts_that_are_rarer_than_what_a_solver_tells_from_zero(rarity: str) -> None:
-    """P(b | a) >= 1/2 whatever c is: of a given b and c the odds are 0.2 / 2 to 0.8, or more."""
-    lcn = credalog.parse(RARE_CONTEXT.format(rarity=rarity))
-    assert best(lcn, "P(a | b & c)", End.LOWER, enough=0.0) == pytest.approx(1 / 9, abs=1e-6)
+    lcn = credalog.parse(rare_core(rarity))
+    assert best(lcn, "P(a | b & c)", End.LOWER, enough=0.0) == pytest.approx(LEAST, abs=1e-6)
 
 
 @pytest.mark.slow
