@@ -231,3 +231,19 @@ def test_a_small_core_is_looked_at_in_one_table_too() -> None:
     assert answer.status is Status.EXACT
     assert answer.lower == pytest.approx(0.3, abs=1e-6)
     assert answer.upper == pytest.approx(0.4, abs=1e-6)
+
+
+def test_models_of_simple_forms_are_looked_for_once_at_an_end_unless_time_was_short(
+    stated: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[End] = []
+
+    def none(*_: object, end: End, **__: object) -> tuple[Witness, ...]:
+        looked.append(end)
+        return ()
+
+    monkeypatch.setattr("credalog.methods.cliques.ends.find_models", none)
+    for seconds in (0.0, 5.0, 5.0):
+        for end in (End.LOWER, End.UPPER):
+            stated._simply_attained(finding(0.5), Budget.of(seconds), end)
+    assert looked == [End.LOWER, End.UPPER] * 2

@@ -142,6 +142,7 @@ class Ends:
         self.encodings: dict[tuple[Reading, bool] | Rung, tuple[Encoding, Objective]] = {}
         self.floors: dict[End, float] = {}
         self.evidence_searched: set[tuple[Reading, bool]] = set()
+        self.simple_models_sought: set[End] = set()
 
     # ---- the interval ---------------------------------------------------------------------------------
 
@@ -342,7 +343,12 @@ class Ends:
         return best
 
     def _simply_attained(self, found: Finding, budget: Budget, end: End) -> Finding:
-        """Look for models of a simple form, which are found at any width, as far out as the bound."""
+        """Look for models of a simple form, which are found at any width, as far out as the bound.
+
+        They are the same whenever they are looked for, unless time was short.
+        """
+        if end in self.simple_models_sought:
+            return found
         found = self._attained_by_copies(found, budget.share(0.5), end)
         if found.ending is not Ending.STOPPED:
             return found
@@ -357,6 +363,8 @@ class Ends:
                 self.models.add(self.fragment, witness.distribution)
                 found = replace(found, witness=farther_witness(found.witness, witness, end))
                 self.glances.tell(end, found, "models of simple forms")
+        if not budget.is_spent:
+            self.simple_models_sought.add(end)
         return found.closed_within(self.options.tolerance)
 
     def _attained_by_copies(self, found: Finding, budget: Budget, end: End) -> Finding:
