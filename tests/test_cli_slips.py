@@ -10,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from credalog.cli import main
+from credalog.cli.ask import _tell_of_open_ends
+from credalog.numbers.interval import Status
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -634,3 +637,14 @@ def test_an_interval_of_one_number_is_not_said_to_be_open(ask: Ask):
     code, shown, notes = ask("query", "P(a) - P(a)")
     assert (code, notes) == (0, "")
     assert "0.000000  0.000000" in shown
+
+
+@pytest.mark.parametrize(("upper", "notes"), [(0.149 + 6e-17, 0), (0.149 + 1e-12, 0), (0.2, 1)])
+def test_one_number_is_not_said_to_be_wider_than_it_may_be(
+    upper: float, notes: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = SimpleNamespace(
+        query="P(a)", interval="", status=Status.BOUNDED, tried=("cliques",), lower=0.149, upper=upper
+    )
+    _tell_of_open_ends([answer])
+    assert capsys.readouterr().err.count("may be narrower") == notes

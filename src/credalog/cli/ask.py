@@ -55,6 +55,7 @@ from credalog.cli.output import (
 from credalog.cli.progress import Stream, Watch
 from credalog.errors import CredalogError, ImpossibleEvidence, InconsistentNetwork, Option
 from credalog.numbers.interval import VACUOUS, Interval, Status, vacuous
+from credalog.numbers.tolerances import FEASIBILITY
 
 if TYPE_CHECKING:
     from credalog.lcn import LCN
@@ -570,13 +571,17 @@ def _explain_vacuous(model: LCN, answers: Sequence[Any], arguments: Namespace) -
 
 def _tell_of_open_ends(answers: Sequence[Any]) -> None:
     """Say of answers that are not exact what was tried."""
-    # What is one number is no narrower, whether or not a model is known to attain it.
-    is_open = [a for a in answers if a.status is Status.BOUNDED and a.tried and a.lower < a.upper]
-    for answer in is_open[:MOST_REASONS]:
+    for answer in [a for a in answers if a.tried and _is_open(a)][:MOST_REASONS]:
         note(
             f"{answer.query} may be narrower than {answer.interval}. Tried: {', '.join(answer.tried)}."
             " More time (--timeout) may narrow it."
         )
+
+
+def _is_open(answer: Any) -> bool:
+    """Tell whether an answer may be narrower: one number is not, even if no model is known to attain it."""
+    is_one_number = answer.upper - answer.lower <= FEASIBILITY
+    return answer.status is Status.BOUNDED and not is_one_number
 
 
 PROGRESS = Argument(
